@@ -87,7 +87,7 @@ class Arrays:
             raise UserError(f"{self.name}: {array} holds Python objects or records, which are not read; save plain "
                             f"numbers and strings.")
         if any(type(size) is not int or size < 0 for size in shape) or not dtype.itemsize:
-            raise UserError(f"{self.name}: {array} has the shape {shape} of {dtype}; {SAVE_AGAIN}.")
+            raise UserError(f"{self.name}: {array} has the shape {str(shape)[:100]} of {dtype}; {SAVE_AGAIN}.")
         return shape, header["fortran_order"] is True, dtype
 
     def numbers(self, array: str, used: int) -> np.ndarray:

@@ -113,8 +113,8 @@ def _weights(arrays: Arrays, array: str, used: int = 0, axes: int = 4) -> np.nda
     shape = arrays.shape(array)
     if len(shape) != axes or 0 in shape or max(shape[-2:]) > LIMITS.tokens:
         wanted = ("layer, " if axes == 4 else "") + "head, query, key"
-        raise UserError(f"{arrays.name}: {array} has the shape {shape}, and ({wanted}) with 1 to {LIMITS.tokens:,} "
-                        f"tokens is expected; stack the layers and drop the batch.")
+        raise UserError(f"{arrays.name}: {array} has the shape {str(shape)[:100]}, and ({wanted}) with 1 to "
+                        f"{LIMITS.tokens:,} tokens is expected; stack the layers and drop the batch.")
     return arrays.numbers(array, used)
 
 

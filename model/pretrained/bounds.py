@@ -54,7 +54,8 @@ def check_sizes(config: Any, whose: str) -> None:
         for name, number in numbers:
             limit = next((limit for limit, names in SIZES if names.search(name)), None)
             if limit is not None:
-                LIMITS.refuse_above(limit, number, f"{whose}: {name}", ANOTHER)
+                shown = (name if name.isprintable() else repr(name))[:60]
+                LIMITS.refuse_above(limit, number, f"{whose}: {shown}", ANOTHER)
         layers = max((number for name, number in numbers if SIZES[2][1].search(name)), default=0)
         heads = max((number for name, number in numbers if HEADS.search(name)), default=0)
         LIMITS.refuse_above("heads", layers * heads, whose, ANOTHER)

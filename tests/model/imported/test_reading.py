@@ -155,6 +155,7 @@ def zipped(**entries: bytes) -> bytes:
     (zipped(attention=header((1, 1, 2, 2)) + b"1234", tokens=b""), "other bytes"),
     (zipped(attention=header((1, 1, 2, 2)) + b"\0" * 999, tokens=b""), "other bytes"),
     (zipped(attention=header((1, 1, -2, 2)), tokens=b""), "shape"),
+    (zipped(attention=header((1,) * 900), tokens=b""), "shape"),
     (zipped(attention=header((True, True, 3, 3)) + bytes(36), tokens=b""), "shape"),
     (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(), tokens=header((1,), "<U0")), "of <U0"),
     (zipped(attention=header((1, 1, 1, 1)) + np.ones(1, "<f4").tobytes(),

@@ -40,6 +40,7 @@ def refusal(folder, name, content):
     ({"hidden_sizes": [4, 10**9]}, "CLEARHEAD_WIDTH"), ({"num_labels": 10**9}, "CLEARHEAD_WIDTH"),
     ({"num_attention_heads": 10**9}, "CLEARHEAD_WIDTH"), ({"num_local_experts": 10**9}, "CLEARHEAD_WIDTH"),
     ({"max_position_embeddings": 10**9}, "CLEARHEAD_POSITIONS"), ({"n_ctx": 10**9}, "CLEARHEAD_POSITIONS"),
+    ({"size\nof": 10**9}, "config.json: 'size\\nof' has"), ({"size" * 99: 10**9}, "sizesize has"),
     ({"num_hidden_layers": 500, "num_attention_heads": 500}, "250,000 heads and the limit is 20,000"),
     ({"hidden_size": 2**5000}, "CLEARHEAD_WIDTH")])
 def test_a_configuration_that_asks_for_too_much_names_what(change, said, tmp_path):

@@ -56,6 +56,8 @@ def test_any_json_in_a_folder_is_within_the_limits_or_one_sentence(data, good, t
         {"type": "Replace", "pattern": {"String": "a"}, "content": "b"},
         {"type": "Replace", "pattern": {"Regex": "a+"}, "content": "b"},
         {"type": "Precompiled", "precompiled_charsmap": "AAAAAGEA"}]}}
+    for other in NAMES:
+        (tmp_path / other).unlink(missing_ok=True)
     (tmp_path / name).write_text(json.dumps(data.draw(changed(document) | JSON)), encoding="utf-8")
     try:
         bounds.check_folder(tmp_path)
