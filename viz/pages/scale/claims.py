@@ -41,7 +41,7 @@ def crossing(survey: Survey) -> float:
 
 
 def _entropy_case(plain: float, scaled: float) -> str:
-    if f"{plain:.2f}" == f"{scaled:.2f}":
+    if f"{plain:z.2f}" == f"{scaled:z.2f}":
         return "entropy_same"
     return "entropy_one" if plain < ONE_KEY else "entropy_fewer"
 

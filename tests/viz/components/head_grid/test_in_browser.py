@@ -71,7 +71,8 @@ def test_any_number_of_heads(visit, case, heads):
     expect(grid).to_have_attribute("data-heads", str(heads))
     box, inside = grid.bounding_box(), page.locator(".grid .stage").bounding_box()
     assert inside["width"] <= box["width"] + 1
-    assert page.locator(".grid canvas").get_attribute("aria-label").startswith(f"{heads} attention heads")
+    counted = f"{heads} attention head{'s' * (heads > 1)} of"
+    assert page.locator(".grid canvas").get_attribute("aria-label").startswith(counted)
     page.locator(".grid .stage").click(position={"x": inside["width"] - 20, "y": inside["height"] - 12})
     rest(page)
     assert len(events(page)) == 1
