@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from model.ask import sources
+from model.cli.commands import FilePath
 from model.cli.progress import answer_to
 from model.core import files
 from model.core.query import Kind, UserError
@@ -19,14 +20,14 @@ SAVED_EVERY = 5   # seconds: what a stop costs at most
 
 
 @click.command("measures")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=FilePath("read"))
 @click.option("--model", "model_id", default="minilm", show_default=True,
               help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 @click.option("--field", default=FIELD, show_default=True,
               help="The CSV's column, or the JSONL's field, that holds the texts.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--out", type=FilePath("write"),
               help="The CSV to write; FILE-measures.csv beside FILE unless given.")
 def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None) -> None:
     """What every head does over a file of texts: means and standard deviations, one row a head, as CSV.
