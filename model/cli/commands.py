@@ -16,9 +16,10 @@ from typing import IO, Any
 import click
 
 from model.cli.progress import use_utf8_output
-from model.core.query import UserError
+from model.core.query import UserError, quoted
 
 LARGEST = 2**63 - 1    # of any number: what 64 bits hold
+DEEPEST = 200          # folders in one another
 LONGEST_WORD = 300     # characters of a sentence without a space; longer ones are quoted by their ends
 
 
@@ -46,10 +47,11 @@ class FilePath(click.ParamType):
         """The path. Fails, with the way out, for one that cannot be used so."""
         path = Path(value)
         try:
-            problem = f"{value!r} names no file." if not str(value).strip() else self._problem(path)
+            names_one = str(value).strip() and len(path.parts) <= DEEPEST
+            problem = self._problem(path) if names_one else f"{quoted(str(value))} names no place; choose another."
         except (OSError, ValueError) as error:   # too long, a circle of links, a folder that one may not look into
             reason = getattr(error, "strerror", None) or error
-            problem = f"{value!r} cannot be reached ({reason}); choose another place."
+            problem = f"{quoted(str(value))} cannot be reached ({reason}); choose another place."
         if problem:
             self.fail(problem, param, ctx)
         return path
@@ -140,8 +142,7 @@ class Commands(click.Group):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does, for arguments that are text. Raises click.UsageError for others."""
         if any("\0" in word or re.search("[\ud800-\udfff]", word) for word in args):
-            raise click.UsageError("An argument holds a zero byte, or bytes that are not UTF-8; write it as UTF-8 text.",
-                                   ctx)
+            raise click.UsageError("An argument holds a zero byte, or bytes that are not UTF-8; leave them out.", ctx)
         if not args:
             click.echo(ctx.get_help())
             ctx.exit()
