@@ -116,6 +116,12 @@ def revision(model: str) -> str:
         raise with_nearest(error, model) from error
 
 
+def sides(model: str) -> frozenset[str]:
+    """What a model reads beside a text: text_b, target. Raises UserError for an unknown model."""
+    revision(model)
+    return source_of(model).sides(model)
+
+
 def with_nearest(error: UserError, model: str) -> UserError:
     """The same sentence with the models of the catalogue whose names or titles are nearest to `model`; as it is where
     that is one of them."""

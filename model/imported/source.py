@@ -63,6 +63,11 @@ def revision(model_id: str) -> str:
     return model_id.removeprefix(PREFIX)
 
 
+def sides(model_id: str) -> frozenset[str]:
+    """What the file can be asked beside its text: nothing."""
+    return frozenset()
+
+
 class OpenedFile:
     """An imported file in the place of a model. It holds no arrays itself, so that a file that is dropped is gone."""
 

@@ -65,6 +65,13 @@ def revision(model_id: str) -> str:
     return _fingerprint(model_id, locate(model_id))
 
 
+def sides(model_id: str) -> frozenset[str]:
+    """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text. Raises
+    UserError for an unknown model."""
+    config = files.read_json(locate(model_id).folder / "config.json")
+    return frozenset(("target",) if config.get("is_encoder_decoder") else ("text_b",))
+
+
 def _fingerprint(model_id: str, place: ModelFiles) -> str:
     return files.fingerprint(place.folder) + (SUFFIX if model_id.endswith(SUFFIX) else "")
 

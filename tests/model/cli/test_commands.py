@@ -243,8 +243,8 @@ def end(way):
 
 
 @pytest.mark.parametrize(("way", "code", "sentence"), [
-    ("key", 1, "This should not happen (KeyError: 'x\\ny', test_commands.py line"), ("memory", 2, "memory is not enough"),
-    ("user", 2, "No " + "z" * 60 + "…"),
+    ("key", 1, "This should not happen (KeyError: 'x\\ny', test_commands.py line"),
+    ("memory", 2, "memory is not enough"), ("user", 2, "No " + "z" * 60 + "…"),
     ("os", 2, "/x cannot be read or written (Permission denied); choose"), ("abort", 1, "Aborted!")])
 def test_every_way_to_end_is_one_line(way, code, sentence):
     ran = CliRunner().invoke(faulty, ["end", way])

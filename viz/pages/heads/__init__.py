@@ -258,7 +258,6 @@ def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
     if twin is None:
         return None, None
     try:
-        query = sources.open_query(page.state.model, twin, page.state.text_b, page.state.target)
-        return page.ask(query), example
+        return page.ask(page.query(text=twin)), example
     except UserError:
         return None, None
