@@ -73,7 +73,7 @@ def _averages(file: Path, named: dict, part: Path) -> Averages:
             except KeyboardInterrupt:
                 _save(part, named, total)
                 raise
-            total = batch_averages if total is None else merge(total, batch_averages)
+            total = batch_averages if total is None else _merged(total, batch_averages, part)
             _say(total.texts, batch[-1][0])
             if time.perf_counter() - saved > SAVED_EVERY:
                 _save(part, named, total)
@@ -100,8 +100,20 @@ def _resumed(part: Path, named: dict) -> Averages | None:
         return from_object(saved["found"]) if {name: saved[name] for name in named} == named else None
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{part} is not what an earlier run left there; delete it, or choose another --out.") from error
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise _not_ours(part) from error
+
+
+def _merged(total: Averages, batch: Averages, part: Path) -> Averages:
+    """Both together. Raises UserError where an earlier run, of which `part` is left, had other heads or measures."""
+    try:
+        return merge(total, batch)
+    except ValueError as error:
+        raise _not_ours(part) from error
+
+
+def _not_ours(part: Path) -> UserError:
+    return UserError(f"{part} is not what an earlier run left there; delete it, or choose another --out.")
 
 
 def _sha256(file: Path) -> str:
