@@ -44,56 +44,72 @@ HOSTILE_PATHS = ("~nosuch", "~nosuch/x.png", "", " ", "/", ".", "..", "\0", "a\0
                  "missing/out.png", "/dev/full", "/dev/null/x", "folder", "folder.png", "good.txt/x",
                  "loop", "\udcff.txt", "nosuch.txt",
                  "-", "--", "\x1b[31m.txt", "a\nb.csv")
-GOOD_FILES = ("good.txt", "good.csv", "cases.csv", "good.jsonl", "good.npz", "good.handout.json")
 BAD_FILES = ("latin.txt", "latin.csv", "zero.txt", "empty.txt", "empty.csv", "empty.npz", "half.jsonl", "bad.npz",
              "bad.gguf", "bad.handout.json", "half.csv")
 OUT_FILES = ("out.csv", "out.png", "out.svg", "out.html", "out.pdf", "out.npz", "out.docx", "out")
-MODELS = st.sampled_from(("induction", "induction", "induction", "scratch", "resolver-narrow", "translator",
-                          "induction@0", f"induction@{DIGITS}", "induction@-1", "nonsense", "smollm2", "owner/name",
-                          "a" * 5000, "bad.gguf", "nosuch.gguf", "imported:1", "x.npz", "minilm-untrained"))
-# what a person would type, by the parameter's name; every other string is anything
-TYPED = {"model_id": MODELS | st.sampled_from(HOSTILE_PATHS) | TEXTS,
-         "text": st.sampled_from(("abcabc", "The cat saw it.", "ab " * 400)) | TEXTS,
-         "task": st.sampled_from(("induction", "resolver", "resolver-narrow", "nonsense", "")) | TEXTS,
-         "token": st.sampled_from(("a", "0", "b", DIGITS)) | TEXTS, "pair": st.sampled_from(("a", "1", DIGITS)) | TEXTS}
+STRANGE_MODELS = ("induction@-1", f"induction@{DIGITS}", "nonsense", "smollm2", "owner/name", "a" * 5000, "bad.gguf",
+                  "nosuch.gguf", "imported:1", "x.npz", "good.txt", *HOSTILE_PATHS)
+# strings that make sense, by the parameter's name, and where need be the command's
+SENSE = {"measures file": ("good.txt", "good.csv", "good.jsonl"), "handout file": ("good.handout.json",),
+         "export file": ("good.npz",), "cases": ("cases.csv",), "select_on": ("cases.csv",),
+         "fetch model_id": ("minilm",),
+         "model_id": ("induction", "induction", "scratch", "resolver-narrow", "translator", "induction@0"),
+         "text": ("abcabc", "The cat saw it.", "ab " * 100), "text_b": ("abc",), "target": ("abc",), "field": ("text",),
+         "task": ("induction", "resolver"), "token": ("a", "0"), "pair": ("a", "1")}
 
 
-def values(parameter: click.Parameter) -> st.SearchStrategy[str]:
-    """What may stand for a parameter, by its type."""
+def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
+    """What a person would type."""
+    match parameter.type:
+        case FilePath(use="write"):
+            return st.sampled_from(OUT_FILES)
+        case FilePath(use="folder"):
+            return st.sampled_from(("trained", "new/er"))
+        case click.Choice(choices=choices):
+            return st.sampled_from(choices)
+        case click.IntRange():
+            return st.sampled_from(("1", "0", "3"))
+        case _:
+            return st.sampled_from(SENSE.get(f"{command} {parameter.name}") or SENSE.get(parameter.name, ("good.txt",)))
+
+
+def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
+    """What nobody would."""
     match parameter.type:
         case FilePath(use="read"):
-            return st.sampled_from((*GOOD_FILES * 2, *BAD_FILES, *HOSTILE_PATHS))
-        case FilePath(use="write"):
-            return st.sampled_from((*OUT_FILES * 3, *HOSTILE_PATHS))
-        case FilePath(use="folder"):
-            return st.sampled_from(("trained", "new/er", "good.txt", *HOSTILE_PATHS))
-        case click.Choice(choices=choices):
-            return st.sampled_from((*choices, *choices, "nonsense", ""))
+            return st.sampled_from((*BAD_FILES, *sum(SENSE.values(), ()), *HOSTILE_PATHS))
+        case FilePath():
+            return st.sampled_from(("good.txt", *HOSTILE_PATHS))
         case click.IntRange():
             return NUMBERS
+        case _ if parameter.name == "model_id":
+            return st.sampled_from(STRANGE_MODELS) | TEXTS
         case _:
-            return TYPED.get(parameter.name, TEXTS)
+            return st.sampled_from((DIGITS, "\udcff", "\0", "")) | TEXTS
 
 
 @st.composite
 def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
-    """A program and its arguments: a command, most of what it requires, some of its options, seldom something else."""
+    """A program and its arguments: a command, what it requires, some of its options, and nonsense for a few of them, so
+    that most lines get far; seldom a word that belongs nowhere."""
     program, name = draw(st.sampled_from(list(COMMANDS)))
     words, plain = [], []
     for parameter in COMMANDS[program, name].params:
-        if draw(st.integers(0, 9)) >= (9 if parameter.required else 3):
+        needed = parameter.required or parameter.name in ("model_id", "text", "to_html")
+        if draw(st.integers(0, 19)) >= (19 if needed else 6):
             continue
         if isinstance(parameter, click.Option) and parameter.is_flag:
             words.append(parameter.opts[0])
             continue
-        given = [draw(values(parameter)) for _ in range(parameter.nargs)]
+        kind = nonsense if draw(st.integers(0, 4)) == 0 else sense
+        given = [draw(kind(name, parameter)) for _ in range(parameter.nargs)]
         if isinstance(parameter, click.Option):
             words += [draw(st.sampled_from(parameter.opts)), *given]
         else:
             plain += given
-    for word in draw(st.lists(st.sampled_from(("--nosuch", "-h", "--", "", "-", "--out=", "\udcff")), max_size=1)
-                     if draw(st.integers(0, 9)) == 0 else st.just([])):
-        words.insert(draw(st.integers(0, len(words))), word)
+    if draw(st.integers(0, 19)) == 0:
+        stray = draw(st.sampled_from(("--nosuch", "-h", "--", "", "-", "--out=", "\udcff")))
+        words.insert(draw(st.integers(0, len(words))), stray)
     return program, [name, *words, *plain]
 
 
