@@ -161,7 +161,7 @@ def run(commands: Commands, name: str) -> None:
     try:
         commands(prog_name=name)
     finally:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in filter(None, (sys.stdout, sys.stderr)):   # None: closed before the start
             try:
                 stream.flush()
             except OSError:

@@ -1,7 +1,5 @@
 """Every page by links that a stranger, or an older page, may have made: parameters that do not apply to the page or its
 model, and nonsense in those that do."""
-import itertools
-
 import pytest
 from hypothesis import settings
 
@@ -45,22 +43,28 @@ def drawn(app, name: str, *params: dict[str, str]) -> list[links.Page]:
     return opened
 
 
+def nonsense_for(name: str) -> dict[str, tuple[str, ...]]:
+    """What the page's parameters, its own and those that all share, cannot be."""
+    own = {control.name: tuple(value for value in NONSENSE if control.read(value) is None)
+           for control in CONTROLS[name]}
+    return dict.fromkeys(SHARED, NONSENSE) | {control: values for control, values in own.items() if values}
+
+
 @pytest.mark.parametrize("name", list(CONTROLS))
 def test_what_does_not_apply_or_is_nonsense_is_as_if_it_were_not_there(app, name):
-    foreign = dict.fromkeys(FOREIGN.difference(control.name for control in CONTROLS[name]), "1") | {"": "1"}
-    nonsense = dict.fromkeys(SHARED, NONSENSE)
-    nonsense |= {control.name: tuple(value for value in NONSENSE if control.read(value) is None)
-                 for control in CONTROLS[name]}
-    together = {parameter: next(itertools.islice(itertools.cycle(values), number, None))
-                for number, (parameter, values) in enumerate(nonsense.items()) if values}
     unread = {"model": "induction", "text": "abcabcab", "text_b": "B", "target": "C"}
+    foreign = dict.fromkeys(FOREIGN.difference(control.name for control in CONTROLS[name]), "1") | {"": "1"}
+    nonsense = nonsense_for(name)
+    together = {parameter: values[number % len(values)] for number, (parameter, values) in enumerate(nonsense.items())}
     asked = [unread | foreign | together]
     if LONG or name == "heads":   # one page with a pretrained model, which costs more
         asked.append({"target": "C", "kind": "cross", "pair": "900,900"})
     if LONG:
         asked += [unread | {parameter: value} for parameter, values in nonsense.items() for value in values]
+    left_out = strings("frame")["not_read"].format(field=strings("frame")["target"])
     for page in drawn(app, name, *asked):
-        assert page.wrong == [] and not [words for words in UNREAD if words in page.words], page.query
+        assert page.wrong == [] and not [refusal for refusal in UNREAD if refusal in page.words], page.query
+        assert (left_out in page.words) == (pages()[name][0].needs != "nothing"), page.query
 
 
 def test_an_unknown_model_names_the_nearest_ones_and_offers_no_download(app):
