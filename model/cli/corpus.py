@@ -45,7 +45,8 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
         named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field,
                  "file": file.name,
                  "sha256": _sha256(file)}
-        averages = _averages(file, named, part)
+        earlier = _resumed(part, named)
+        averages = _averages(file, named, part, earlier)
         files.write(out,
                     as_csv(averages,
                            {name: value for name, value in named.items() if name != "asked_kind"}).encode("utf-8"))
@@ -53,16 +54,16 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
     except OSError as error:
         raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose "
                         f"another place.") from error
+    resumed = f"; {earlier.texts:,} of them were read in an earlier run" if earlier else ""
     short = f"; {averages.cut:,} of them were longer than the model reads, and cut" if averages.cut else ""
-    click.echo(f"{out}: {len(averages.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens{short}")
+    click.echo(f"{out}: {len(averages.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens"
+               f"{resumed}{short}")
 
 
-def _averages(file: Path, named: dict, part: Path) -> Averages:
+def _averages(file: Path, named: dict, part: Path, earlier: Averages | None) -> Averages:
     """All texts of the file, from where an earlier run was stopped."""
-    total, saved, kind = _resumed(part, named), time.perf_counter(), named["asked_kind"]
+    total, saved, kind = earlier, time.perf_counter(), named["asked_kind"]
     done = total.texts if total else 0
-    if done:
-        click.echo(f"{part.name} holds {done:,} texts of an earlier run; going on from there.", err=True)
     with file.open("rb") as opened:
         left = islice(texts(opened, file.name, named["field"]), done, None)
         while batch := tuple(islice(left, BATCH)):

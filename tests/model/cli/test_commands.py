@@ -6,8 +6,10 @@ import io
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import click
@@ -113,31 +115,34 @@ def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
     return program, [name, *words, *plain]
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """A folder of good and bad files, deep enough that no path of these leads out of it."""
-    folder = tmp_path_factory.mktemp("a") / "b" / "c" / "d"
-    folder.mkdir(parents=True)
-    (folder / "folder").mkdir()
-    (folder / "folder.png").mkdir()
-    (folder / "loop").symlink_to(folder / "loop")
+@cache
+def contents() -> dict[str, bytes]:
+    """Good and bad files."""
     attention = io.BytesIO()
     np.savez(attention, attention=np.full((2, 2, 3, 3), 1 / 3, np.float32), tokens=np.array(["a", "b", "c"]))
     cases = "sentence,pronoun,correct,wrong\nThe cat saw the dog and it ran.,it,dog,cat\n"
-    contents = {"good.txt": b"abcabc\nabab\n", "good.csv": b"text\nabcabc\n", "cases.csv": cases.encode(),
-                "good.jsonl": b'{"text": "abcabc"}\n"\\ud800"\n', "good.npz": attention.getvalue(),
-                "good.handout.json": save(Handout("A lesson", (items.head(),))), "latin.txt": b"caf\xe9\n",
-                "latin.csv": b"text,sentence,pronoun,correct,wrong\n\xff,\xff\n", "zero.txt": b"a\0b\n",
-                "half.jsonl": b'{"text": ' + b"[" * 5000, "bad.npz": attention.getvalue()[:200], "bad.gguf": b"GGUF\3",
-                "bad.handout.json": b'{"items": [1e400]}', "half.csv": cases.encode()[:50],
-                "empty.txt": b"", "empty.csv": b"", "empty.npz": b""}
-    for name, content in contents.items():
+    return {
+        "good.txt": b"abcabc\nabab\n", "good.csv": b"text\nabcabc\n", "cases.csv": cases.encode(),
+        "good.jsonl": b'{"text": "abcabc"}\n"\\ud800"\n', "good.npz": attention.getvalue(),
+        "good.handout.json": save(Handout("A lesson", (items.head(),))), "latin.txt": b"caf\xe9\n",
+        "latin.csv": b"text,sentence,pronoun,correct,wrong\n\xff,\xff\n", "zero.txt": b"a\0b\n",
+        "half.jsonl": b'{"text": ' + b"[" * 5000, "bad.npz": attention.getvalue()[:200], "bad.gguf": b"GGUF\3",
+        "bad.handout.json": b'{"items": [1e400]}', "half.csv": cases.encode()[:50], "empty.txt": b"", "empty.csv": b"",
+        "empty.npz": b""}
+
+
+def fill(folder: Path) -> None:
+    """Makes the folder hold these files and nothing that an earlier line wrote."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "folder").mkdir(parents=True)
+    (folder / "folder.png").mkdir()
+    (folder / "loop").symlink_to(folder / "loop")
+    for name, content in contents().items():
         (folder / name).write_bytes(content)
-    return folder
 
 
 @pytest.fixture
-def stubbed(monkeypatch, place):
+def stubbed(monkeypatch, tmp_path):
     """What a line may ask for and would take minutes or the network: a training writes a file of no weights at once,
     the shipped cases are four, nothing is downloaded, no PDF is drawn. Everything else is real."""
     def no_training(task, out, steps=None, seed=1, progress=None):
@@ -148,14 +153,17 @@ def stubbed(monkeypatch, place):
     def no_network(*_):
         raise Unreachable("There is no network in this test; models on this disk still work.")
 
-    monkeypatch.chdir(place)
-    monkeypatch.setenv("CLEARHEAD_HOME", str(place / "home"))
+    folder = tmp_path / "b" / "c" / "d"   # so deep that no path of these leads out of it
+    fill(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(fetch, "_pip_download", no_network)
     monkeypatch.setattr(train, "train", no_training)
     monkeypatch.setattr(coreference, "shipped_cases", lambda name: shipped_cases(name)[:4])
     monkeypatch.setattr(pdf, "export", lambda *_: b"%PDF-1.4")
     monkeypatch.setattr(handout_pdf, "pdf", lambda _: b"%PDF-1.4")
+    return folder
 
 
 def ended_well(program: str, line: list[str]) -> Result:
@@ -177,6 +185,8 @@ def ended_well(program: str, line: list[str]) -> Result:
 @settings(max_examples=LINES)
 @given(command_lines())
 def test_any_command_line_is_done_or_refused_in_one_sentence(stubbed, line):
+    fill(stubbed)
+    os.chdir(stubbed)
     ended_well(*line)
 
 
