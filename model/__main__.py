@@ -1,6 +1,6 @@
 """The command line: python -m model list | ask | verify | fetch | coref | train | measures | limits.
 
-Exit codes: 0 done, 1 not possible (one sentence on standard error says why), 2 wrong usage.
+Exit codes: 0 done, 2 not possible (one sentence on standard error says why) or wrong usage; `verify` has more.
 """
 import json
 import math
@@ -11,10 +11,11 @@ from typing import Any
 import click
 
 from model.ask import sources
+from model.cli.commands import Commands, FilePath, Refused, position, run
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
 from model.cli.limits import limits_command
-from model.cli.progress import answer_to, use_utf8_output
+from model.cli.progress import answer_to
 from model.cli.train import train_command
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Tokens
@@ -23,16 +24,10 @@ PROBE_TEXT = "The animal didn't cross the street because it was too tired."
 EXIT = {"verified": 0, "reported": 3, "refused": 1}
 
 
-class Commands(click.Group):
-    """Turns what a person can do something about into one sentence on standard error."""
+class RefusedModel(Refused):
+    """A model that is not shown."""
 
-    def invoke(self, context: click.Context) -> Any:
-        """Runs the command; exit code 1 for what a person can do something about."""
-        try:
-            return super().invoke(context)
-        except UserError as error:
-            click.echo(f"Error: {error}", err=True)
-            context.exit(1)
+    exit_code = EXIT["refused"]
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -42,9 +37,13 @@ def main() -> None:
     A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a
     folder, or a GGUF file.
 
-    \b python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." --pair
-    it animal python -m model ask --model minilm --text "A book." --npz weights.npz python -m model verify minilm python
-    -m model fetch smollm2 """
+    \b
+    python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." \\
+        --pair it animal
+    python -m model ask --model minilm --text "A book." --npz weights.npz
+    python -m model verify minilm
+    python -m model fetch smollm2
+    """
 
 
 main.add_command(coref_command)
@@ -75,7 +74,7 @@ def list_models(as_json: bool) -> None:
 @click.option("--pair", nargs=2, metavar="FROM TO",
               help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
-@click.option("--npz", type=click.Path(dir_okay=False, writable=True),
+@click.option("--npz", type=FilePath("write"),
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None,
         **output: Any) -> None:
@@ -99,7 +98,10 @@ def verify(model_id: str) -> None:
 
     Exit code 0 if it is verified, 3 if its weights are only reported by the model itself, 1 if it is refused.
     """
-    record = answer_to(sources.open_query(model_id, PROBE_TEXT))
+    try:
+        record = answer_to(sources.open_query(model_id, PROBE_TEXT))
+    except UserError as error:
+        raise RefusedModel(str(error)) from error
     click.echo(_verdict(record))
     sys.exit(EXIT[record.verification.status])
 
@@ -111,13 +113,11 @@ def fetch(model_id: str) -> None:
 
     Interrupted with Ctrl-C, it goes on from there the next time.
     """
-    from model.pretrained.fetch import fetch as fetch_model
-
     def report(fraction: float, text: str) -> None:
         if sys.stderr.isatty():
             click.echo(f"\r{fraction:4.0%} {text:<90.90}", nl=False, err=True)
 
-    folder = fetch_model(model_id, report)
+    folder = sources.fetch_now(model_id, report)
     click.echo(f"{model_id} is in {folder}")
 
 
@@ -129,9 +129,7 @@ def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int | None
 
     found = [i for i, text in enumerate(tokens.texts)
              if wanted == text] or [i for i in range(len(tokens)) if wanted == typed(i)]
-    if not found and wanted.isdecimal() and int(wanted) < len(tokens):
-        found = [int(wanted)]
-    return found[0] if found else None
+    return found[0] if found else position(wanted, len(tokens))
 
 
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
@@ -203,5 +201,4 @@ def _verdict(record: AttentionRecord) -> str:
 
 
 if __name__ == "__main__":
-    use_utf8_output()
-    main(prog_name="python -m model")
+    run(main, "python -m model")

@@ -47,7 +47,7 @@ UPWARDS = {("viz.page", "viz.pages")}   # the contract finds the pages in their 
 # what a room of viz may import of model beside model.core
 ASKING = ("model.ask", "model.studies", "model.lessons", "model.training", "model.cli.progress")
 OF_MODEL = {
-    "viz.pages": ASKING, "viz.widgets": ASKING, "viz.notebook": ASKING, "viz.__main__": ASKING,
+    "viz.pages": ASKING, "viz.widgets": ASKING, "viz.notebook": ASKING, "viz.__main__": (*ASKING, "model.cli.commands"),
     "viz.export": ("model.studies",), "viz.print": ("model.studies",), "viz.handout": ("model.studies",),
     "viz.session": ASKING, "viz.waiting": ("model.ask",), "viz.page": ("model.ask",), "viz.startup": ("model.ask",),
     "app": ("model.ask",),

@@ -7,29 +7,32 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.progress import answer_to, use_utf8_output
-from model.core.query import Kind, UserError
+from model.cli.commands import Commands, FilePath, position, run, whole
+from model.cli.progress import answer_to
+from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
 from viz import export as files
 from viz.print.options import Options
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
     """Pictures and numbers of a Transformer's attention heads, without a browser."""
 
 
 @main.command("export")
-@click.option("--model", "model_id", required=True,
+@click.option("--model", "model_id",
               help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
-@click.option("--text", required=True, help="What the model reads.")
+@click.option("--text", help="What the model reads.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
+@click.option("--record", "file", type=FilePath("read"),
+              help="Attention that another tool saved (.npz), instead of a model and a text; never called verified.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
-@click.option("--layer", type=click.IntRange(0), default=0, show_default=True, help="The layer, from 0.")
-@click.option("--head", type=click.IntRange(0), default=0, show_default=True, help="The head, from 0.")
+@click.option("--layer", type=whole(0), default=0, show_default=True, help="The layer, from 0.")
+@click.option("--head", type=whole(0), default=0, show_default=True, help="The head, from 0.")
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
 @click.option("--scale", type=click.Choice(SCALES), default="linear", show_default=True,
               help="How a weight becomes a colour.")
@@ -40,40 +43,37 @@ def main() -> None:
 @click.option("--hide-special", is_flag=True, help="Leaves out tokens that the tokenizer added, such as [CLS].")
 @click.option("--transpose", is_flag=True, help="Columns look, rows are looked at.")
 @click.option("--grid", is_flag=True, help="All heads of the kind instead of one (PNG, SVG, PDF).")
-@click.option("--zoom", type=click.IntRange(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
+@click.option("--zoom", type=whole(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
-@click.option("--out", required=True, type=click.Path(dir_okay=False, writable=True, path_type=Path),
+@click.option("--out", required=True, type=FilePath("write"),
               help="The file; its ending says the format.")
-def export(model_id: str, text: str, text_b: str | None, target: str | None, out: Path, **shown: Any) -> None:
+def export(out: Path, **asked: Any) -> None:
     """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
     numbers of all heads).
 
-    \b python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg python -m viz export
-    --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out lines.pdf python -m viz
-    export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png python -m viz export --model minilm --text
-    "The cat sat." --out all.npz
+    \b
+    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
+    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
+    python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
+    python -m viz export --model minilm --text "The cat sat." --out all.npz
+    python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
     string. """
-    try:
-        if out.suffix.lower() not in files.formats():
-            raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
-        record = answer_to(sources.open_query(model_id, text, text_b, target))
-        content = files.export(out.suffix, record, _view(record, shown),
-                               Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
-        out.write_bytes(content)
-    except UserError as error:
-        raise _Refused(str(error)) from error
-    except OSError as error:
-        raise _Refused(f"{out} could not be written ({error.strerror or error}); choose another place.") from error
+    if out.suffix.lower() not in files.formats():
+        raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
+    record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file"))))
+    content = files.export(out.suffix, record, _view(record, asked),
+                           Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
+    out.write_bytes(content)
     click.echo(f"{out}: {len(content):,} bytes")
 
 
 @main.command("handout")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--html", "to_html", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+@click.argument("file", type=FilePath("read"))
+@click.option("--html", "to_html", type=FilePath("write"),
               help="Where the HTML page goes.")
-@click.option("--pdf", "to_pdf", type=click.Path(dir_okay=False, writable=True, path_type=Path),
+@click.option("--pdf", "to_pdf", type=FilePath("write"),
               help="Where the PDF goes; needs a Chromium.")
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     """Writes a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
@@ -86,23 +86,26 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     from viz.handout.files import load
 
     if not (to_html or to_pdf):
-        raise _Refused("Nothing was asked for; say --html OUT or --pdf OUT.")
-    try:
-        saved_handout = load(file.read_bytes())
-        for out, write in ((to_html, page.page), (to_pdf, pdf.pdf)):
-            if out:
-                content = write(saved_handout)
-                out.write_bytes(content)
-                click.echo(f"{out}: {len(content):,} bytes")
-    except UserError as error:
-        raise _Refused(str(error)) from error
-    except OSError as error:
-        raise _Refused(f"{error.filename} could not be read or written ({error.strerror or error}); choose another "
-                       f"place.") from error
+        raise UserError("Nothing was asked for; say --html OUT or --pdf OUT.")
+    saved_handout = load(file.read_bytes())
+    for out, write in ((to_html, page.page), (to_pdf, pdf.pdf)):
+        if out:
+            content = write(saved_handout)
+            out.write_bytes(content)
+            click.echo(f"{out}: {len(content):,} bytes")
 
 
-class _Refused(click.ClickException):
-    exit_code = 2
+def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None) -> Query:
+    """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
+    for both."""
+    if file is not None:
+        if not {model_id, text, text_b, target} <= {None}:
+            raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b and "
+                                   "--target out.")
+        return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
+    if model_id is None or text is None:
+        raise click.UsageError("Say --model and --text, or --record.")
+    return sources.open_query(model_id, text, text_b, target)
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:
@@ -121,13 +124,11 @@ def _view(record: AttentionRecord, shown: dict) -> View:
 
 def _position(tokens: Tokens, wanted: str) -> int:
     """The first token with this text, or the token at this position."""
-    if wanted in tokens.texts:
-        return tokens.texts.index(wanted)
-    if wanted.isdecimal() and int(wanted) < len(tokens):
-        return int(wanted)
+    place = tokens.texts.index(wanted) if wanted in tokens.texts else position(wanted, len(tokens))
+    if place is not None:
+        return place
     raise UserError(f"There is no token {wanted!r}; choose among: {' '.join(tokens.texts)[:500]}")
 
 
 if __name__ == "__main__":
-    use_utf8_output()
-    main(prog_name="python -m viz")
+    run(main, "python -m viz")

@@ -12,7 +12,7 @@ from typing import Any
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import Query
+from model.core.query import Edit, Query
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import waiting
@@ -65,9 +65,13 @@ class PageContext:
         """This page's own controls by name."""
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
-    def query(self) -> Query:
-        """The question of the sidebar. Raises UserError where it cannot be asked."""
-        return sources.open_query(*self.state.question)
+    def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
+        """The question of the sidebar, with `changes` of its fields (model, text, text_b, target) and with edits. A
+        second text or a target that the model does not read is as if it were not there. Raises UserError for a question
+        that cannot be asked."""
+        asked = replace(self.state, **changes)
+        read = {name: getattr(asked, name) for name in sources.sides(asked.model)}
+        return sources.open_query(asked.model, asked.text, edits=edits, **read)
 
     def record(self, height: int = 420) -> AttentionRecord:
         """Its answer, waited for. Raises UserError if there is none. height: as of `ask`."""

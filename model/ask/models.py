@@ -22,6 +22,9 @@ class Source(Protocol):
     def revision(self, model_id: str) -> str:
         """The fingerprint of weights, configuration and tokenizer. Raises UserError for an unknown model."""
 
+    def sides(self, model_id: str) -> frozenset[str]:
+        """What the model reads beside a text: text_b, target. Raises UserError for an unknown model."""
+
     def open_model(self, model_id: str, report: Progress) -> OpenModel:
         """The model, ready to answer. Raises UserError if it cannot be opened."""
 

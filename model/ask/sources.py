@@ -3,6 +3,7 @@
 A question is a frozen value whose `answer` says what comes out: of a `Query` an AttentionRecord, of an `OverviewQuery`
 thumbnails, of a `FitsQuery` how well every head fits every pattern.
 """
+import difflib
 import os
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -12,8 +13,10 @@ from typing import Any
 from model.ask.jobs import Cache, Job, JobQueue
 from model.ask.models import desk, source_of
 from model.core.limits import LIMITS
-from model.core.query import Edit, Query, UserError
+from model.core.query import Edit, Query, UnknownModel, UserError
 from model.core.types import Progress
+
+NEAREST = 3   # models whose names are offered in place of an unknown one
 
 
 @dataclass(frozen=True)
@@ -71,14 +74,19 @@ class FetchQuery:
     model: str
 
 
-def _fetch(question: FetchQuery, report: Progress) -> Path:
+def fetch_now(model: str, report: Progress) -> Path:
+    """The folder of a model, brought to this disk if it is not there. Raises UserError where it cannot be had."""
     from model.pretrained.fetch import fetch
+    from model.pretrained.hub import Unreachable
 
-    return fetch(question.model, report)
+    try:
+        return fetch(model, report)
+    except (UnknownModel, Unreachable) as error:
+        raise with_nearest(error, model) from error
 
 
 # a worker of its own, so that nobody's question waits for a download
-downloads = JobQueue(_fetch, Cache(10_000))
+downloads = JobQueue(lambda question, report: fetch_now(question.model, report), Cache(10_000))
 
 
 def fetch(model: str, session: str = "") -> Job:
@@ -102,7 +110,27 @@ def cached(question: Hashable) -> Any:
 def revision(model: str) -> str:
     """The fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown
     model."""
-    return source_of(model).revision(model)
+    try:
+        return source_of(model).revision(model)
+    except UnknownModel as error:
+        raise with_nearest(error, model) from error
+
+
+def sides(model: str) -> frozenset[str]:
+    """What a model reads beside a text: text_b, target. Raises UserError for an unknown model."""
+    revision(model)
+    return source_of(model).sides(model)
+
+
+def with_nearest(error: UserError, model: str) -> UserError:
+    """The same sentence with the models of the catalogue whose names or titles are nearest to `model`; as it is where
+    that is one of them."""
+    offers = {name.lower(): offer for offer in catalogue() for name in (offer.id, offer.title)}
+    if any(model == offer.id for offer in offers.values()):
+        return error
+    near = [offers[name] for name in difflib.get_close_matches(model.lower(), offers, n=NEAREST, cutoff=0)]
+    names = ", ".join(dict.fromkeys(f"{offer.id} ({offer.title})" for offer in near))
+    return type(error)(f"{str(error).removesuffix('.')}; nearest by name are {names}.")
 
 
 def import_file(content: bytes, name: str) -> tuple[str, str]:

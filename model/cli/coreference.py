@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from model.ask import sources
+from model.cli.commands import FilePath
 from model.cli.progress import answer_to
 from model.core.query import UserError
 from model.core.statistics import MeanInterval, accuracy_intervals
@@ -21,11 +22,11 @@ SHOWN = 5
 
 @click.command("coref")
 @click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, or a folder.")
-@click.option("--cases", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--cases", type=FilePath("read"),
               help="A CSV with the columns sentence, pronoun, correct, wrong; optional pronoun_start, frame, pair. "
                    "Without it: the set that "
                    "comes with Clearhead.")
-@click.option("--select-on", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--select-on", type=FilePath("read"),
               help="Another such CSV: the head that is best on it is scored on the cases. Without it the head is "
                    "chosen on one half of the frames.")
 @click.option("--json", "as_json", is_flag=True,

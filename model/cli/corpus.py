@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from model.ask import sources
+from model.cli.commands import FilePath
 from model.cli.progress import answer_to
 from model.core import files
 from model.core.query import Kind, UserError
@@ -19,14 +20,14 @@ SAVED_EVERY = 5   # seconds: what a stop costs at most
 
 
 @click.command("measures")
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=FilePath("read"))
 @click.option("--model", "model_id", default="minilm", show_default=True,
               help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 @click.option("--field", default=FIELD, show_default=True,
               help="The CSV's column, or the JSONL's field, that holds the texts.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--out", type=FilePath("write"),
               help="The CSV to write; FILE-measures.csv beside FILE unless given.")
 def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None) -> None:
     """What every head does over a file of texts: means and standard deviations, one row a head, as CSV.
@@ -44,7 +45,8 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
         named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field,
                  "file": file.name,
                  "sha256": _sha256(file)}
-        averages = _averages(file, named, part)
+        earlier = _resumed(part, named)
+        averages = _averages(file, named, part, earlier)
         files.write(out,
                     as_csv(averages,
                            {name: value for name, value in named.items() if name != "asked_kind"}).encode("utf-8"))
@@ -52,16 +54,16 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
     except OSError as error:
         raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose "
                         f"another place.") from error
+    resumed = f"; {earlier.texts:,} of them were read in an earlier run" if earlier else ""
     short = f"; {averages.cut:,} of them were longer than the model reads, and cut" if averages.cut else ""
-    click.echo(f"{out}: {len(averages.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens{short}")
+    click.echo(f"{out}: {len(averages.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens"
+               f"{resumed}{short}")
 
 
-def _averages(file: Path, named: dict, part: Path) -> Averages:
+def _averages(file: Path, named: dict, part: Path, earlier: Averages | None) -> Averages:
     """All texts of the file, from where an earlier run was stopped."""
-    total, saved, kind = _resumed(part, named), time.perf_counter(), named["asked_kind"]
+    total, saved, kind = earlier, time.perf_counter(), named["asked_kind"]
     done = total.texts if total else 0
-    if done:
-        click.echo(f"{part.name} holds {done:,} texts of an earlier run; going on from there.", err=True)
     with file.open("rb") as opened:
         left = islice(texts(opened, file.name, named["field"]), done, None)
         while batch := tuple(islice(left, BATCH)):
@@ -72,7 +74,7 @@ def _averages(file: Path, named: dict, part: Path) -> Averages:
             except KeyboardInterrupt:
                 _save(part, named, total)
                 raise
-            total = batch_averages if total is None else merge(total, batch_averages)
+            total = batch_averages if total is None else _merged(total, batch_averages, part)
             _say(total.texts, batch[-1][0])
             if time.perf_counter() - saved > SAVED_EVERY:
                 _save(part, named, total)
@@ -99,8 +101,20 @@ def _resumed(part: Path, named: dict) -> Averages | None:
         return from_object(saved["found"]) if {name: saved[name] for name in named} == named else None
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{part} is not what an earlier run left there; delete it, or choose another --out.") from error
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
+        raise _not_ours(part) from error
+
+
+def _merged(total: Averages, batch: Averages, part: Path) -> Averages:
+    """Both together. Raises UserError where an earlier run, of which `part` is left, had other heads or measures."""
+    try:
+        return merge(total, batch)
+    except ValueError as error:
+        raise _not_ours(part) from error
+
+
+def _not_ours(part: Path) -> UserError:
+    return UserError(f"{part} is not what an earlier run left there; delete it, or choose another --out.")
 
 
 def _sha256(file: Path) -> str:

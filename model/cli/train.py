@@ -5,13 +5,16 @@ from typing import Any
 
 import click
 
+from model.cli.commands import FilePath, whole
+
 
 @click.command("train")
 @click.argument("task")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("trained"), show_default=True,
+@click.option("--out", type=FilePath("folder"), default=Path("trained"), show_default=True,
               help="Folder for the weights.")
-@click.option("--steps", type=click.IntRange(1), help="Steps of training; the task's own number unless given.")
-@click.option("--seed", type=int, default=1, show_default=True, help="Decides the first weights and every sentence.")
+@click.option("--steps", type=whole(1), help="Steps of training; the task's own number unless given.")
+@click.option("--seed", type=whole(), default=1, show_default=True,
+              help="Decides the first weights and every sentence.")
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     """Train one of Clearhead's small models from nothing, in minutes on one core.
 

@@ -40,8 +40,17 @@ def first_line(error: BaseException, longest: int) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:longest]
 
 
+def quoted(text: str, longest: int = 80) -> str:
+    """Typed text in quotation marks, of a long one the beginning, for a sentence."""
+    return repr(text if len(text) <= longest else text[:longest] + "…")
+
+
 class NotOnDisk(UserError):
     """The model is not on this disk, but could be fetched."""
+
+
+class UnknownModel(UserError):
+    """No model has this name."""
 
 
 class NoNextWord(UserError):

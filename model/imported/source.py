@@ -3,6 +3,7 @@ process only."""
 import hashlib
 import io
 import threading
+from pathlib import PurePath
 from typing import Any
 
 from model.core.byte_cache import byte_cache
@@ -13,6 +14,7 @@ from model.core.types import Progress, quiet
 from model.imported.reading import ImportedFile, read_attention
 
 PREFIX = "imported:"
+READERS = {".npz": read_attention}   # by the ending of a file's name
 ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so that nothing else can be computed; "
                 "choose a model.")
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
@@ -30,7 +32,10 @@ def store(content: bytes, name: str) -> tuple[str, str]:
     """(model id, text) under which the file can be asked for from now on. Raises UserError for one that is no attention
     or too large."""
     LIMITS.refuse_above("file_bytes", len(content), name, "save fewer layers")
-    file = read_attention(io.BytesIO(content), name)
+    read = READERS.get(PurePath(name).suffix.lower())
+    if read is None:
+        raise UserError(f"{name} does not say how it holds attention; end its name in {' or '.join(READERS)}.")
+    file = read(io.BytesIO(content), name)
     fingerprint = hashlib.sha256(content).hexdigest()
     with _lock:
         _files[fingerprint] = file
@@ -56,6 +61,11 @@ def revision(model_id: str) -> str:
     """The fingerprint of the file. Raises UserError if it is not there."""
     _file(model_id)
     return model_id.removeprefix(PREFIX)
+
+
+def sides(model_id: str) -> frozenset[str]:
+    """What the file can be asked beside its text: nothing."""
+    return frozenset()
 
 
 class OpenedFile:

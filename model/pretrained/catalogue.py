@@ -99,7 +99,15 @@ def refuse_strangers() -> None:
 
 def home() -> Path:
     """Where fetched and converted models are kept: CLEARHEAD_HOME, or ~/.cache/clearhead."""
-    return Path(os.environ.get("CLEARHEAD_HOME") or Path.home() / ".cache" / "clearhead").expanduser()
+    return _expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
+
+
+def _expanded(path: str, variable: str) -> Path:
+    """The path with the home of its ~. Raises UserError where there is no such home."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise UserError(f"{path} is in nobody's home; set {variable} to a folder that is there.") from error
 
 
 def on_disk(entry: Entry) -> bool:
@@ -136,9 +144,9 @@ def hub_folder(hub_id: str) -> Path | None:
     own = home() / "models" / folder_name(hub_id)
     if (own / MARK).is_file():
         return own
-    cache = Path(os.environ.get("HF_HUB_CACHE")
-                 or Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface") / "hub")
-    reference = cache.expanduser() / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
+    cache = _expanded(os.environ.get("HF_HUB_CACHE")
+                      or str(Path(os.environ.get("HF_HOME") or "~/.cache/huggingface") / "hub"), "HF_HUB_CACHE")
+    reference = cache / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
     if not reference.is_file():
         return None
     snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()

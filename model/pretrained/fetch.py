@@ -40,7 +40,7 @@ def _fetch(model_id: str, report: Progress) -> Path:
     if entry is None:
         catalogue.refuse_strangers()
     if model_id.endswith(gguf.SUFFIX):
-        return _from_file(Path(model_id).expanduser(), report)
+        return _from_file(files.path_named(model_id), report)
     if entry is not None and (entry.source == "package" or catalogue.on_disk(entry)):
         return catalogue.folder_of(entry)
     hub_id = entry.place if entry else check_id(model_id)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from model.core.bounded import parse_json
 from model.core.limits import LIMITS
-from model.core.query import UserError
+from model.core.query import UserError, first_line, quoted
 from model.pretrained import catalogue
 
 # of the files that transformers reads in a folder; never a pickle
@@ -38,6 +38,18 @@ class Weights:
     files: tuple[Path, ...]
     parameters: int           # count
     dtypes: tuple[str, ...]   # as safetensors names them
+
+
+def path_named(model_id: str) -> Path:
+    """The path that an id is, if it is one. Raises UserError for what no system takes as a path."""
+    try:
+        path = Path(model_id).expanduser()
+        path.exists()   # asked for the errors that it raises
+    except (OSError, RuntimeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or first_line(error, 80)
+        raise UserError(f"{quoted(model_id)} can be no path ({reason}); choose a model of the catalogue, or give the "
+                        f"path of a folder.") from error
+    return path
 
 
 def sha256(path: Path) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from model.core.files import put
-from model.core.query import UserError
+from model.core.query import UnknownModel, UserError, quoted
 from model.core.types import Progress
 from model.pretrained.environment import set_variables
 from model.pretrained.files import sha256
@@ -45,7 +45,8 @@ def check_id(hub_id: str) -> str:
     """The id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub or
     joined to a path."""
     if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id or hub_id[-1] in "-.":
-        raise UserError(f"{hub_id!r} is no hub id; give owner/name, such as openai-community/gpt2, or a folder.")
+        raise UnknownModel(f"{quoted(hub_id)} is no hub id; give owner/name, such as openai-community/gpt2, or a "
+                           f"folder.")
     return hub_id
 
 
@@ -142,7 +143,7 @@ def _as_user_error(hub_id: str, error: Exception) -> Exception:
         return UserError(f"{hub_id} asks for an agreement on its hub page; agree there and log in with the hub's own "
                          f"tool, or choose another model.")
     if isinstance(error, errors.RepositoryNotFoundError | errors.RevisionNotFoundError):
-        return UserError(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.")
+        return UnknownModel(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.")
     if isinstance(error, OSError) and error.errno in FULL | SHUT:
         return error   # of this disk, not of the network
     if isinstance(error, OSError) or type(error).__module__.split(".")[0] in NETWORK:

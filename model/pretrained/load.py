@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from model.core.query import NotOnDisk, UserError
+from model.core.query import NotOnDisk, UnknownModel, UserError
 from model.core.types import Progress
 from model.pretrained import bounds, catalogue, files, gguf
 from model.pretrained.environment import prepare
@@ -34,12 +34,15 @@ def locate(model_id: str) -> ModelFiles:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
     catalogue.refuse_strangers()
     if model_id.endswith(gguf.SUFFIX):
-        path = Path(model_id).expanduser()
+        path = files.path_named(model_id)
         return ModelFiles(model_id, gguf.converted_folder(path), path.stem)
     folder = _folder(model_id)
     if folder is not None:
         return ModelFiles(model_id, folder, folder.name, files.licence_of(folder))
     folder = catalogue.hub_folder(check_id(model_id))
+    if folder is None and "/" not in model_id:
+        raise UnknownModel(f"There is no model named {model_id}; choose one of the catalogue, or one of the hub as "
+                           f"owner/name.")
     if folder is None:
         raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
     return ModelFiles(model_id, folder, model_id, files.licence_of(folder))
@@ -49,7 +52,7 @@ def _folder(model_id: str) -> Path | None:
     """The folder that the id names, if it is written as a path or is one with a model in it."""
     if not model_id.strip() or "\0" in model_id:
         raise UserError("There is no model without a name; choose one of the catalogue.")
-    path = Path(model_id).expanduser()
+    path = files.path_named(model_id)
     written_as_path = path.is_absolute() or model_id in (".", "..") or model_id.startswith(PATH_STARTS)
     if path.is_dir() and (written_as_path or (path / "config.json").is_file()):
         return path.resolve()
@@ -62,6 +65,13 @@ def revision(model_id: str) -> str:
     """The fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits. Cheap after the first
     time."""
     return _fingerprint(model_id, locate(model_id))
+
+
+def sides(model_id: str) -> frozenset[str]:
+    """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text. Raises
+    UserError for an unknown model."""
+    config = files.read_json(locate(model_id).folder / "config.json")
+    return frozenset(("target",) if config.get("is_encoder_decoder") else ("text_b",))
 
 
 def _fingerprint(model_id: str, place: ModelFiles) -> str:

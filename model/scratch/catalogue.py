@@ -1,4 +1,5 @@
 """The names of the models of this folder. Light: no torch here, so that the first page can ask."""
+import re
 from pathlib import Path
 
 from model.core.assets import ASSETS
@@ -45,4 +46,4 @@ def weights_file(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | Non
     """The file with a trained model's weights, and the step if a snapshot is meant."""
     name, _, step = model_id.partition(SNAPSHOT)
     path = RUNS.get(name, folder / f"{name}.safetensors")
-    return (film_path(path), int(step) if step.isdecimal() else -1) if step else (path, None)
+    return (film_path(path), int(step) if re.fullmatch(r"\d{1,9}", step) else -1) if step else (path, None)

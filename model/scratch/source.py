@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller numbers are for special tokens
 LONGEST_TRAINED = 64
+SIDES = {"scratch": frozenset(("text_b", "target")), "translator": frozenset(("target",))}   # others read one text
 UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, so no head means anything yet. "
              "A word's number is a hash, so two words may share one.")
 
@@ -40,6 +41,16 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
     except OSError:
         raise UserError(f"The weights {path.name} are missing; make them with: python -m model train "
                         f"{model_id.split(SNAPSHOT)[0]}.") from None
+
+
+def sides(model_id: str) -> frozenset[str]:
+    """What the model reads beside a text: text_b, target."""
+    return SIDES.get(_kind(model_id), frozenset())
+
+
+def _kind(model_id: str) -> str:
+    """Its name without its size, its snapshot or the number of its training."""
+    return model_id.split("-")[0].split(SNAPSHOT)[0]
 
 
 @cache
@@ -78,7 +89,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
     from model.scratch import models, tokens, weights
 
     transformer, about = weights.load(*weights_file(model_id, folder))
-    kind = model_id.split("-")[0].split(SNAPSHOT)[0]
+    kind = _kind(model_id)
     behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction}[kind]
     words, signs = tuple(about["words"]), kind == "induction"
     tokenizer = tokens.SignTokenizer(words) if signs else tokens.WordTokenizer(words)

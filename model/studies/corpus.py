@@ -81,11 +81,16 @@ class Averages:
             name.removeprefix(FIT): row for name, row in zip(self.names, fits, strict=True) if name.startswith(FIT)}))
 
     def frame(self) -> "DataFrame":
-        """One row a head: pattern and fit, as `best` gives them, and mean and standard deviation over texts of every
-        measure and fit, NAME_mean and NAME_sd, each in the measure's unit."""
-        numbers = {f"{name}_{what}": row for name, *rows in zip(self.names, self.means, self.spread, strict=True)
-                   for what, row in zip(("mean", "sd"), rows, strict=True)}
-        return self.best().join(tables.head_frame(self.heads, numbers))
+        """One row a head: pattern and fit, as `best` gives them, and of every measure and fit NAME_mean and NAME_sd
+        over the texts that have it, in the measure's unit, and NAME_n, how many texts these are; fit_n is that of the
+        best pattern."""
+        counts = self.count.astype(np.int64)
+        numbers = {f"{name}_{what}": row
+                   for name, *rows in zip(self.names, self.means, self.spread, counts, strict=True)
+                   for what, row in zip(("mean", "sd", "n"), rows, strict=True)}
+        best = self.best()
+        fit_n = [counts[self.names.index(FIT + pattern), head] for head, pattern in enumerate(best["pattern"])]
+        return best.assign(fit_n=fit_n).join(tables.head_frame(self.heads, numbers))
 
 
 def averages_of(record: AttentionRecord, kind: Kind) -> Averages:
@@ -151,9 +156,9 @@ def from_object(found: dict[str, Any]) -> Averages:
 
 
 def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
-    """A CSV (RFC 4180) with one row a head: layer, head, the pattern with the best mean fit, and mean and standard
-    deviation of every measure and fit, in the fewest digits that give back the number. The first row's last cell holds
-    the provenance as JSON."""
+    """A CSV (RFC 4180) with one row a head: layer, head, the pattern with the best mean fit, and mean, standard
+    deviation and number of texts of every measure and fit, in the fewest digits that give back the number. The first
+    row's last cell holds the provenance as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
     return tables.as_csv(frame, json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts,

@@ -51,7 +51,8 @@ def test_a_file_is_averaged_and_colours_the_grid_and_a_hostile_one_is_one_senten
                             "buffer": b'{"text": "A cat sat."}\n"It was tired."\n"=1+1 is two"\n'})
     expect(seen.main.locator(".st-key-many-csv button")).to_be_visible(timeout=PATIENCE)
     rows = saved(seen.rest(), "many-csv")
-    assert len(rows) == 72 and {row["texts"] for row in rows} == {"3"} and rows[2]["pattern"] == "previous"
+    assert len(rows) == 72 and {row["texts"] for row in rows} == {row["entropy_n"] for row in rows} == {"3"}
+    assert rows[2]["pattern"] == "previous"
     seen.main.get_by_role("button", name=words["many_open"]).click()
     seen.page.wait_for_url("**/heads?colour=file_previous", timeout=PATIENCE)
     expect(seen.main.get_by_role("combobox", name=strings("heads")["colour"])).to_have_value(

@@ -37,7 +37,7 @@ def test_a_pair_may_be_given_by_position_and_a_wrong_one_names_the_tokens():
                                  "--json").stdout)["ranking"]
     assert (by_position[0]["layer"], by_position[0]["head"]) == (3, 1)
     wrong = run("ask", "--model", "minilm", "--text", TIRED, "--pair", "it", "zebra")
-    assert wrong.exit_code == 1 and "animal" in wrong.stderr and "Traceback" not in wrong.stderr
+    assert wrong.exit_code == 2 and "animal" in wrong.stderr and "Traceback" not in wrong.stderr
 
 
 def test_npz_holds_every_head(tmp_path):
@@ -74,7 +74,7 @@ def test_reported_models_exit_with_3(tmp_path):
                                        ["ask", "--model", "minilm", "--text", "a", "--target", "b"]])
 def test_what_cannot_be_is_one_sentence(arguments):
     found = run(*arguments)
-    assert found.exit_code == 1 and found.stderr.startswith("Error: ") and found.stderr.count("\n") == 1
+    assert found.exit_code == 2 and found.stderr.startswith("Error: ") and found.stderr.count("\n") == 1
 
 
 def test_help_teaches_and_wrong_usage_is_2():

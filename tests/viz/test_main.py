@@ -1,4 +1,5 @@
 """python -m viz export: what a script and a person without a browser get."""
+import csv
 import io
 
 import numpy as np
@@ -81,6 +82,37 @@ def test_what_goes_wrong_is_one_sentence_and_exit_code_2(run, words, name, sente
 def test_a_blank_text_is_answered_in_one_sentence(run):
     found, _ = run(text=" ")
     assert found.exit_code == 2 and found.stderr == "Error: There is no text to look at; type a sentence.\n"
+
+
+@pytest.mark.parametrize("suffix", sorted(formats()))
+def test_attention_from_elsewhere_goes_into_every_format_and_is_called_imported(tmp_path, suffix):
+    """By the real way, model and all; the weights are those of the file."""
+    weights = np.random.default_rng(1).dirichlet(np.ones(3), (2, 4, 3)).astype(np.float32)
+    np.savez(tmp_path / "mine.npz", attention=weights, tokens=["the", "animal", "it"])
+    out = tmp_path / f"out{suffix}"
+    done = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.npz"), "--layer", "1", "--head", "3",
+                                     "--pair", "it", "animal", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    said = provenance_of(suffix, out.read_bytes())
+    assert said["verification"]["status"] == "imported" and said["title"] == "mine.npz"
+    assert (said["layer"], said["head"], said["view"]["pair"], said["text"]) == (1, 3, [2, 1], "the animal it")
+    if suffix == ".npz":
+        with np.load(out) as arrays:
+            np.testing.assert_array_equal(arrays["self"], weights)
+    elif suffix == ".csv":
+        rows = list(csv.reader(io.StringIO(out.read_text(encoding="utf-8"), newline="")))
+        np.testing.assert_allclose(np.array([row[1:4] for row in rows[1:]], float), weights[1, 3], atol=1e-7)
+    elif suffix in (".svg", ".html"):
+        assert "imported from a file, not verified" in out.read_text(encoding="utf-8")
+    elif suffix == ".pdf":
+        assert "imported from a file, not verified" in pypdf.PdfReader(out).pages[0].extract_text().replace("\n", " ")
+
+
+def test_a_file_without_attention_is_refused_in_one_sentence(tmp_path):
+    np.savez(tmp_path / "mine.npz", attention=np.full((1, 1, 2, 2), 0.9), tokens=["a", "b"])
+    refused = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.npz"), "--out",
+                                        str(tmp_path / "a.png")])
+    assert refused.exit_code == 2 and refused.stderr.startswith("Error: mine.npz") and "sums to" in refused.stderr
 
 
 def test_help_teaches():

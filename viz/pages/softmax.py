@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
 from model.core import heads
 from model.core.query import Temper
 from model.core.record import AttentionRecord, Layer
@@ -255,9 +254,7 @@ def _inside(page: PageContext, lesson: Lesson) -> None:
         temperature = page.controls["t"]
         edits = [Temper(view.kind, layer, head, temperature)
                  for layer, head in _scope(record, view, page.controls["scope"])]
-        state = page.state
-        after = page.ask(sources.open_query(state.model, state.text, state.text_b, state.target,
-                                            edits=edits if temperature != 1 else ()))
+        after = page.ask(page.query(edits if temperature != 1 else ()))
         _changes(lesson, record, after, view, temperature)
 
 

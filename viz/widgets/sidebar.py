@@ -79,6 +79,8 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
             for field in ("text_b", "target"):
                 st.text_area(words[field], on_change=_from_widget, args=(page, field), height=70,
                              help=words[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
+                if asked[field] and not _reads(state.model, field):
+                    st.caption(words["not_read"].format(field=words[field]))
         _import_widget(page)
         if too_long(state):
             st.caption(words["too_long"])
@@ -88,6 +90,14 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
         page.set_question(**typed)
         st.rerun()
     return badge
+
+
+def _reads(model: str, field: str) -> bool:
+    """Whether a model reads this beside its text; of one that is not there the page says so."""
+    try:
+        return field in sources.sides(model)
+    except UserError:
+        return True
 
 
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:

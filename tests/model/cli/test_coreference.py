@@ -58,6 +58,6 @@ def test_for_a_person_it_says_luck_and_the_papers_numbers(files):
 def test_bad_files_are_one_sentence(tmp_path):
     bad = tmp_path / "bad.csv"
     bad.write_text("sentence,pronoun\nx,y\n", encoding="utf-8")
-    for path, says in ((bad, "no column correct, wrong"), (tmp_path / "none.csv", "cannot be read")):
+    for path, says in ((bad, "no column correct, wrong"), (tmp_path / "none.csv", "There is no file")):
         ran = coref("--cases", path)
-        assert ran.exit_code == 1 and says in ran.output and "Traceback" not in ran.output
+        assert ran.exit_code == 2 and says in ran.output and "Traceback" not in ran.output

@@ -1,5 +1,6 @@
 """Averages over texts against numpy on the single texts, and a run that is stopped against one that is not."""
 import csv
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -119,18 +120,27 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(file, monkeypat
                         or sources.ask(question).result(60))
     again = command(file)
     assert again.exit_code == 0 and out.read_bytes() == whole and not part.exists()
-    assert "holds 8 texts" in again.output and [len(each.texts) for each in answered] == [8, 3, 3]
+    assert "; 8 of them were read in an earlier run" in again.output
+    assert [len(each.texts) for each in answered] == [8, 3, 3]
 
 
 def test_what_another_run_left_is_not_taken_for_ones_own(file):
     part = file.with_name("mine-measures.csv.part")
     part.write_text("not ours", encoding="utf-8")
     refused = command(file)
-    assert refused.exit_code == 1 and "delete it" in refused.output
+    assert refused.exit_code == 2 and "delete it" in refused.output
+    part.write_text("[" * 100_000, encoding="utf-8")
+    assert "delete it" in command(file).stderr
     part.write_text(json.dumps({"model": "scratch", "revision": "another", "asked_kind": None, "field": "text",
                                 "file": "mine.txt", "sha256": "0",
                                 "found": {}}), encoding="utf-8")
     assert command(file).exit_code == 0
+    one = averages_of(fabricate.record(7), Kind.SELF)   # another model's heads under this one's name
+    named = {"model": "scratch", "revision": sources.revision("scratch"), "asked_kind": None, "field": "text",
+             "file": "mine.txt", "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    part.write_text(json.dumps(named | {"found": as_object(one)}), encoding="utf-8")
+    refused = command(file)
+    assert refused.exit_code == 2 and "delete it" in refused.stderr
 
 
 def test_the_csv_holds_the_averages_of_every_head(file):
@@ -141,10 +151,14 @@ def test_the_csv_holds_the_averages_of_every_head(file):
     found = sources.ask(asked).result(60)
     assert [(int(row["layer"]), int(row["head"])) for row in rows] == list(found.heads)
     assert rows[0]["texts"] == str(len(SENTENCES))
-    for name in ("entropy", "fit_even"):
+    for name in ("entropy", "fit_even", "fit_equal"):   # "same token elsewhere": not every text has room for it
         line = found.names.index(name)
         assert [float(row[f"{name}_mean"]) for row in rows] == pytest.approx(list(found.mean[line]), abs=1e-12)
+        assert [int(row[f"{name}_n"]) for row in rows] == found.count[line].tolist()
         assert [float(row[f"{name}_sd"]) for row in rows] == pytest.approx(list(found.spread[line]), abs=1e-9)
+    for row in rows:
+        assert row["fit_n"] == row[f"fit_{row['pattern']}_n"]
+    assert 0 < int(rows[0]["fit_equal_n"]) < int(rows[0]["fit_even_n"]) == len(SENTENCES)
     assert json.loads(rows[0]["provenance"])["model"] == "scratch" and rows[1]["provenance"] == ""
     assert as_csv(found, {}).startswith("layer,head,texts,pattern,fit,")
 
@@ -152,5 +166,5 @@ def test_the_csv_holds_the_averages_of_every_head(file):
 def test_a_hostile_file_is_one_sentence_on_the_command_line(file):
     file.write_bytes(b"fine\n\xff\n")
     refused = command(file)
-    assert refused.exit_code == 1
+    assert refused.exit_code == 2
     assert refused.output.strip() == "Error: mine.txt, line 2: byte 1 (0xFF) is not UTF-8; save the file as UTF-8."

@@ -110,9 +110,11 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
     if any(tokens.unknown):
         st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
                                                   model=escape_markdown(record.card.title)))
-        reader = max((offer for offer in sources.catalogue() if offer.every_byte), key=lambda offer: offer.on_disk)
-        st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with",
-                  on_click=lambda: page.set_question(model=reader.id))
+        readers = [offer for offer in sources.catalogue() if offer.every_byte]   # none where nothing may be fetched
+        if readers:
+            reader = max(readers, key=lambda offer: offer.on_disk)
+            st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with",
+                      on_click=lambda: page.set_question(model=reader.id))
     for note in record.notes:
         st.caption(escape_markdown(note))
     if any(tokens.unknown):
@@ -258,7 +260,6 @@ def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
     if twin is None:
         return None, None
     try:
-        query = sources.open_query(page.state.model, twin, page.state.text_b, page.state.target)
-        return page.ask(query), example
+        return page.ask(page.query(text=twin)), example
     except UserError:
         return None, None

@@ -121,17 +121,18 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
 
 
 def _table(averages: Averages) -> "DataFrame":
-    """The best mean fit, then each measure and its spread."""
+    """The best mean fit, then each measure, its spread, and over how many texts."""
     frame = averages.frame()
-    names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd")]
-    return frame[["pattern", "fit", *names]].rename(columns=lambda name: name.removesuffix("_mean"))
+    names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
+    return frame[["pattern", "fit", "fit_n", *names]].rename(columns=lambda name: name.removesuffix("_mean"))
 
 
 def _columns(table: "DataFrame") -> dict[str, Any]:
     words = strings("measures")
     config = column_config(table)
     for name in table:
-        if name.endswith("_sd"):
-            title = words["measure_names"][name.removesuffix("_sd")]
-            config[name] = st.column_config.NumberColumn(words["many_columns"]["sd"].format(name=title), format="%.3f")
+        of, _, what = name.rpartition("_")
+        if what in ("sd", "n"):
+            title = words["many_columns"][what].format(name=words["measure_names"].get(of, words["columns"]["fit"]))
+            config[name] = st.column_config.NumberColumn(title, format="%.3f" if what == "sd" else "%d")
     return config

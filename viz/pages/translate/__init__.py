@@ -44,9 +44,9 @@ def render(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE_WIDE)
     model, offers = _model(page)
     state = page.state
-    record: AttentionRecord = page.ask(sources.open_query(model, state.text, target=state.target))
+    record: AttentionRecord = page.ask(page.query(model=model))
     if Kind.CROSS not in record.kinds:
-        model, record = OURS, page.ask(sources.open_query(OURS, state.text, target=state.target))
+        model, record = OURS, page.ask(page.query(model=OURS))
     if model != state.model:
         chosen = offers[state.model].title if state.model in offers else state.model
         st.caption(words["another"].format(model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))

@@ -1,0 +1,67 @@
+"""The door to every model: what is known of a model before it is asked, and what an unknown one is answered."""
+import pytest
+
+from model.ask import sources
+from model.ask.models import source_of
+from model.core.query import NotOnDisk, UnknownModel, UserError
+from model.core.types import quiet
+from model.pretrained import fetch
+from model.pretrained.hub import Unreachable
+
+TEXT = "the cat saw the dog ."
+
+
+@pytest.mark.parametrize("model", ["scratch", "resolver-narrow", "translator", "induction", "induction@0", "minilm",
+                                   "t5", "gpt2"])
+def test_what_a_model_reads_beside_a_text_is_what_it_does_not_refuse(model, tmp_path):
+    from tests.model import tiny
+
+    if model in ("t5", "gpt2"):
+        model = str(tiny.save(tmp_path / model, model))
+    opened = source_of(model).open_model(model, quiet)
+    for side in ("text_b", "target"):
+        query = sources.open_query(model, TEXT, **{side: "the dog"})
+        if side in sources.sides(model):
+            assert opened.record(query, quiet).maps
+        else:
+            with pytest.raises(UserError, match=r"leave (it|the second text|the target) empty"):
+                opened.record(query, quiet)
+
+
+@pytest.mark.parametrize(("name", "nearest"), [("minilmm", "minilm"), ("GPT-2", "gpt2"),
+                                               ("resolver", "resolver-narrow"), ("SmolLM", "smollm2"),
+                                               ("Multilingual BERT", "mbert")])
+def test_an_unknown_model_names_the_nearest_known_ones(name, nearest):
+    with pytest.raises(UnknownModel) as error:
+        sources.open_query(name, TEXT)
+    sentence = str(error.value)
+    assert f"{nearest} (" in sentence.split("nearest by name are")[1] and "fetch" not in sentence
+    assert sentence.count(". ") == 0 and sentence.endswith(".")
+
+
+@pytest.fixture
+def nothing_fetched(monkeypatch, tmp_path):
+    """No model on this disk but those that come with Clearhead."""
+    for name in ("CLEARHEAD_HOME", "HF_HUB_CACHE"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+
+def test_only_what_may_be_on_the_hub_is_proposed_to_be_fetched(nothing_fetched):
+    for name in ("gpt2", "owner/name"):
+        with pytest.raises(NotOnDisk, match=f"python -m model fetch {name}"):
+            sources.revision(name)
+    for name in ("nonsense", "../nonsense", "~nosuch", "nonsense.gguf", "", "x" * 5000):
+        with pytest.raises(UserError) as error:
+            sources.revision(name)
+        assert not isinstance(error.value, NotOnDisk) and len(str(error.value)) < 400
+
+
+def test_what_could_not_be_fetched_names_the_nearest_known_ones(monkeypatch, nothing_fetched):
+    def unreachable(*_):
+        raise Unreachable("The hub cannot be reached; models on this disk still work.")
+
+    monkeypatch.setattr(fetch, "_from_hub", unreachable)
+    with pytest.raises(Unreachable, match=r"still work; nearest by name are .*minilm"):
+        sources.fetch_now("minilmm", quiet)
+    with pytest.raises(Unreachable, match=r"still work\.$"):
+        sources.fetch_now("gpt2", quiet)

@@ -1,0 +1,288 @@
+"""Both command lines under command lines that nobody would type: done, or refused in one sentence.
+
+The lines are drawn from the commands' own options, so that a new command or option is among them by being there.
+"""
+import io
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from model.__main__ import main as model_commands
+from model.cli import coreference
+from model.cli.commands import LARGEST, Commands, FilePath, in_one_line
+from model.core.query import UserError
+from model.pretrained import fetch
+from model.pretrained.hub import Unreachable
+from model.scratch import train, weights
+from model.studies.coreference.cases import shipped_cases
+from tests.conftest import ROOT
+from tests.fabricate import items
+from tests.hostile import TEXTS
+from viz.__main__ import main as viz_commands
+from viz.export import pdf
+from viz.handout import pdf as handout_pdf
+from viz.handout.files import Handout, save
+
+PROGRAMS: dict[str, Commands] = {"model": model_commands, "viz": viz_commands}
+COMMANDS = {(program, name): command for program, group in PROGRAMS.items() for name, command in group.commands.items()}
+LINES = 160 if settings.default.max_examples <= 100 else 2000
+DIGITS = "9" * 5000
+NUMBERS = st.sampled_from(("0", "1", "2", "3", "1", "8", "-1", "-0", "1.5", "nan", "inf", "-inf", "1e400", "1e3", "0x1",
+                           "1_0", "٣", "", " ", str(2**31), str(2**63 - 1), str(2**63), str(2**70), str(-2**63),
+                           str(-2**63 - 1), DIGITS, "-" + DIGITS))
+HOSTILE_PATHS = ("~nosuch", "~nosuch/x.png", "", " ", "/", ".", "..", "\0", "a\0b", "x" * 5000, "x/" * 2000,
+                 "missing/out.png", "/dev/full", "/dev/null/x", "folder", "folder.png", "good.txt/x",
+                 "loop", "\udcff.txt", "nosuch.txt",
+                 "-", "--", "\x1b[31m.txt", "a\nb.csv")
+BAD_FILES = ("latin.txt", "latin.csv", "zero.txt", "empty.txt", "empty.csv", "empty.npz", "half.jsonl", "bad.npz",
+             "bad.gguf", "bad.handout.json", "half.csv")
+OUT_FILES = ("out.csv", "out.png", "out.svg", "out.html", "out.pdf", "out.npz", "out.docx", "out")
+STRANGE_MODELS = ("induction@-1", f"induction@{DIGITS}", "nonsense", "smollm2", "owner/name", "a" * 5000, "bad.gguf",
+                  "nosuch.gguf", "imported:1", "x.npz", "good.txt", *HOSTILE_PATHS)
+# strings that make sense, by the parameter's name, and where need be the command's
+SENSE = {"measures file": ("good.txt", "good.csv", "good.jsonl"), "handout file": ("good.handout.json",),
+         "export file": ("good.npz",), "cases": ("cases.csv",), "select_on": ("cases.csv",),
+         "fetch model_id": ("minilm",),
+         "model_id": ("induction", "induction", "scratch", "resolver-narrow", "translator", "induction@0"),
+         "text": ("abcabc", "The cat saw it.", "ab " * 100), "text_b": ("abc",), "target": ("abc",), "field": ("text",),
+         "task": ("induction", "resolver"), "token": ("a", "0"), "pair": ("a", "1")}
+
+
+def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
+    """What a person would type."""
+    match parameter.type:
+        case FilePath(use="write"):
+            return st.sampled_from(OUT_FILES)
+        case FilePath(use="folder"):
+            return st.sampled_from(("trained", "new/er"))
+        case click.Choice(choices=choices):
+            return st.sampled_from(choices)
+        case click.IntRange():
+            return st.sampled_from(("1", "0", "3"))
+        case _:
+            return st.sampled_from(SENSE.get(f"{command} {parameter.name}") or SENSE.get(parameter.name, ("good.txt",)))
+
+
+def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
+    """What nobody would."""
+    match parameter.type:
+        case FilePath(use="read"):
+            return st.sampled_from((*BAD_FILES, *sum(SENSE.values(), ()), *HOSTILE_PATHS))
+        case FilePath():
+            return st.sampled_from(("good.txt", *HOSTILE_PATHS))
+        case click.IntRange():
+            return NUMBERS
+        case _ if parameter.name == "model_id":
+            return st.sampled_from(STRANGE_MODELS) | TEXTS
+        case _:
+            return st.sampled_from((DIGITS, "\udcff", "\0", "")) | TEXTS
+
+
+@st.composite
+def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A program and its arguments: a command, what it requires, some of its options, and nonsense for a few of them, so
+    that most lines get far; seldom a word that belongs nowhere."""
+    program, name = draw(st.sampled_from(list(COMMANDS)))
+    words, plain = [], []
+    for parameter in COMMANDS[program, name].params:
+        needed = parameter.required or parameter.name in ("model_id", "text", "to_html")
+        if draw(st.integers(0, 19)) >= (19 if needed else 6):
+            continue
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            words.append(parameter.opts[0])
+            continue
+        kind = nonsense if draw(st.integers(0, 4)) == 0 else sense
+        given = [draw(kind(name, parameter)) for _ in range(parameter.nargs)]
+        if isinstance(parameter, click.Option):
+            words += [draw(st.sampled_from(parameter.opts)), *given]
+        else:
+            plain += given
+    if draw(st.integers(0, 19)) == 0:
+        stray = draw(st.sampled_from(("--nosuch", "-h", "--", "", "-", "--out=", "\udcff")))
+        words.insert(draw(st.integers(0, len(words))), stray)
+    return program, [name, *words, *plain]
+
+
+@cache
+def contents() -> dict[str, bytes]:
+    """Good and bad files."""
+    attention = io.BytesIO()
+    np.savez(attention, attention=np.full((2, 2, 3, 3), 1 / 3, np.float32), tokens=np.array(["a", "b", "c"]))
+    cases = "sentence,pronoun,correct,wrong\nThe cat saw the dog and it ran.,it,dog,cat\n"
+    return {
+        "good.txt": b"abcabc\nabab\n", "good.csv": b"text\nabcabc\n", "cases.csv": cases.encode(),
+        "good.jsonl": b'{"text": "abcabc"}\n"\\ud800"\n', "good.npz": attention.getvalue(),
+        "good.handout.json": save(Handout("A lesson", (items.head(),))), "latin.txt": b"caf\xe9\n",
+        "latin.csv": b"text,sentence,pronoun,correct,wrong\n\xff,\xff\n", "zero.txt": b"a\0b\n",
+        "half.jsonl": b'{"text": ' + b"[" * 5000, "bad.npz": attention.getvalue()[:200], "bad.gguf": b"GGUF\3",
+        "bad.handout.json": b'{"items": [1e400]}', "half.csv": cases.encode()[:50], "empty.txt": b"", "empty.csv": b"",
+        "empty.npz": b""}
+
+
+def fill(folder: Path) -> None:
+    """Makes the folder hold these files and nothing that an earlier line wrote."""
+    shutil.rmtree(folder, ignore_errors=True)
+    (folder / "folder").mkdir(parents=True)
+    (folder / "folder.png").mkdir()
+    (folder / "loop").symlink_to(folder / "loop")
+    for name, content in contents().items():
+        (folder / name).write_bytes(content)
+
+
+@pytest.fixture
+def stubbed(monkeypatch, tmp_path):
+    """What a line may ask for and would take minutes or the network: a training writes a file of no weights at once,
+    the shipped cases are four, nothing is downloaded, no PDF is drawn. Everything else is real."""
+    def no_training(task, out, steps=None, seed=1, progress=None):
+        path = Path(out) / f"{task.name}.safetensors"
+        weights.write(path, {}, {"scores": {"right": 1.0}})
+        return path
+
+    def no_network(*_):
+        raise Unreachable("There is no network in this test; models on this disk still work.")
+
+    folder = tmp_path / "b" / "c" / "d"   # so deep that no path of these leads out of it
+    fill(folder)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(fetch, "_pip_download", no_network)
+    monkeypatch.setattr(train, "train", no_training)
+    monkeypatch.setattr(coreference, "shipped_cases", lambda name: shipped_cases(name)[:4])
+    monkeypatch.setattr(pdf, "export", lambda *_: b"%PDF-1.4")
+    monkeypatch.setattr(handout_pdf, "pdf", lambda _: b"%PDF-1.4")
+    return folder
+
+
+def ended_well(program: str, line: list[str]) -> Result:
+    """What a command line comes to. Fails unless it is done, or refused in one sentence."""
+    ran = CliRunner().invoke(PROGRAMS[program], line, prog_name=f"python -m {program}")
+    story = f"{program} {[word[:80] for word in line]}: {ran.exit_code} {ran.output[-300:]!r} {ran.exception!r}"
+    assert ran.exception is None or isinstance(ran.exception, SystemExit), story
+    done, refused = ((0, 3), (1, 2)) if line[:1] == ["verify"] else ((0,), (2,))
+    assert ran.exit_code in done + refused, story
+    assert "This should not happen" not in ran.output and "computation failed" not in ran.output, story
+    if ran.exit_code in refused:
+        *lines, last = ran.output.split("\n")
+        assert ran.stdout == last == "" and len(lines) == 1 + lines[0].startswith("Usage: "), story
+        assert lines[-1].startswith("Error: ") and lines[-1].isprintable(), story
+        assert len(lines[-1]) < 2000, story
+    return ran
+
+
+@settings(max_examples=LINES)
+@given(command_lines())
+def test_any_command_line_is_done_or_refused_in_one_sentence(stubbed, line):
+    fill(stubbed)
+    os.chdir(stubbed)
+    ended_well(*line)
+
+
+def test_every_path_and_every_number_is_of_a_type_that_refuses():
+    for (program, name), command in COMMANDS.items():
+        for parameter in command.params:
+            kind = parameter.type
+            assert not isinstance(kind, (click.Path, click.File)), (program, name, parameter.name)
+            if isinstance(kind, (type(click.INT), type(click.FLOAT))) and parameter.name != "help":
+                assert isinstance(kind, click.IntRange) and -LARGEST - 1 <= kind.min <= kind.max <= LARGEST, (
+                    program, name, parameter.name)
+
+
+@pytest.mark.parametrize(("program", "line", "sentence"), [
+    ("model", ["ask", "--model", "~nosuch", "--text", "a"], "can be no path"),
+    ("model", ["ask", "--model", "x" * 5000, "--text", "a"], "can be no path"),
+    ("model", ["ask", "--model", "induction", "--text", "abc", "--pair", DIGITS, "1"], "choose among the tokens"),
+    ("model", ["ask", "--model", f"induction@{DIGITS}", "--text", "abc"], "no snapshot"),
+    ("model", ["ask", "--model", "induction", "--text", "\udcff"], "not UTF-8"),
+    ("model", ["ask", "--model", "induction", "--text", "a", "--npz", "missing/a.npz"], "no folder missing"),
+    ("model", ["measures", "good.txt", "--model", "induction", "--out", ""], "names no place"),
+    ("model", ["measures", "good.txt", "--model", "induction", "--out", "/dev/full"], "no file"),
+    ("model", ["measures", "/dev/full"], "no file that can be read"),
+    ("model", ["measures", "latin.txt", "--model", "induction"], "not UTF-8"),
+    ("model", ["train", "induction", "--seed", str(2**70)], "not in the range"),
+    ("model", ["train", "induction", "--steps", DIGITS], "not a valid integer"),
+    ("model", ["train", "induction", "--out", "good.txt/x"], "no folder"),
+    ("model", ["verify", "~nosuch"], "can be no path"),
+    ("viz", ["export", "--text", "a", "--layer", str(2**70), "--out", "a.png"], "not in the range"),
+    ("viz", ["export", "--model", "induction", "--text", "a", "--out", "folder.png"], "no file"),
+    ("viz", ["export", "--model", "induction", "--out", "a.png"], "--record"),
+    ("viz", ["export", "--record", "good.npz", "--text", "a", "--out", "a.png"], "leave --model, --text"),
+    ("viz", ["export", "--record", "good.txt", "--out", "a.png"], "end its name in .npz"),
+    ("viz", ["handout", "bad.handout.json", "--html", "a.html"], "handout")])
+def test_what_was_a_traceback_is_a_sentence(stubbed, program, line, sentence):
+    ran = ended_well(program, line)
+    assert ran.exit_code == (1 if line[0] == "verify" else 2) and sentence in ran.stderr
+
+
+@pytest.mark.parametrize(("program", "line"), [
+    ("model", ["ask", "--model", "induction", "--text", "abcabc", "--npz", "full.npz"]),
+    ("model", ["measures", "good.txt", "--model", "induction", "--out", "full.csv"]),
+    ("model", ["train", "induction", "--out", "full"]),
+    ("viz", ["export", "--model", "induction", "--text", "abcabc", "--out", "full.html"]),
+    ("viz", ["handout", "good.handout.json", "--html", "full.html"])])
+def test_a_disk_without_room_is_one_sentence(stubbed, program, line):
+    """A file may have ten bytes while the command runs, which Linux refuses to go beyond."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    # first without the limit: what is imported meanwhile is compiled into files
+    assert ended_well(program, [word.replace("full", "room") for word in line]).exit_code == 0
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        ran = CliRunner().invoke(PROGRAMS[program], line)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert ran.exit_code == 2 and ran.stderr.startswith("Error: ") and ran.stderr.count("\n") == 1, ran.output
+
+
+def test_output_that_finds_no_room_and_arguments_in_another_code():
+    """In a process of its own: the exit code is Python's last word, behind what it flushes at its end."""
+    with open("/dev/full", "wb") as full:
+        ran = subprocess.run([sys.executable, "-m", "model", "list"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE)
+    assert ran.returncode == 2 and ran.stderr.startswith(b"Error: The output") and ran.stderr.count(b"\n") == 1
+    ran = subprocess.run([sys.executable, "-m", "viz", "export", b"--text", b"caf\xe9"], cwd=ROOT, capture_output=True,
+                         env=os.environ | {"PYTHONUTF8": "1"})
+    assert ran.returncode == 2 and b"not UTF-8" in ran.stderr and ran.stderr.count(b"\n") == 2 and ran.stdout == b""
+
+
+@click.group(cls=Commands)
+def faulty():
+    """Commands that end in every other way."""
+
+
+@faulty.command()
+@click.argument("way")
+def end(way):
+    """Ends so."""
+    raise {"key": KeyError("x\ny"), "memory": MemoryError(), "user": UserError("No " + "z" * 5000 + " here; leave it."),
+           "os": PermissionError(13, "Permission denied", "/x"), "abort": click.Abort()}[way]
+
+
+@pytest.mark.parametrize(("way", "code", "sentence"), [
+    ("key", 1, "This should not happen (KeyError: 'x\\ny', test_commands.py line"),
+    ("memory", 2, "memory is not enough"), ("user", 2, "No " + "z" * 60 + "…"),
+    ("os", 2, "/x cannot be read or written (Permission denied); choose"), ("abort", 1, "Aborted!")])
+def test_every_way_to_end_is_one_line(way, code, sentence):
+    ran = CliRunner().invoke(faulty, ["end", way])
+    assert ran.exit_code == code and sentence in ran.stderr and ran.stderr.strip().count("\n") == 0, ran.stderr
+
+
+def test_without_a_command_the_commands_are_listed():
+    for program, group in PROGRAMS.items():
+        ran = CliRunner().invoke(group, [])
+        assert ran.exit_code == 0 and all(name in ran.stdout for owner, name in COMMANDS if owner == program)
+
+
+def test_one_line_has_nothing_that_a_terminal_obeys():
+    assert in_one_line("a\n b\x1b[31m\ud800 c") == "a bU+001B[31mU+D800 c"
+    assert json.dumps(in_one_line("x" * 301)) == json.dumps("x" * 60 + "…" + "x" * 20)
