@@ -8,6 +8,7 @@ import click
 
 from model.ask import sources
 from model.cli.progress import answer_to, use_utf8_output
+from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
@@ -61,11 +62,9 @@ def export(model_id: str, text: str, text_b: str | None, target: str | None, out
         record = answer_to(sources.open_query(model_id, text, text_b, target))
         content = files.export(out.suffix, record, _view(record, shown),
                                Options(shown["grid"], shown["zoom"], not shown["no_caption"]))
-        out.write_bytes(content)
+        write(out, content)
     except UserError as error:
         raise _Refused(str(error)) from error
-    except OSError as error:
-        raise _Refused(f"{out} could not be written ({error.strerror or error}); choose another place.") from error
     click.echo(f"{out}: {len(content):,} bytes")
 
 
@@ -89,16 +88,16 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
         raise _Refused("Nothing was asked for; say --html OUT or --pdf OUT.")
     try:
         saved_handout = load(file.read_bytes())
-        for out, write in ((to_html, page.page), (to_pdf, pdf.pdf)):
+        for out, make in ((to_html, page.page), (to_pdf, pdf.pdf)):
             if out:
-                content = write(saved_handout)
-                out.write_bytes(content)
+                refuse_overwriting(out, file)
+                content = make(saved_handout)
+                write(out, content)
                 click.echo(f"{out}: {len(content):,} bytes")
     except UserError as error:
         raise _Refused(str(error)) from error
     except OSError as error:
-        raise _Refused(f"{error.filename} could not be read or written ({error.strerror or error}); choose another "
-                       f"place.") from error
+        raise _Refused(f"{file} could not be read ({error.strerror or error}); choose another file.") from error
 
 
 class _Refused(click.ClickException):

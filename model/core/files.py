@@ -71,11 +71,6 @@ def write(place: Path, content: bytes) -> None:
         file.write(content)
 
 
-def write_text(place: Path, text: str) -> None:
-    """The same of a text, as UTF-8."""
-    write(place, text.encode("utf-8"))
-
-
 @contextmanager
 def writing(place: Path) -> Iterator[BinaryIO]:
     """A file to write to, which stands at `place` once the block has ended without an error. Raises UserError as

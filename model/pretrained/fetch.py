@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from model.core.files import clear, disk_error, flush, make_folder, put, unwritable, write_text, writing
+from model.core.files import clear, disk_error, flush, make_folder, put, unwritable, write, writing
 from model.core.query import UserError
 from model.core.temporary import TemporaryFolder
 from model.core.types import Progress
@@ -132,7 +132,7 @@ def move_into_place(partial: Path, origin: dict) -> Path:
     weights = files.weights_of(partial)
     origin["sha256"] = {path.name: files.sha256(path) for path in weights.files}
     flush(partial)
-    write_text(partial / catalogue.MARK, json.dumps(origin, indent=1))   # last: what has it is whole
+    write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))   # last: what has it is whole
     return _swap(partial)
 
 

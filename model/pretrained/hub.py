@@ -17,7 +17,8 @@ from model.pretrained.files import sha256
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
 # errors of a disk that has no room, and of one that may not be written to
-FULL, SHUT = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}, {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+SHUT = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 NETWORK = ("httpx", "httpx2", "httpcore", "httpcore2", "huggingface_hub")   # packages whose errors are the network's
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 

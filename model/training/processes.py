@@ -76,7 +76,7 @@ class Training:
         self._stopped = False
         self._told: dict[str, Any] = {"step": 0, "curves": [], "failure": ""}
         try:
-            files.write_text(self.folder / "settings.json", json.dumps(asdict(settings)))
+            files.write(self.folder / "settings.json", json.dumps(asdict(settings)).encode("utf-8"))
             self.renew()
             with (self.folder / "errors.txt").open("wb") as errors:
                 self._process = subprocess.Popen([sys.executable, "-m", "model.training.worker", str(self.folder)],
@@ -126,9 +126,9 @@ class Training:
     def _failure(self) -> str:
         """Why the process ended, where it has not written that down itself."""
         if self._process.returncode == UNWRITABLE:
-            return f"The training ended, as nothing more could be written to {self.folder}; make room and start it again."
-        return (f"The training's process ended with code {self._process.returncode} before it was done; start it again, "
-                f"or with fewer layers and steps.")
+            return f"The training ended, as nothing could be written to {self.folder}; make room and start it again."
+        return (f"The training's process ended with code {self._process.returncode} before it was done; start it "
+                f"again, or with fewer layers and steps.")
 
     def stop(self) -> None:
         """Ends the process; what it has learned so far stays."""

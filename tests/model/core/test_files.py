@@ -15,16 +15,18 @@ from model.scratch import weights
 
 @pytest.fixture
 def held(monkeypatch):
-    """held(times) has that many attempts to replace a file refused, as Windows does while somebody reads it."""
+    """held(times) has that many attempts to replace a file, or a folder, refused, as Windows does while somebody reads
+    it."""
     replace = os.replace
 
-    def refuse(times: float) -> None:
+    def refuse(times: float, folders: bool = False) -> None:
         left = times
 
         def refused(*given):
             nonlocal left
-            left -= 1
-            if left >= 0:
+            meant = os.path.isdir(given[0]) == folders
+            left -= meant
+            if meant and left >= 0:
                 raise PermissionError(13, "Access is denied")
             replace(*given)
 
@@ -79,7 +81,7 @@ def test_a_models_folder_in_use_is_told_and_stays_whole(tmp_path, held, monkeypa
     for name in ("mine", "mine.partial"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(name, encoding="utf-8")
-    held(float("inf"))
+    held(float("inf"), folders=True)
     with pytest.raises(UserError, match="mine could not be replaced, as a model in it is open; close Clearhead"):
         fetch.move_into_place(tmp_path / "mine.partial", {})
     assert (tmp_path / "mine" / "config.json").read_text(encoding="utf-8") == "mine"

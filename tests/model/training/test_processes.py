@@ -14,7 +14,7 @@ from model.scratch.task import tasks
 from model.scratch.train import TrainingStep
 from model.training import processes, worker
 from model.training.film import HeadScoresQuery
-from model.training.processes import Settings, Training
+from model.training.processes import LEASE, Settings, Training
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
 PATIENCE = 240   # seconds: a machine that does other things too starts torch slowly
@@ -92,7 +92,7 @@ def test_the_settings_are_what_is_trained():
     assert task.words == tasks()["resolver-narrow"].words
 
 
-def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path):
+def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path, monkeypatch):
     teller = worker.Teller(tmp_path)
     with pytest.raises(UserError, match="no page looked"):
         teller(TrainingStep(1, 50, 4.0, 0.0))
@@ -100,9 +100,25 @@ def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(t
     teller(TrainingStep(2, 50, 4.0, 0.0))
     with pytest.raises(UserError, match="smaller learning rate"):
         teller(TrainingStep(3, 50, float("nan"), 0.0))
-    os.utime(tmp_path / "lease", (0, 0))
+    later = time.perf_counter() + LEASE + 1
+    monkeypatch.setattr(time, "perf_counter", lambda: later)
     with pytest.raises(UserError, match="no page looked"):
         teller(TrainingStep(4, 50, 4.0, 0.0))
+    (tmp_path / "lease").touch()
+    teller(TrainingStep(5, 50, 4.0, 0.0))
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_jumps_ends_no_training_and_keeps_none(tmp_path, monkeypatch, hours):
+    """The time of day is set anew after the lease was touched."""
+    lease, teller = tmp_path / "lease", worker.Teller(tmp_path)
+    lease.touch()
+    os.utime(lease, (time.time() - 3600 * hours,) * 2)
+    teller(TrainingStep(1, 50, 4.0, 0.0))
+    later = time.perf_counter() + LEASE + 1
+    monkeypatch.setattr(time, "perf_counter", lambda: later)
+    with pytest.raises(UserError, match="no page looked"):
+        teller(TrainingStep(2, 50, 4.0, 0.0))
 
 
 def test_the_last_news_stay_while_the_next_are_put_in_their_place(started, monkeypatch):
@@ -133,6 +149,6 @@ def test_a_training_gives_way_to_the_pages_on_every_system(system, monkeypatch):
 def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(started):
     first: Training = started(SMALL)
     first.stop()
-    os.utime(first.folder / "lease", (0, 0))
+    first.renewed -= processes.RETENTION + 1
     started(SMALL)
     assert not first.folder.exists()
