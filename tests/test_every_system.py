@@ -102,7 +102,7 @@ def place_written(node: ast.Call) -> ast.AST | None:
         case ast.Name("open"):
             return node.args[0] if writes(node.args[1] if len(node.args) > 1 else mode) else None
     number = SAVES.get(ast.unparse(node.func))
-    if number is None or called(node) == "ZipFile" and not writes(node.args[1] if len(node.args) > 1 else mode):
+    if number is None or (called(node) == "ZipFile" and not writes(node.args[1] if len(node.args) > 1 else mode)):
         return None
     return node.args[number]
 
@@ -180,7 +180,8 @@ def test_a_move_is_found(line, wrong):
 @pytest.mark.parametrize("line, wrong", [
     ("path.write_text('a', encoding='utf-8')", True), ("(folder / 'a').write_bytes(b'')", True),
     ("open(path, 'wb')", True), ("open(path, mode='a')", True), ("open(path, 'rb')", False), ("open(path)", False),
-    ("path.open('r+b')", True), ("path.open('ab' if old else 'wb')", True), ("path.open('rb')", False), ("path.open()", False),
+    ("path.open('r+b')", True), ("path.open('ab' if old else 'wb')", True), ("path.open('rb')", False),
+    ("path.open()", False),
     ("archive.open(name, 'w')", False), ("Image.open(file)", False), ("models.open(query, report)", False),
     ("save_file(tensors, path)", True), ("save_file(tensors, folder / 'a', metadata=about)", True),
     ("with beside(path) as new: save_file(tensors, new)", False), ("with other(path) as new: save_file(a, new)", True),
