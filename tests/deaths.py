@@ -178,7 +178,8 @@ def is_whole_if_there(folder: Path) -> str:
 
 def is_fetched(folder: Path) -> str:
     there = names(folder / "home" / "models")
-    return is_whole_if_there(folder) or unless(there == ["owner--name"], f"beside it: {there}")
+    fetched = catalogue.hub_folder("owner/name") is not None
+    return is_whole_if_there(folder) or unless(fetched and there == ["owner--name"], f"not the model alone: {there}")
 
 
 # -- a training

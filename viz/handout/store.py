@@ -67,7 +67,7 @@ class HandoutStore:
             known: Stored | None = self._stored.get(name)
         now = self._as_on_disk(name, known)   # not under the lock, for which others would wait
         with self._lock:
-            if self._stored.get(name) is known and now not in (known, Stored()):
+            if self._stored.get(name) is known and now != (known or Stored()):
                 self._stored[name] = now
             newest: Stored = self._stored.get(name, Stored())
             return newest
