@@ -88,7 +88,7 @@ def versions(file: Path) -> list[Version]:
     try:
         found: Any = json.loads(file.read_text(encoding="utf-8"))["versions"]
         return [Version(str(version["commit"]), dict(version["weights"]), str(version["opened"])) for version in found]
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise UserError(f"{file} cannot be read ({type(error).__name__}); delete it to begin anew.") from error
