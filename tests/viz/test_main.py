@@ -1,4 +1,5 @@
 """python -m viz export: what a script and a person without a browser get."""
+import functools
 import io
 
 import numpy as np
@@ -107,12 +108,16 @@ def test_a_handout_becomes_html_and_pdf(tmp_path):
         assert refused.exit_code == 2 and sentence in refused.output
 
 
+def code_and_words(run, name):
+    refused, _ = run(name=name)
+    return refused.exit_code, refused.stderr
+
+
 def test_a_failed_write_leaves_the_older_file_and_no_second_one(run, tmp_path):
     for name in ("out.png", "out.npz"):
         file = tmp_path / name
         file.write_bytes(b"older")
-        code, said = on_a_full_disk(lambda name=name: (lambda found: (found.exit_code, found.stderr))(run(name=name)[0]),
-                                    500)
+        code, said = on_a_full_disk(functools.partial(code_and_words, run, name), 500)
         assert code == 2 and said.count("\n") == 1
         assert f"{name} could not be written, as files may not be so large there" in said
         assert file.read_bytes() == b"older"

@@ -20,4 +20,5 @@ def test_another_version_is_said_at_the_badge_and_in_it(changed):
     app = AppTest.from_function(page, args=(changed,)).run(timeout=30)
     assert not app.exception
     assert [each.value for each in app.warning] == ([r"This one is the \[newer\] record"] if changed else [])
-    assert ("see its version" in str(app.main)) == bool(changed)
+    label = app.main.children[0].proto.popover.label
+    assert ("see its version" in label) == bool(changed)
