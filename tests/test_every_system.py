@@ -71,6 +71,7 @@ OURS = {"writing", "beside"}    # of model.core.files: what they give may be wri
 # which argument is the place
 SAVES = {"save_file": 1, "torch.save": 1, "np.save": 0, "np.savez": 0, "np.savez_compressed": 0, "zipfile.ZipFile": 0}
 MODE = re.compile(r"[rbt+]*[wax+][wbt+]*")   # that writes
+WRITE = ("model", "viz", "app.py", "server.py")
 UNFINISHED = {   # what is no file in its place: it is read by nobody as whole
     "model/pretrained/hub.py": "part.open",                                   # goes on where a download stopped
     "model/training/processes.py": "(self.folder / 'errors.txt').open"}       # what a process prints, as it prints it
@@ -132,7 +133,7 @@ def faults(path: Path) -> Iterator[str]:
     if where.parts[0] != "tests" and where != Path("model/core/files.py"):
         for node in moves_without_patience(tree):
             yield f"{where}:{node.lineno} moves a file; take model.core.files.put"
-    if where.parts[0] in ("model", "viz", "app.py", "server.py") and where != Path("model/core/files.py"):
+    if where.parts[0] in WRITE and where != Path("model/core/files.py"):
         for node in writes_by_itself(tree):
             if ast.unparse(node.func) != UNFINISHED.get(where.as_posix()):
                 yield f"{where}:{node.lineno} writes a file where it belongs; take model.core.files.write"

@@ -56,8 +56,8 @@ def load(content: bytes) -> Handout:
             raise ValueError("another file")
         if document["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
-        texts: list[dict[str, Any]] = [{name: _text(item[name]) for name in FIELDS}
-                                       for item in document["items"][:LIMITS.handout_items + 1]]
+        items = document["items"][:LIMITS.handout_items + 1]
+        texts: list[dict[str, Any]] = [{name: _text(item[name]) for name in FIELDS} for item in items]
         for text in texts:
             text["kind"] = RENAMED.get(text["kind"], text["kind"])
         title = _text(document["title"])
@@ -66,9 +66,8 @@ def load(content: bytes) -> Handout:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             "This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
-    ids = _ids(document["items"])
-    return Handout(title, tuple(Item(**text | message | id_) for text, message, id_
-                                in zip(texts, messages, ids, strict=True)))
+    return Handout(title, tuple(Item(**text | message | name) for text, message, name
+                                in zip(texts, messages, _ids(items), strict=True)))
 
 
 def _ids(items: list[dict[str, Any]]) -> list[dict[str, str]]:

@@ -169,6 +169,8 @@ def test_files_that_are_none():
         load(b" " * (WRITTEN * LIMITS.handout_bytes + 1))
     with pytest.raises(UserError, match="101 figures and the limit is 100"):
         load(json.dumps(whole | {"items": whole["items"] * 101}).encode())
+    with pytest.raises(UserError, match="100"):
+        load(json.dumps(whole | {"items": whole["items"] * 300}).encode())
 
 
 def test_any_byte_of_a_file_may_be_wrong():
