@@ -1,7 +1,6 @@
 """Work in a child of the test's own process, which is forked: its limits, its death and its locks are its own."""
 import os
 import pickle
-import resource
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,8 @@ class Child:
             return
         try:
             if most is not None:
+                import resource   # not on Windows, where the modules that import this one are tested too
+
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
             result = work()
         except BaseException as error:
