@@ -17,7 +17,7 @@ class Child:
             return
         try:
             if most is not None:
-                import resource   # not on Windows, where the modules that import this one are tested too
+                import resource  # not on Windows, where the modules that import this one are tested too
 
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
             result = work()
