@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+from model.core.files import write as write_file
+
 VERSION = "1.4.1"
 VIEWS = ("model_view", "head_view")
 # the name by which BertViz's page asks: package, file in it, sha256 of that file
@@ -46,7 +48,7 @@ def fetch(folder: Path) -> dict[str, bytes]:
            f"bertviz=={VERSION}"]
     subprocess.run(pip, check=True)
     for path in (folder / "bertviz").glob("*_view.*"):   # the page asks this machine
-        path.write_text(ELSEWHERE.sub("/", path.read_text(encoding="utf-8")), encoding="utf-8")
+        write_file(path, ELSEWHERE.sub("/", path.read_text(encoding="utf-8")).encode("utf-8"))
     sys.path.insert(0, str(folder))
     return {name: _library(folder, *library) for name, library in LIBRARIES.items()}
 

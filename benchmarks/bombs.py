@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from model.core.files import write as write_file
+
 MEMORY, SECONDS = 200.0, 5.0   # MB and seconds that a bomb may take more than a good file of its kind
 DEEP = 100_000                 # levels
 INTRODUCTION = """# What small files cost that would cost much
@@ -121,7 +123,7 @@ def changed(name: str, how: Callable[[dict], object]) -> Callable[[Path], Path]:
     """Changes a JSON file of the folder and gives it."""
     def change(folder: Path) -> Path:
         path = folder / name
-        path.write_text(json.dumps(how(json.loads(path.read_text(encoding="utf-8")))), encoding="utf-8")
+        write_file(path, json.dumps(how(json.loads(path.read_text(encoding="utf-8")))).encode("utf-8"))
         return path
 
     return change
@@ -317,9 +319,9 @@ def main() -> None:
                 print(f"{kind:<8} {name:<42} {costs[-1].packed / 1e3:>10,.1f} KB {costs[-1].seconds:>6.1f} s "
                       f"{costs[-1].memory:>7,.0f} MB  {costs[-1].answer[:160]}", flush=True)
     if chosen.json:
-        chosen.json.write_text(json.dumps([asdict(each) for each in costs], indent=1), encoding="utf-8")
+        write_file(chosen.json, json.dumps([asdict(each) for each in costs], indent=1).encode("utf-8"))
     if chosen.page:
-        chosen.page.write_text(page(costs), encoding="utf-8")
+        write_file(chosen.page, page(costs).encode("utf-8"))
     if over := missed(costs):
         sys.exit(f"more than {MEMORY:.0f} MB or {SECONDS:.0f} s above a good file: {', '.join(over)}")
 

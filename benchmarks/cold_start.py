@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from model.core.files import write as write_file
+
 BAR = 8.0   # seconds
 PAINTED = """canvas => {
     const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
@@ -65,7 +67,7 @@ def main() -> None:
     print(f"bar: grid within {BAR:g} s, {'met' if found['grid'] <= BAR else 'missed'}")
     if wanted.json:
         told = {"seconds": found, "starts": starts, "bar": BAR, "machine": machine, "python": platform.python_version()}
-        wanted.json.write_text(json.dumps(told) + "\n", encoding="utf-8")
+        write_file(wanted.json, (json.dumps(told) + "\n").encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from model.ask import sources
 from model.ask.small_models import text_set
+from model.core.files import write as write_file
 from model.core.query import UserError
 from model.studies.faithfulness.cases import SETS, questions, texts
 from model.studies.faithfulness.report import COLUMNS, by_layer, report
@@ -105,9 +106,9 @@ def write(models: dict, target: Path, file: Path | None) -> None:
     figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python "
                           f"{platform.python_version()}, {versions}.",
                "models": {model: models[model] for model in MODELS if model in models}}
-    target.write_text(page(figures), encoding="utf-8")
+    write_file(target, page(figures).encode("utf-8"))
     if file:
-        file.write_text(json.dumps(figures, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_file(file, json.dumps(figures, indent=1, ensure_ascii=False).encode("utf-8"))
 
 
 def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:

@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from model.core.files import write as write_file
+
 LENGTHS = {"minilm": (16, 64, 256, 512), "smollm2": (16, 64, 256, 512, 1024, 2048)}
 SENTENCE = ("The animal didn't cross the street because it was too tired, and the cat that wandered into our garden "
             "last winter was starving. ")
@@ -203,13 +205,13 @@ def main() -> None:
     found = bars(rows)
     print(told := page(rows, found))
     if given.page:
-        given.page.write_text(told, encoding="utf-8")
+        write_file(given.page, told.encode("utf-8"))
     if given.json:
         versions = {package: importlib.metadata.version(package) for package in ("torch", "transformers", "numpy")}
         machine = {"cores": os.cpu_count(), "threads": torch.get_num_threads(), "system": platform.platform(),
                    "python": platform.python_version()}
         content = {"machine": machine, "versions": versions, "rows": [asdict(row) for row in rows], "bars": found}
-        Path(given.json).write_text(json.dumps(content, indent=1), encoding="utf-8")
+        write_file(Path(given.json), json.dumps(content, indent=1).encode("utf-8"))
     sys.exit(0 if all(bar["met"] for bar in found) else 1)
 
 

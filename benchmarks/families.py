@@ -22,6 +22,7 @@ from pathlib import Path
 import psutil
 
 from benchmarks import families_check, families_models, families_table
+from model.core.files import write as write_file
 from model.core.query import UserError
 
 SECONDS = 120          # for one family; then it counts as not built
@@ -121,9 +122,9 @@ def main() -> None:
     found = content(outcomes)
     print(families_table.summary(found))
     if given.json:
-        Path(given.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_file(Path(given.json), json.dumps(found, indent=1, ensure_ascii=False).encode("utf-8"))
     if not given.types:
-        TABLE.write_text(families_table.table(found), encoding="utf-8")
+        write_file(TABLE, families_table.table(found).encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import torch
 
+from model.core.files import write as write_file
 from model.core.types import quiet
 from model.lessons import copying, recurrent, scores
 
@@ -71,7 +72,7 @@ def main() -> None:
                  "python": sys.version.split()[0], "torch": torch.__version__,
                  "date": datetime.date.today().isoformat()}
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(about | found) + "\n", encoding="utf-8")
+        write_file(options.json, (json.dumps(about | found) + "\n").encode("utf-8"))
 
 
 if __name__ == "__main__":

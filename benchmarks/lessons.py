@@ -18,6 +18,8 @@ from urllib.parse import urlsplit
 
 import psutil
 
+from model.core.files import write as write_file
+
 PLACES, TIMES, QUIET = 12, 2, 700    # controls of a kind, moves of each, milliseconds without a change that end a wait
 # what the browser tests move by another key, or not at all, because it does not always change a link
 MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter"),
@@ -156,8 +158,8 @@ def write(path: Path, found: dict) -> None:
     kept = [line for line in path.read_text(encoding="utf-8").splitlines()
             if line.startswith("| ")] if path.is_file() else []
     old = [line for line in kept[2:] if line.split("|")[1].strip() not in found]
-    path.write_text(INTRODUCTION + "\n".join(old + [row for name, kinds in found.items() for row in rows(name, kinds)])
-                    + "\n", encoding="utf-8")
+    new = [row for name, kinds in found.items() for row in rows(name, kinds)]
+    write_file(path, (INTRODUCTION + "\n".join(old + new) + "\n").encode("utf-8"))
 
 
 def main() -> None:
@@ -176,7 +178,7 @@ def main() -> None:
             write(wanted.page, {name: kinds})
     if wanted.json:
         content = {"milliseconds": found, "machine": platform.platform(), "python": platform.python_version()}
-        wanted.json.write_text(json.dumps(content) + "\n", encoding="utf-8")
+        write_file(wanted.json, (json.dumps(content) + "\n").encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.tasks_table import table
+from model.core.files import write as write_file
 from model.core.query import Kind, Query, UserError
 from model.core.threads import one_thread
 from model.core.types import quiet
@@ -108,9 +109,9 @@ def main() -> None:
                             for name, kinds in MODELS.items()}}
     print(page(found))
     if given.json:
-        Path(given.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_file(Path(given.json), json.dumps(found, indent=1, ensure_ascii=False).encode("utf-8"))
     if not given.small:
-        PAGE.write_text(page(found), encoding="utf-8")
+        write_file(PAGE, page(found).encode("utf-8"))
 
 
 if __name__ == "__main__":

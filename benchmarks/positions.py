@@ -17,6 +17,7 @@ from typing import cast
 import torch
 from torch.nn import functional
 
+from model.core.files import write as write_file
 from model.scratch.positions import NAMES, Learned
 from model.scratch.transformer import Config, Transformer
 
@@ -91,7 +92,7 @@ def main() -> None:
                  "system": platform.platform(), "python": sys.version.split()[0], "torch": torch.__version__,
                  "date": datetime.date.today().isoformat()}
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(about | {"accuracy": found, "learned": table}) + "\n", encoding="utf-8")
+        write_file(options.json, (json.dumps(about | {"accuracy": found, "learned": table}) + "\n").encode("utf-8"))
 
 
 if __name__ == "__main__":

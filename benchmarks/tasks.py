@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from benchmarks import tasks_table
+from model.core.files import write as write_file
 from model.core.query import Kind, Silence
 from model.core.threads import one_thread
 from model.core.types import quiet
@@ -183,9 +184,9 @@ def main() -> None:
         found = content(given.weights, size, steps, given.decoder)
     print(tasks_table.page(found))
     if given.json:
-        Path(given.json).write_text(json.dumps(found, indent=1, ensure_ascii=False), encoding="utf-8")
+        write_file(Path(given.json), json.dumps(found, indent=1, ensure_ascii=False).encode("utf-8"))
     if given.weights == WEIGHTS and not given.small:
-        PAGE.write_text(tasks_table.page(found), encoding="utf-8")
+        write_file(PAGE, tasks_table.page(found).encode("utf-8"))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from model.core.files import write as write_file
+
 VISITS = {"Heads, first visit": "/", "the first lesson after it": "/softmax", "Heads, second visit": "/"}
 BARS = {"Heads, first visit": 2.2, "the first lesson after it": 1.9}   # MB
 DRAWN = {"/": ".st-key-head .board", "/softmax": ".clearhead-chart[data-drawn]"}
@@ -149,10 +151,10 @@ def main() -> None:
     print(written, end="")
     if wanted.json:
         told = {name: asdict(each) for name, each in found.items()}
-        wanted.json.write_text(json.dumps({"bytes": told, "machine": machine, "python": platform.python_version()})
-                               + "\n", encoding="utf-8")
+        write_file(wanted.json, (json.dumps({"bytes": told, "machine": machine, "python": platform.python_version()})
+                               + "\n").encode("utf-8"))
     if wanted.page:
-        wanted.page.write_text(INTRODUCTION + written, encoding="utf-8")
+        write_file(wanted.page, (INTRODUCTION + written).encode("utf-8"))
 
 
 if __name__ == "__main__":

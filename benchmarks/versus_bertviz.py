@@ -19,6 +19,7 @@ from pathlib import Path
 
 from benchmarks.extraction import SENTENCE, text_of
 from benchmarks.versus_table import HEADINGS, HEADS, STOP, Row, bars, machine, middle, page_text, show, told
+from model.core.files import write as write_file
 
 LENGTHS = "16,32,64,128,256,512"
 OPENED = 20   # heads that are opened one after the other
@@ -213,12 +214,12 @@ def main() -> None:
     if not extras["smollm2"]:
         print("not measured: SmolLM2 is not on this disk; python -m model fetch smollm2")
     if wanted.page:
-        wanted.page.write_text(page_text(rows, found), encoding="utf-8")
+        write_file(wanted.page, page_text(rows, found).encode("utf-8"))
     if wanted.json:
         content = {"rows": [asdict(row) | {"seconds": row.seconds} for row in rows], "bars": found,
                    "pointer_p95_ms": pointer, **extras,
                    "machine": machine(), "python": platform.python_version()}
-        wanted.json.write_text(json.dumps(content, indent=1), encoding="utf-8")
+        write_file(wanted.json, json.dumps(content, indent=1).encode("utf-8"))
     sys.exit(0 if all(bar["met"] for bar in found) else 1)
 
 

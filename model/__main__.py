@@ -6,6 +6,7 @@ import json
 import math
 import sys
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from model.cli.commands import Commands, FilePath, Refused, position, run
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
 from model.cli.limits import limits_command
+from model.cli.places import refuse_overwriting
 from model.cli.progress import answer_to
 from model.cli.train import train_command
 from model.core.query import UserError
@@ -79,12 +81,15 @@ def list_models(as_json: bool) -> None:
 def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None,
         **output: Any) -> None:
     """Asks a model about a text."""
+    npz = Path(output["npz"]) if output["npz"] else None
+    if npz:
+        refuse_overwriting(npz, model_id)
     record = answer_to(sources.open_query(model_id, text, text_b, target))
     ranking = None if pair is None else _ranking(record, *pair)
-    if output["npz"]:
+    if npz:
         from model.core.npz import write_npz
 
-        write_npz(record, output["npz"])
+        write_npz(record, npz)
     if output["as_json"]:
         click.echo(json.dumps(_as_json(record, ranking), ensure_ascii=False, allow_nan=False))
     else:

@@ -67,6 +67,63 @@ def moves_without_patience(tree: ast.AST) -> Iterator[ast.Call]:
                 yield node
 
 
+OURS = {"writing", "beside"}    # of model.core.files: what they give may be written to
+# which argument is the place
+SAVES = {"save_file": 1, "torch.save": 1, "np.save": 0, "np.savez": 0, "np.savez_compressed": 0, "zipfile.ZipFile": 0}
+MODE = re.compile(r"[rbt+]*[wax+][wbt+]*")   # that writes
+WRITE = ("model", "viz", "app.py", "server.py")
+UNFINISHED = {   # what is no file in its place: it is read by nobody as whole
+    "model/pretrained/hub.py": "part.open",                                   # goes on where a download stopped
+    "model/training/processes.py": "(self.folder / 'errors.txt').open"}       # what a process prints, as it prints it
+
+
+def called(node: ast.AST) -> str:
+    """The last name of what is called, "" for anything else."""
+    match node:
+        case ast.Call(ast.Name(name)) | ast.Call(ast.Attribute(attr=name)):
+            return name
+    return ""
+
+
+def given_to_write(tree: ast.AST) -> set[str]:
+    """Names that a `with` binds to what model.core.files gives to be written."""
+    items = [item for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items]
+    return {item.optional_vars.id for item in items if isinstance(item.optional_vars, ast.Name)
+            and OURS & {called(part) for part in ast.walk(item.context_expr)}}
+
+
+def place_written(node: ast.Call) -> ast.AST | None:
+    """What the call writes to by itself: a file, or a path; None if it writes nothing."""
+    mode = next((each.value for each in node.keywords if each.arg == "mode"), None)
+    match node.func:
+        case ast.Attribute(owner, "write_text" | "write_bytes"):
+            return owner
+        case ast.Attribute(owner, "open") if len(node.args) < 2:
+            return owner if writes(node.args[0] if node.args else mode) else None
+        case ast.Name("open"):
+            return node.args[0] if writes(node.args[1] if len(node.args) > 1 else mode) else None
+    number = SAVES.get(ast.unparse(node.func))
+    if number is None or (called(node) == "ZipFile" and not writes(node.args[1] if len(node.args) > 1 else mode)):
+        return None
+    return node.args[number]
+
+
+def writes(mode: ast.AST | None) -> bool:
+    """Whether a file is opened so that it changes; a mode may be chosen between two."""
+    parts = [mode.body, mode.orelse] if isinstance(mode, ast.IfExp) else [mode]
+    return any(isinstance(part, ast.Constant) and MODE.fullmatch(str(part.value)) for part in parts)
+
+
+def writes_by_itself(tree: ast.AST) -> Iterator[ast.Call]:
+    """What is killed, or finds the disk full, while it writes over a file leaves half of it; `model.core.files.write`,
+    `writing` and `beside` leave the old one."""
+    ours = given_to_write(tree)
+    for node in ast.walk(tree):
+        place = place_written(node) if isinstance(node, ast.Call) else None
+        if place is not None and ast.unparse(place) not in ours:
+            yield node
+
+
 def faults(path: Path) -> Iterator[str]:
     tree, where = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
     for node in without_encoding(tree):
@@ -76,6 +133,10 @@ def faults(path: Path) -> Iterator[str]:
     if where.parts[0] != "tests" and where != Path("model/core/files.py"):
         for node in moves_without_patience(tree):
             yield f"{where}:{node.lineno} moves a file; take model.core.files.put"
+    if where.parts[0] in WRITE and where != Path("model/core/files.py"):
+        for node in writes_by_itself(tree):
+            if ast.unparse(node.func) != UNFINISHED.get(where.as_posix()):
+                yield f"{where}:{node.lineno} writes a file where it belongs; take model.core.files.write"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
@@ -115,3 +176,25 @@ def test_a_missing_encoding_that_only_a_run_shows_is_an_error_in_our_modules_and
     ("name.replace('/', '-')", False), ("replace(view, head=1)", False), ("dataclasses.replace(view, head=1)", False)])
 def test_a_move_is_found(line, wrong):
     assert found(moves_without_patience, line) is wrong
+
+
+@pytest.mark.parametrize("line, wrong", [
+    ("path.write_text('a', encoding='utf-8')", True), ("(folder / 'a').write_bytes(b'')", True),
+    ("open(path, 'wb')", True), ("open(path, mode='a')", True), ("open(path, 'rb')", False), ("open(path)", False),
+    ("path.open('r+b')", True), ("path.open('ab' if old else 'wb')", True), ("path.open('rb')", False),
+    ("path.open()", False),
+    ("archive.open(name, 'w')", False), ("Image.open(file)", False), ("models.open(query, report)", False),
+    ("save_file(tensors, path)", True), ("save_file(tensors, folder / 'a', metadata=about)", True),
+    ("with beside(path) as new: save_file(tensors, new)", False), ("with other(path) as new: save_file(a, new)", True),
+    ("np.savez(path, a=a)", True), ("with files.writing(path) as file: np.savez(file, a=a)", False),
+    ("with files.writing(path) as file: np.savez(other, a=a)", True), ("save(tensors)", False),
+    ("zipfile.ZipFile(path, 'w')", True), ("zipfile.ZipFile(path)", False),
+    ("with (writing(a) if b else c as file, zipfile.ZipFile(file, 'w') as archive): pass", False)])
+def test_a_file_written_where_it_belongs_is_found(line, wrong):
+    assert found(writes_by_itself, line) is wrong
+
+
+@pytest.mark.parametrize("where", UNFINISHED)
+def test_what_may_be_unfinished_is_written_there(where):
+    tree = ast.parse((ROOT / where).read_text(encoding="utf-8"))
+    assert [ast.unparse(node.func) for node in writes_by_itself(tree)] == [UNFINISHED[where]]

@@ -9,6 +9,7 @@ import click
 from model.ask import sources
 from model.cli.commands import Commands, FilePath, position, run, whole
 from model.cli.progress import answer_to
+from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
@@ -62,10 +63,12 @@ def export(out: Path, **asked: Any) -> None:
     string. """
     if out.suffix.lower() not in files.formats():
         raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
+    if asked["file"] is not None:
+        refuse_overwriting(out, asked["file"])
     record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file"))))
     content = files.export(out.suffix, record, _view(record, asked),
                            Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
-    out.write_bytes(content)
+    write(out, content)
     click.echo(f"{out}: {len(content):,} bytes")
 
 
@@ -88,10 +91,11 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     if not (to_html or to_pdf):
         raise UserError("Nothing was asked for; say --html OUT or --pdf OUT.")
     saved_handout = load(file.read_bytes())
-    for out, write in ((to_html, page.page), (to_pdf, pdf.pdf)):
+    for out, make in ((to_html, page.page), (to_pdf, pdf.pdf)):
         if out:
-            content = write(saved_handout)
-            out.write_bytes(content)
+            refuse_overwriting(out, file)
+            content = make(saved_handout)
+            write(out, content)
             click.echo(f"{out}: {len(content):,} bytes")
 
 

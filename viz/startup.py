@@ -11,6 +11,7 @@ from model.ask import sources
 from model.ask.jobs import Job
 from model.core.allocator import leave_out_imports
 from model.core.query import UserError
+from model.core.temporary import remove_left_behind
 from viz.page import pages
 from viz.state import State
 from viz.streamlit_patch import keep_order, open_browser
@@ -30,7 +31,9 @@ def ask_first() -> Job | None:
 
 
 def start() -> None:
-    """Asks first. What that has imported stays, and is left out of Python's search for garbage."""
+    """Removes what killed processes left and asks first. What that has imported stays, and is left out of Python's
+    search for garbage."""
+    remove_left_behind()
     job = ask_first()
     if job is not None:
         with suppress(UserError):

@@ -10,6 +10,7 @@ import click
 
 from model.ask import sources
 from model.cli.commands import FilePath
+from model.cli.places import refuse_overwriting
 from model.cli.progress import answer_to
 from model.core import files
 from model.core.query import Kind, UserError
@@ -41,6 +42,8 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
     """
     out = out or file.with_name(f"{file.stem}-measures.csv")
     part = out.with_name(out.name + ".part")
+    for place in (out, part):
+        refuse_overwriting(place, model_id, file)
     try:
         named = {"model": model_id, "revision": sources.revision(model_id), "asked_kind": kind, "field": field,
                  "file": file.name,
@@ -52,8 +55,8 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
                            {name: value for name, value in named.items() if name != "asked_kind"}).encode("utf-8"))
         part.unlink(missing_ok=True)
     except OSError as error:
-        raise UserError(f"{error.filename or out} cannot be read or written ({error.strerror or error}); choose "
-                        f"another place.") from error
+        raise UserError(f"{error.filename or file} cannot be read ({error.strerror or error}); choose another "
+                        f"file.") from error
     resumed = f"; {earlier.texts:,} of them were read in an earlier run" if earlier else ""
     short = f"; {averages.cut:,} of them were longer than the model reads, and cut" if averages.cut else ""
     click.echo(f"{out}: {len(averages.heads)} heads over {averages.texts:,} texts of {averages.tokens:,} tokens"

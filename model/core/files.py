@@ -1,16 +1,51 @@
 """Files put in their place whole or not at all, and names that every system takes."""
+import errno
 import os
 import re
+import secrets
 import shutil
+import stat
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
-from model.core.query import UserError
+from model.core.query import UserError, first_line
 
 PATIENCE = 5.0   # seconds that a file which another program has open is tried for
 PAUSE = 0.02     # seconds between two tries
 # names that Windows gives to devices, whatever the ending
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
+UNFINISHED = re.compile(r".*\.clearhead-[0-9a-f]{16}\.new", re.DOTALL)   # beside a place, until it is whole
+ABANDONED = 86_400   # seconds without a byte after which an unfinished file has no writer any more
+
+# why a disk refuses, and the way out
+REASONS = {
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT), ("the disk is full", "make room and try again")),
+    errno.EFBIG: ("files may not be so large there", "choose another place"),
+    **dict.fromkeys((errno.EACCES, errno.EPERM, errno.EROFS), ("it may not be written to", "choose another place")),
+    **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), ("a file stands where a folder should be", "choose another place")),
+    errno.ENOENT: ("its folder is not there", "make the folder, or choose another place"),
+    errno.EISDIR: ("it is a folder", "give the name of a file"),
+    errno.ENAMETOOLONG: ("its name is too long", "choose a shorter one"),
+}
+RUST = re.compile(r"\(os error (\d+)\)")   # how libraries in Rust end the text of an error of the disk
+
+
+def disk_error(error: BaseException) -> OSError | None:
+    """The error of the disk that `error` is, also as a library in Rust (safetensors, tokenizers) words it; else
+    None."""
+    if isinstance(error, OSError):
+        return error
+    number = RUST.search(str(error))
+    return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
+
+
+def unwritable(place: Path, error: OSError) -> UserError:
+    """The sentence for a place that could not be written: why, and the way out."""
+    reason, way_out = REASONS.get(error.errno or 0, (first_line(error, 120), "choose another place"))
+    return UserError(f"{place} could not be written, as {reason}; {way_out}.")
 
 
 def put(new: Path, place: Path) -> None:
@@ -31,14 +66,92 @@ def put(new: Path, place: Path) -> None:
 
 
 def write(place: Path, content: bytes) -> None:
-    """Writes a file beside `place` and moves it there, so that whoever reads meanwhile finds the old one whole. Raises
-    UserError as `put` does."""
-    new = place.with_name(place.name + ".new")
+    """Writes a file whole or not at all. Raises UserError as `beside` does."""
+    with writing(place) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing(place: Path) -> Iterator[BinaryIO]:
+    """A file to write to, which stands at `place` once the block has ended without an error. Raises UserError as
+    `beside` does."""
+    with beside(place) as new, new.open("wb") as file:
+        yield file
+
+
+@contextmanager
+def beside(place: Path) -> Iterator[Path]:
+    """A path to be written within the block; what is there in the end is flushed and moved to `place`, so that whoever
+    reads meanwhile, or after a crash, finds the old file whole. Each writer has a path of its own. Where the block
+    raises, nothing is left and the old file stays; an error of the disk becomes UserError.
+
+    A link is followed. What is no file, such as a pipe or /dev/stdout, is written to directly. """
     try:
-        new.write_bytes(content)
-        put(new, place)
-    finally:
-        new.unlink(missing_ok=True)
+        if not is_replaceable(place):
+            yield place
+            return
+        final = Path(os.path.realpath(place))
+        remove_abandoned(final.parent)
+        new = final.with_name(f"{final.name[:40]}.clearhead-{secrets.token_hex(8)}.new")
+        try:
+            yield new
+            with suppress(FileNotFoundError):   # of the old file; a new one gets the rights of any new file
+                shutil.copymode(final, new)
+            flush(new)
+            put(new, final)
+        finally:
+            with suppress(OSError):
+                new.unlink()
+    except UserError:
+        raise
+    except Exception as error:
+        cause = disk_error(error)
+        if cause is None:
+            raise
+        raise unwritable(place, cause) from error
+
+
+def is_replaceable(place: Path) -> bool:
+    """Whether a file may be moved there: there is one, or nothing. Raises OSError for a folder."""
+    try:
+        mode = place.stat().st_mode
+    except FileNotFoundError:
+        return True
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(place))
+    return stat.S_ISREG(mode)
+
+
+def remove_abandoned(folder: Path) -> None:
+    """Removes what writers that were killed have left unfinished in a folder."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if UNFINISHED.fullmatch(path.name) and abs(time.time() - path.stat().st_mtime) > ABANDONED:
+                path.unlink(missing_ok=True)
+
+
+def flush(place: Path) -> None:
+    """Sees a file, or every file of a folder, from the system's memory to the disk. Raises OSError."""
+    for path in place.rglob("*") if place.is_dir() else (place,):
+        if path.is_file():
+            with path.open("r+b") as file:
+                os.fsync(file.fileno())
+
+
+def make_folder(folder: Path, mode: int = 0o777) -> None:
+    """Makes a folder and those that it is in, where they are not there. Raises UserError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=mode)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+
+
+def refuse_overwriting(out: Path, *read: Path) -> None:
+    """Raises UserError where the file to be written is one that is read, by whatever name or link."""
+    for path in read:
+        if path.exists() and out.exists() and os.path.samefile(path, out):
+            raise UserError(f"{out} is the file that is read ({path}) and would be overwritten; choose another place "
+                            f"for the output.")
 
 
 def clear(folder: Path) -> None:

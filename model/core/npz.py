@@ -1,25 +1,27 @@
 """The weights of all heads as an NPZ file, written head by head, so that they are never all in memory."""
 import json
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from model.core import heads
+from model.core import files, heads
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
     """Writes float32 arrays KIND (layer, head, query, key), or KIND_INDEX (head, query, key) for each layer where head
     counts differ; queries_KIND and keys_KIND (token texts), layers_KIND (the layers' numbers) and provenance (JSON;
-    unless given, the question and its check).
+    unless given, the question and its check). Raises UserError where the place cannot be written.
 
     NUL in a token's text is written U+0000, because numpy drops it from the end of a string. """
     query = record.query
     asked = {"model": query.model, "revision": query.revision, "text": query.text, "text_b": query.text_b,
              "target": query.target, "verification": record.verification.status}
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+    with (files.writing(Path(target)) if isinstance(target, str | Path) else nullcontext(target) as file,
+          zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive):
         for attention_map in record.maps:
             _write_map(archive, attention_map)
             for name, values in (("queries", _texts(attention_map.queries)), ("keys", _texts(attention_map.keys)),

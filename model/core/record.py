@@ -229,6 +229,7 @@ class Card:
     max_tokens: int          # of one text
     dtype: str = "float32"   # of the weights
     note: str = ""           # a sentence on anything else a reader must know
+    changed: str = ""        # a sentence where it is not what was first opened here under this name
 
 
 @dataclass(frozen=True)

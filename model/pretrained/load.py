@@ -8,7 +8,7 @@ from typing import Any
 
 from model.core.query import NotOnDisk, UnknownModel, UserError
 from model.core.types import Progress
-from model.pretrained import bounds, catalogue, files, gguf
+from model.pretrained import bounds, catalogue, files, first_use, gguf
 from model.pretrained.environment import prepare
 from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
@@ -84,6 +84,7 @@ def open_model(model_id: str, report: Progress) -> Any:
     report(0.05, "checking the files")
     bounds.check_folder(place.folder)
     _check_files(place)
+    place = replace(place, changed=first_use.remember(place))
     fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()

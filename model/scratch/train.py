@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from model.core import files
 from model.core.threads import one_thread
 from model.scratch import task as task_module
 from model.scratch import weights
@@ -144,6 +145,7 @@ def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
     """
     steps = steps or task.steps
     path = Path(out) / f"{task.name}.safetensors"
+    files.make_folder(path.parent)   # once: a folder that goes away meanwhile does not come back
     saved = path.with_name(f"{task.name}-checkpoint.safetensors")
     with one_thread():
         run = TrainingRun(task, steps, seed)

@@ -19,8 +19,8 @@ TIED = "output.weight"  # the same table as the embeddings; written once
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
-    """A safetensors file; the metadata's values as JSON."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """A safetensors file in a folder that is there; the metadata's values as JSON. Raises UserError where it cannot be
+    written."""
     content = save({name: tensor.contiguous() for name, tensor in tensors.items()},
                    {name: json.dumps(each) for name, each in metadata.items()})
     files.write(path, content)

@@ -1,14 +1,14 @@
 """Trainings that run beside a page, each in a process of its own, so that nobody else on the server waits for it. No
 torch here.
 
-A training lives on a lease: a file that its page touches as long as somebody looks at it. The process reads the file's
-age at every step and ends by itself when it is older than LEASE, so nothing has to be told that a browser is gone, and
-nothing outlives the server. """
+A training lives on a lease: a file that its page touches as long as somebody looks at it. The process looks at the file
+at every step and ends by itself when it has not changed for LEASE, so nothing has to be told that a browser is gone,
+and nothing outlives the server. Its folder goes when the server ends; when that is killed, the next start removes it.
+"""
 import atexit
 import json
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import uuid
@@ -20,11 +20,13 @@ from typing import Any
 from model.core import files
 from model.core.limits import LIMITS
 from model.core.query import UserError
+from model.core.temporary import TemporaryFolder
 
 LEASE = 30.0   # seconds after which a training ends that nobody looks at
 RETENTION = 3600.0  # seconds after which what such a training wrote is removed
 TASKS = ("induction", "resolver")
 RANGES = {"layers": (1, 4), "heads": (1, 8), "learning_rate": (1e-4, 2e-2), "steps": (50, 6000)}
+UNWRITABLE = 3   # exit code of a training that could not even write down why it ended
 STATES = ("starting", "running", "done", "stopped", "failed")
 ROOT = Path(__file__).parents[2]
 
@@ -61,22 +63,28 @@ class Status:
 
 
 class Training:
-    """One training and its process. `name` is the model id under which its snapshots can be asked."""
+    """One training and its process. `name` is the model id under which its snapshots can be asked. Raises UserError
+    where its folder cannot be made or written."""
 
     def __init__(self, settings: Settings) -> None:
         from model.scratch import catalogue
 
-        self.settings, self.folder = settings, Path(tempfile.mkdtemp(prefix="clearhead-training-"))
+        self.settings, self._temporary = settings, TemporaryFolder("training")
+        self.folder = self._temporary.path
         self.name = f"{settings.task}-{uuid.uuid4().hex[:12]}"
         catalogue.RUNS[self.name] = self.weights
-        (self.folder / "settings.json").write_text(json.dumps(asdict(settings)), encoding="utf-8")
-        self.renew()
         self._stopped = False
         self._told: dict[str, Any] = {"step": 0, "curves": [], "failure": ""}
-        with (self.folder / "errors.txt").open("wb") as errors:
-            self._process = subprocess.Popen([sys.executable, "-m", "model.training.worker", str(self.folder)],
-                                             cwd=ROOT, stdin=subprocess.DEVNULL,
-                                             stdout=errors, stderr=errors)
+        try:
+            files.write(self.folder / "settings.json", json.dumps(asdict(settings)).encode("utf-8"))
+            self.renew()
+            with (self.folder / "errors.txt").open("wb") as errors:
+                self._process = subprocess.Popen([sys.executable, "-m", "model.training.worker", str(self.folder)],
+                                                 cwd=ROOT, stdin=subprocess.DEVNULL,
+                                                 stdout=errors, stderr=errors)
+        except (OSError, UserError) as error:
+            self._forget()
+            raise error if isinstance(error, UserError) else files.unwritable(self.folder, error) from error
 
     @property
     def weights(self) -> Path:
@@ -90,12 +98,14 @@ class Training:
 
     def renew(self) -> None:
         """Another LEASE seconds. Called by whoever looks at it."""
-        (self.folder / "lease").touch()
+        self.renewed = time.perf_counter()
+        with suppress(OSError):   # the folder was taken away, and the process notices
+            (self.folder / "lease").touch()
 
     @property
     def expired(self) -> bool:
         """Whether nobody has looked for so long that nobody will."""
-        return not self.running and time.time() - (self.folder / "lease").stat().st_mtime > RETENTION
+        return not self.running and time.perf_counter() - self.renewed > RETENTION
 
     def status(self) -> Status:
         """Where it stands. Never raises: a process that died, of whatever, is a sentence in `failure`."""
@@ -110,9 +120,15 @@ class Training:
             state = "stopped" if self._stopped else ended
         failure = ""
         if state == "failed":
-            failure = progress["failure"] or (f"The training's process ended with code {self._process.returncode} "
-                                              f"before it was done; start it again, or with fewer layers and steps.")
+            failure = progress["failure"] or self._failure()
         return Status(state, progress["step"], self.settings.steps, tuple(map(tuple, progress["curves"])), failure)
+
+    def _failure(self) -> str:
+        """Why the process ended, where it has not written that down itself."""
+        if self._process.returncode == UNWRITABLE:
+            return f"The training ended, as nothing could be written to {self.folder}; make room and start it again."
+        return (f"The training's process ended with code {self._process.returncode} before it was done; start it "
+                f"again, or with fewer layers and steps.")
 
     def stop(self) -> None:
         """Ends the process; what it has learned so far stays."""
@@ -123,11 +139,14 @@ class Training:
 
     def remove(self) -> None:
         """Ends the process and removes everything it wrote."""
+        self.stop()
+        self._forget()
+
+    def _forget(self) -> None:
         from model.scratch import catalogue
 
-        self.stop()
         catalogue.RUNS.pop(self.name, None)
-        files.clear(self.folder)
+        self._temporary.remove()
 
 
 _all: list[Training] = []

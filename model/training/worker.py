@@ -1,7 +1,7 @@
 """The process of a training that runs beside a page: python -m model.training.worker FOLDER.
 
-model/training/processes.py starts it and reads what it writes. FOLDER has settings.json; lease, whose age says whether
-anybody still looks; progress.json, the curves so far; the weights and the film. """
+model/training/processes.py starts it and reads what it writes. FOLDER has settings.json; lease, which changes as long
+as anybody looks; progress.json, the curves so far; the weights and the film. """
 import json
 import math
 import os
@@ -16,7 +16,7 @@ from model.core import files
 from model.core.query import UserError
 from model.scratch.task import Task, tasks
 from model.scratch.train import RECORD_EVERY, TrainingStep, train
-from model.training.processes import LEASE, Settings
+from model.training.processes import LEASE, UNWRITABLE, Settings
 
 TELL_EVERY = 0.3           # seconds
 FILM_BYTES = 20_000_000    # it is thrown away with the folder, so it may have more snapshots than a shipped one
@@ -39,6 +39,7 @@ class Teller:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.told = folder, 0.0
+        self.lease, self.renewed = -1, time.perf_counter()   # when the lease was touched, by the disk; seen, by us
         self.curves: list[tuple[int, float, float]] = []
 
     def __call__(self, now: TrainingStep) -> None:
@@ -55,11 +56,15 @@ class Teller:
             self.tell(now.step)
 
     def abandoned(self) -> bool:
-        """Whether the lease has run out."""
+        """Whether the lease has run out: it is gone, or has not changed for LEASE, whatever the time of day is set
+        to meanwhile."""
         try:
-            return time.time() - (self.folder / "lease").stat().st_mtime > LEASE
+            touched = (self.folder / "lease").stat().st_mtime_ns
         except OSError:
             return True
+        if touched != self.lease:
+            self.lease, self.renewed = touched, time.perf_counter()
+        return time.perf_counter() - self.renewed > LEASE
 
     def tell(self, step: int, failure: str = "") -> None:
         """Writes progress.json."""
@@ -67,6 +72,16 @@ class Teller:
         files.write(self.folder / "progress.json",
                     json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
         self.told = time.perf_counter()
+
+
+    def last_words(self, failure: str) -> int:
+        """Writes why the training ended; the exit code."""
+        try:
+            if self.folder.exists():   # it is gone if the page was left
+                self.tell(len(self.curves) * RECORD_EVERY, failure)
+        except UserError:
+            return UNWRITABLE
+        return 1
 
 
 def give_way() -> None:
@@ -78,16 +93,15 @@ def give_way() -> None:
 
 
 def main(folder: Path) -> None:
-    """Trains as settings.json of the folder says. Exit code 1 for a training that ended early."""
+    """Trains as settings.json of the folder says. Exit code 1 for a training that ended early, UNWRITABLE
+    where the reason could not be written down."""
     give_way()
     settings = Settings(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
     teller = Teller(folder)
     try:
         train(task_of(settings), folder, settings.steps, progress=teller)
     except UserError as error:
-        if folder.exists():   # it is gone if the page was left
-            teller.tell(len(teller.curves) * RECORD_EVERY, str(error))
-        raise SystemExit(1) from None
+        raise SystemExit(teller.last_words(str(error))) from None
 
 
 if __name__ == "__main__":

@@ -50,6 +50,19 @@ def test_npz_holds_every_head(tmp_path):
         assert arrays["self"][3, 1, 10, 2] == near(ANIMAL)
 
 
+def test_the_npz_may_not_be_the_models_own_file(tmp_path):
+    model, link = tmp_path / "own", tmp_path / "link.npz"
+    model.mkdir()
+    weights, gguf = model / "model.safetensors", tmp_path / "own.gguf"
+    for path in (weights, gguf):
+        path.write_bytes(b"weights")
+    link.symlink_to(weights)
+    for given, out in ((model, weights), (model, link), (gguf, gguf)):
+        refused = run("ask", "--model", str(given), "--text", TIRED, "--npz", str(out))
+        assert refused.exit_code == 2 and "is the file that is read" in refused.stderr
+        assert out.read_bytes() == b"weights"
+
+
 def test_scratch_has_its_kinds_when_a_target_is_given():
     answer = json.loads(run("ask", "--model", "scratch", "--text", "a cat", "--target", "two", "--json").stdout)
     assert {each["kind"] for each in answer["maps"]} == {"self", "causal", "cross"}

@@ -1,5 +1,6 @@
 """python -m viz export: what a script and a person without a browser get."""
 import csv
+import functools
 import io
 
 import numpy as np
@@ -11,6 +12,7 @@ from PIL import Image
 from model.ask import sources
 from model.ask.jobs import Job
 from model.core.query import Kind, UserError
+from tests.children import on_a_full_disk
 from tests.conftest import chromium
 from tests.fabricate import items, record
 from tests.viz.export.readers import provenance_of
@@ -136,3 +138,30 @@ def test_a_handout_becomes_html_and_pdf(tmp_path):
                                 ([__file__, "--html", str(tmp_path / "c.html")], "not a handout")):
         refused = CliRunner().invoke(main, ["handout", *arguments], env={"BROWSER_PATH": "", "PATH": str(tmp_path)})
         assert refused.exit_code == 2 and sentence in refused.output
+
+
+def code_and_words(run, name):
+    refused, _ = run(name=name)
+    return refused.exit_code, refused.stderr
+
+
+def test_a_failed_write_leaves_the_older_file_and_no_second_one(run, tmp_path):
+    for name in ("out.png", "out.npz"):
+        file = tmp_path / name
+        file.write_bytes(b"older")
+        code, said = on_a_full_disk(functools.partial(code_and_words, run, name), 500)
+        assert code == 2 and said.count("\n") == 1
+        assert f"{name} could not be written, as files may not be so large there" in said
+        assert file.read_bytes() == b"older"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out.npz", "out.png"]
+
+
+def test_a_handout_is_not_overwritten_by_what_is_made_of_it(tmp_path):
+    source, link = tmp_path / "lesson.handout.json", tmp_path / "link.html"
+    source.write_bytes(save(Handout("A lesson", (items.curve(),))))
+    content = source.read_bytes()
+    link.symlink_to(source)
+    for option, out in (("--html", source), ("--pdf", source), ("--html", link)):
+        refused = CliRunner().invoke(main, ["handout", str(source), option, str(out)])
+        assert refused.exit_code == 2 and "is the file that is read" in refused.stderr
+        assert source.read_bytes() == content

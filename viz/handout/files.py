@@ -2,6 +2,7 @@
 it is drawn."""
 import base64
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ WRITTEN = 2   # bytes of a file, at most, for each byte of a figure: base64 and 
 MADE_BY, VERSION = "Clearhead handout", 1
 # kinds as files saved before 2026-12 call them
 RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
+ID = re.compile(r"[0-9a-f]{12}")   # of a figure: the same for two servers that read one file
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 
 
@@ -37,8 +39,8 @@ class Handout:
 
 def save(handout: Handout) -> bytes:
     """The handout as a file that `load` reads."""
-    items = [{"kind": item.kind, "caption": item.caption, "about": item.about, "link": item.link, "source": item.source,
-              "body": base64.b64encode(item.body).decode("ascii"),
+    items = [{"id": item.id, "kind": item.kind, "caption": item.caption, "about": item.about, "link": item.link,
+              "source": item.source, "body": base64.b64encode(item.body).decode("ascii"),
               "state": base64.b64encode(item.state).decode("ascii")} for item in handout.items]
     return json.dumps({"made_by": MADE_BY, "version": VERSION, "title": handout.title, "items": items},
                       ensure_ascii=True, indent=1).encode("ascii")
@@ -54,8 +56,8 @@ def load(content: bytes) -> Handout:
             raise ValueError("another file")
         if document["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
-        texts: list[dict[str, Any]] = [{name: _text(item[name]) for name in FIELDS}
-                                       for item in document["items"][:LIMITS.handout_items + 1]]
+        items = document["items"][:LIMITS.handout_items + 1]
+        texts: list[dict[str, Any]] = [{name: _text(item[name]) for name in FIELDS} for item in items]
         for text in texts:
             text["kind"] = RENAMED.get(text["kind"], text["kind"])
         title = _text(document["title"])
@@ -64,7 +66,18 @@ def load(content: bytes) -> Handout:
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             "This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
-    return Handout(title, tuple(Item(**text | message) for text, message in zip(texts, messages, strict=True)))
+    return Handout(title, tuple(Item(**text | message | name) for text, message, name
+                                in zip(texts, messages, _ids(items), strict=True)))
+
+
+def _ids(items: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """The name of each figure as a field of an Item, without those that are none, or that an earlier one has: such
+    figures get a new one."""
+    ids: list[dict[str, str]] = []
+    for name in (item.get("id") for item in items):
+        mine = {"id": name} if isinstance(name, str) and ID.fullmatch(name) else {}
+        ids.append({} if mine in ids else mine)
+    return ids
 
 
 def _text(value: Any) -> str:

@@ -3,10 +3,11 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
+from model.core import files
 from model.core.query import UserError
+from model.core.temporary import TemporaryFolder
 from viz.handout.files import Handout
 from viz.handout.page import page
 from viz.text import strings
@@ -41,9 +42,9 @@ def pdf(handout: Handout) -> bytes:
     chromium = browser()
     if chromium is None:
         raise UserError(strings("handout")["no_browser"])
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+    with TemporaryFolder("pdf") as folder:
         source, target = Path(folder, "handout.html"), Path(folder, "handout.pdf")
-        source.write_bytes(page(handout))
+        files.write(source, page(handout))
         command = [chromium, *FLAGS, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()]
         try:
             subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)

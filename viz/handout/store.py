@@ -1,32 +1,56 @@
 """The handouts of a server's visitors, each under a random name that only its browser knows.
 
 They live in the server's memory, so that a handout survives a reload and is the same in every tab, and where there is a
-folder also in a file each, so that they survive a restart. Both are bounded: the handout that nobody has changed or
-opened for longest goes first. """
+folder also in a file each, so that they survive a restart and are the same for two servers of one person, whose browser
+has one name for both. Both are bounded: the handout that nobody has changed or opened for longest goes first. """
 import logging
+import os
 import re
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from filelock import FileLock
 
 from model.core import files
 from model.core.byte_cache import byte_cache
 from model.core.limits import LIMITS
-from model.core.query import UserError
+from model.core.query import UserError, first_line
 from viz.handout.files import Handout, load, save
 
 NAME = re.compile(r"[0-9a-f]{32}")
+ENDING, ASIDE = ".handout.json", ".set-aside.json"   # of a handout's file, and of one that could not be read
 log = logging.getLogger("clearhead")
+
+State = tuple[int, int, int]   # of a file, another for another content: number on the disk, bytes, time of change
+EMPTY = Handout()
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A handout in memory, and what is known of its file."""
+
+    handout: Handout = EMPTY
+    seen: State | None = None   # of its file, when it was last read or written; None for no file
+    unsaved: str = ""           # why the file does not hold this handout, a sentence; empty where it does
+    aside: str = ""             # why a file of it could not be read, and where that is now; empty where none is
+
+    @property
+    def nbytes(self) -> int:
+        """About what it takes in memory."""
+        return self.handout.nbytes + 100
 
 
 class HandoutStore:
-    """Handouts by name. Safe for threads: a change is made under a lock, on the handout as it is then. folder: gives
-    the one of the files, or None where nothing is to be written."""
+    """Handouts by name. Safe for threads, and for several processes with one folder: a change is made under a lock, on
+    the handout as it is then. folder: gives the one of the files, or None where nothing is to be written."""
 
     def __init__(self, most: int = LIMITS.handouts_bytes, folder: Callable[[], Path | None] = lambda: None) -> None:
         self._most, self._folder, self._lock = most, folder, threading.Lock()
-        self._kept = byte_cache(most)
+        self._stored = byte_cache(most)
 
     @staticmethod
     def name(wanted: str | None) -> str:
@@ -35,55 +59,125 @@ class HandoutStore:
 
     def get(self, name: str) -> Handout:
         """The handout of this name; an empty one if there is none."""
+        return self.stored(name).handout
+
+    def stored(self, name: str) -> Stored:
+        """The handout of this name, and whether its file holds it."""
         with self._lock:
-            known = name in self._kept
-        stored = None if known else self._read(name)   # not under the lock, for which others would wait
+            known: Stored | None = self._stored.get(name)
+        now = self._as_on_disk(name, known)   # not under the lock, for which others would wait
         with self._lock:
-            if stored is not None:
-                self._kept.setdefault(name, stored)
-            handout: Handout = self._kept.get(name, Handout())
-            return handout
+            if self._stored.get(name) is known and now != (known or Stored()):
+                self._stored[name] = now
+            newest: Stored = self._stored.get(name, Stored())
+            return newest
 
     def change(self, name: str, how: Callable[[Handout], Handout]) -> Handout:
         """Puts how(handout) in its place. Raises what `how` raises, and then nothing has changed."""
-        self.get(name)
-        with self._lock:
-            changed = self._kept[name] = how(self._kept.get(name, Handout()))
-            self._write(name, changed)
-            return changed
+        self.stored(name)
+        with self._lock, self._alone() as problem:
+            before = self._as_on_disk(name, self._stored.get(name), locked=True)
+            after = replace(before, handout=how(before.handout))
+            self._stored[name] = replace(after, unsaved=problem) if problem else self._written(name, after)
+            return after.handout
 
     def _file(self, name: str) -> Path | None:
         folder = self._folder()
-        return None if folder is None or not NAME.fullmatch(name) else folder / f"{name}.handout.json"
+        return None if folder is None or not NAME.fullmatch(name) else folder / f"{name}{ENDING}"
 
-    def _read(self, name: str) -> Handout | None:
-        file = self._file(name)
+    @contextmanager
+    def _alone(self) -> Iterator[str]:
+        """Within the block no other process changes a file of the folder; gives why that cannot be had, or nothing."""
+        folder, lock, problem = self._folder(), None, ""
+        if folder is not None:
+            try:
+                files.make_folder(folder, mode=0o700)
+                lock = FileLock(folder.with_name(f"{folder.name}.lock"))
+                lock.acquire(timeout=files.PATIENCE)
+            except OSError as error:   # Timeout, too
+                problem = str(files.unwritable(folder, error))
+            except UserError as error:
+                problem = str(error)
         try:
-            return None if file is None or not file.is_file() else load(file.read_bytes())
-        except (OSError, UserError) as error:
-            log.warning("a kept handout cannot be read: %s", error)
-            return None
+            yield problem
+        finally:
+            if lock is not None:
+                lock.release()
 
-    def _write(self, name: str, handout: Handout) -> None:
-        """Whole or not at all; where the disk is full or shut, the memory has it still."""
+    def _as_on_disk(self, name: str, known: Stored | None, locked: bool = False) -> Stored:
+        """What is known, or what another process has written since; nothing of either is lost."""
+        file, known = self._file(name), known or Stored()
+        if file is None or _state_at(file) == known.seen or not file.parent.is_dir():
+            return known
+        try:
+            handout, seen = _read(file)
+        except (OSError, UserError) as error:
+            return self._set_aside(file, known, error, locked)
+        if known.unsaved:
+            there = {item.id for item in handout.items}
+            own = tuple(item for item in known.handout.items if item.id not in there)
+            with suppress(UserError):   # too many or too large together: ours stay
+                return replace(known, handout=replace(handout, items=handout.items + own), seen=seen)
+            return replace(known, seen=seen)
+        return replace(known, handout=handout, seen=seen)
+
+    def _set_aside(self, file: Path, known: Stored, error: Exception, locked: bool) -> Stored:
+        """Gives a file that cannot be read another name, so that the next change does not overwrite it."""
+        if not locked:
+            with self._alone():   # another process may have written a whole one since
+                return self._as_on_disk(file.name.removesuffix(ENDING), known, locked=True)
+        place = file.with_name(f"{file.name.removesuffix(ENDING)}-{secrets.token_hex(4)}{ASIDE}")
+        log.warning("a handout's file cannot be read and is set aside as %s: %s", place, error)
+        try:
+            files.put(file, place)
+        except (OSError, UserError) as refused:
+            return replace(known, unsaved=str(refused), seen=_state_at(file))
+        reason = error if isinstance(error, UserError) else first_line(error, 120)
+        return replace(known, seen=None, aside=f"{place}: {reason}")
+
+    def _written(self, name: str, stored: Stored) -> Stored:
+        """The same with its file; where the disk is full or shut, the memory has it still."""
         file = self._file(name)
         if file is None:
-            return
+            return stored
         try:
-            if handout == Handout():
+            if stored.handout == EMPTY:
                 file.unlink(missing_ok=True)
-                return
-            file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            files.write(file, save(handout))
-            self._clear(file.parent)
+            else:
+                files.write(file, save(stored.handout))
+                self._clear(file)
         except (OSError, UserError) as error:
-            log.warning("a handout cannot be kept on disk: %s", error)
+            log.warning("a handout cannot be written: %s", error)
+            return replace(stored, unsaved=str(error) if isinstance(error, UserError)
+                           else str(files.unwritable(file, error)))
+        return replace(stored, seen=_state_at(file), unsaved="")
 
-    def _clear(self, folder: Path) -> None:
-        """Files beyond the bound go, the oldest first; never the newest."""
-        total = 0
-        for place, file in enumerate(sorted(folder.glob("*.handout.json"), key=lambda file: file.stat().st_mtime,
-                                            reverse=True)):
+    def _clear(self, newest: Path) -> None:
+        """Files beyond the bound go, the oldest first; never the newest, whatever the clock said as it was written."""
+        total = newest.stat().st_size
+        others = [path for path in newest.parent.iterdir() if path != newest and path.name.endswith((ENDING, ASIDE))]
+        for file in sorted(others, key=lambda path: path.stat().st_mtime, reverse=True):
             total += file.stat().st_size
-            if place and total > self._most:
+            if total > self._most:
                 file.unlink(missing_ok=True)
+
+
+def _read(file: Path) -> tuple[Handout, State | None]:
+    """The handout in a file, an empty one where there is no file, and the file's state. Raises OSError and
+    UserError."""
+    try:
+        with file.open("rb") as opened:
+            return load(opened.read()), _state(os.fstat(opened.fileno()))
+    except FileNotFoundError:
+        return EMPTY, None
+
+
+def _state_at(file: Path) -> State | None:
+    try:
+        return _state(file.stat())
+    except OSError:
+        return None
+
+
+def _state(found: os.stat_result) -> State:
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -16,6 +16,7 @@ from viz.handout.files import Handout, load, save
 from viz.handout.item import Item
 from viz.handout.page import page
 from viz.handout.pictures import check_picture
+from viz.handout.store import Stored
 from viz.handout.tables import table_of
 from viz.page import Page, PageContext
 from viz.page_controls import Number
@@ -23,7 +24,7 @@ from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
-from viz.widgets.handout_button import handout, set_cookie, update
+from viz.widgets.handout_button import handout, set_cookie, stored, update
 
 PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
@@ -67,10 +68,18 @@ def render(frame: PageContext) -> None:
         session().handout_error = ""
     if not figures.items:
         st.info(words["how"])
-    else:
+    elif not stored().unsaved:
         st.caption(words["memory" if sources.handout_folder() is None else "disk"])
+    _say_what_is_wrong(stored())
     for place, item in enumerate(figures.items):
         _card(place, item, len(figures.items))
+
+
+def _say_what_is_wrong(known: Stored) -> None:
+    """Whether the handout's file holds it, and where one is that could not be read."""
+    for name, reason in (("unsaved", known.unsaved), ("aside", known.aside)):
+        if reason:
+            st.warning(escape_markdown(strings("handout")[name].format(reason=reason)))
 
 
 def _changes(how: Callable[[Handout], Handout]) -> None:

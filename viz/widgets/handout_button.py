@@ -16,7 +16,7 @@ from viz.components.component import Picture
 from viz.components.files import module_code
 from viz.handout.files import Handout
 from viz.handout.item import Item
-from viz.handout.store import HandoutStore
+from viz.handout.store import HandoutStore, Stored
 from viz.link import address
 from viz.page import pages
 from viz.session import session
@@ -43,6 +43,11 @@ def _name() -> str:
 def handout() -> Handout:
     """The session's handout as it is now."""
     return STORE.get(_name())
+
+
+def stored() -> Stored:
+    """The session's handout, and whether its file holds it."""
+    return STORE.stored(_name())
 
 
 def update(how: Callable[[Handout], Handout]) -> Handout:
@@ -87,7 +92,9 @@ def add_item(make: MakeItem) -> None:
     try:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
-        session().toast = strings("handout")["added"].format(count=count)
+        words, unsaved = strings("handout"), stored().unsaved
+        session().toast = (words["added"].format(count=count)
+                           + (" " + escape_markdown(words["unsaved"].format(reason=unsaved)) if unsaved else ""))
     except UserError as error:
         session().toast = escape_markdown(str(error))
 

@@ -18,8 +18,11 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """The verification and its figures, under the model's name."""
     words, verification = strings("frame"), record.verification
     error = f" · {verification.max_error:.0e}" if verification.status == "verified" else ""
-    with badge.popover(verdict(record) + error):
-        card = record.card
+    card = record.card
+    changed = f" · {words['version']}" if card.changed else ""
+    with badge.popover(verdict(record) + error + changed):
+        if card.changed:
+            st.warning(escape_markdown(card.changed))
         if verification.status == "imported":
             st.markdown(f"**{escape_markdown(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
         else:

@@ -1,7 +1,11 @@
 """Files are put in their place whole or not at all, also where a system refuses that while somebody reads, as Windows
 does."""
+import errno
 import os
 import re
+import threading
+import time
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -11,20 +15,23 @@ from model.core import files
 from model.core.query import UserError
 from model.pretrained import catalogue, fetch, hub
 from model.scratch import weights
+from tests.children import on_a_full_disk
 
 
 @pytest.fixture
 def held(monkeypatch):
-    """held(times) has that many attempts to replace a file refused, as Windows does while somebody reads it."""
+    """held(times) has that many attempts to replace a file, or a folder, refused, as Windows does while somebody reads
+    it."""
     replace = os.replace
 
-    def refuse(times: float) -> None:
+    def refuse(times: float, folders: bool = False) -> None:
         left = times
 
         def refused(*given):
             nonlocal left
-            left -= 1
-            if left >= 0:
+            meant = os.path.isdir(given[0]) == folders
+            left -= meant
+            if meant and left >= 0:
                 raise PermissionError(13, "Access is denied")
             replace(*given)
 
@@ -58,6 +65,125 @@ def test_what_is_half_written_is_taken_away(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_writers_that_meet_never_mix_and_leave_one_whole_file(tmp_path):
+    place, contents = tmp_path / "file", [bytes([65 + number]) * 200_000 for number in range(4)]
+    barrier = threading.Barrier(len(contents))
+
+    def write(content):
+        barrier.wait()
+        for _ in range(5):
+            files.write(place, content)
+            assert place.read_bytes() in contents
+
+    writers = [threading.Thread(target=write, args=(content,)) for content in contents]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert place.read_bytes() in contents and list(tmp_path.iterdir()) == [place]
+
+
+def test_what_is_moved_to_its_place_was_flushed_before(tmp_path, monkeypatch):
+    done, fsync, replace = [], os.fsync, os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: (done.append(os.fstat(file).st_size), fsync(file)))
+    monkeypatch.setattr(os, "replace", lambda new, place: (done.append("moved"), replace(new, place)))
+    files.write(tmp_path / "file", b"12345")
+    assert done == [5, "moved"]
+
+
+def test_a_link_is_followed_and_a_pipe_written_to_and_rights_stay(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    place, link, pipe = tmp_path / "elsewhere" / "file", tmp_path / "link", tmp_path / "pipe"
+    place.touch(mode=0o600)
+    link.symlink_to(place)
+    files.write(link, b"through the link")
+    assert link.is_symlink() and place.read_bytes() == b"through the link" and place.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(pipe)
+    received = []
+    reader = threading.Thread(target=lambda: received.append(pipe.read_bytes()))
+    reader.start()
+    files.write(pipe, b"through the pipe")
+    reader.join()
+    assert received == [b"through the pipe"] and pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["elsewhere", "link", "pipe"]
+
+
+@pytest.mark.parametrize("days", [2, -2])
+def test_what_a_writer_left_that_was_killed_is_removed_a_day_later(tmp_path, days):
+    old, young, other = (tmp_path / name for name in ("a.clearhead-0123456789abcdef.new",
+                                                      "b.clearhead-0123456789abcdef.new", "c.new"))
+    for path, age in ((old, 86_400 * days), (young, 3600 * days / 2), (other, 86_400 * days)):
+        path.touch()
+        os.utime(path, (time.time() - age,) * 2)
+    files.write(tmp_path / "file", b"")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([young.name, other.name, "file"])
+
+
+@pytest.mark.parametrize("number, sentence", [
+    (errno.ENOSPC, "the disk is full; make room"), (errno.EDQUOT, "the disk is full; make room"),
+    (errno.EROFS, "it may not be written to; choose another place"),
+    (errno.EFBIG, "files may not be so large there; choose another place"),
+    (errno.EIO, "Input/output error; choose another place")])
+@pytest.mark.parametrize("words", ["{0}", "Error while serializing: I/O error: {0} (os error {1})"])
+def test_what_the_disk_refuses_is_a_sentence_and_leaves_nothing(tmp_path, number, sentence, words):
+    place = tmp_path / "file"
+    files.write(place, b"old")
+    text = words.format(os.strerror(number), number)
+    with pytest.raises(UserError, match=f"file could not be written, as .*{sentence}"), files.beside(place) as new:
+        new.write_bytes(b"half")
+        raise OSError(number, text) if words == "{0}" else RuntimeError(text)
+    assert place.read_bytes() == b"old" and list(tmp_path.iterdir()) == [place]
+
+
+@pytest.mark.parametrize("name, sentence", [
+    (".", "it is a folder; give the name of a file"), ("missing/file", "its folder is not there; make the folder"),
+    ("is-file/file", "a file stands where a folder should be"), ("a" * 300, "its name is too long")])
+def test_a_place_that_cannot_be_is_a_sentence(tmp_path, name, sentence):
+    (tmp_path / "is-file").touch()
+    with pytest.raises(UserError, match=f"could not be written, as {sentence}"):
+        files.write(tmp_path / name, b"")
+    with pytest.raises(UserError, match="as a file stands where a folder should be"):
+        files.make_folder(tmp_path / "is-file" / "folder")
+
+
+def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
+    """Whoever writes: bytes, an archive, and a library in Rust."""
+    import torch
+    from safetensors.torch import save_file
+
+    from model.core.npz import write_npz
+    from tests import fabricate
+
+    place, record, zeros = tmp_path / "file", fabricate.record(), torch.zeros(1000)
+    files.write(place, b"old")
+
+    def by_rust() -> None:
+        with files.beside(place) as new:
+            save_file({"a": zeros}, new)
+
+    for work in (lambda: files.write(place, bytes(3000)), lambda: write_npz(record, place), by_rust,
+                 lambda: weights.write(place, {"a": zeros}, {})):
+        refused = on_a_full_disk(work)
+        assert isinstance(refused, UserError), refused
+        assert str(refused) == (f"{place} could not be written, as files may not be so large there; choose another "
+                                f"place.")
+        assert place.read_bytes() == b"old" and list(tmp_path.iterdir()) == [place]
+
+
+def test_what_is_read_is_not_overwritten_by_any_of_its_names(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source, link, hard, other = (tmp_path / name for name in ("a.txt", "link", "hard", "other"))
+    source.touch()
+    other.touch()
+    link.symlink_to(source)
+    os.link(source, hard)
+    for out in (source, Path("a.txt"), Path("x/../a.txt") if (tmp_path / "x").mkdir() is None else source, link, hard):
+        with pytest.raises(UserError, match="is the file that is read"):
+            files.refuse_overwriting(out, other, source)
+    files.refuse_overwriting(tmp_path / "new", source)
+    files.refuse_overwriting(other, source, tmp_path / "missing")
+
+
 def test_a_folder_that_is_in_use_for_a_moment_is_cleared(tmp_path, monkeypatch):
     folder, unlink, refusals = tmp_path / "training", os.unlink, [PermissionError(13, "Access is denied")] * 3
     folder.mkdir()
@@ -79,7 +205,7 @@ def test_a_models_folder_in_use_is_told_and_stays_whole(tmp_path, held, monkeypa
     for name in ("mine", "mine.partial"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(name, encoding="utf-8")
-    held(float("inf"))
+    held(float("inf"), folders=True)
     with pytest.raises(UserError, match="mine could not be replaced, as a model in it is open; close Clearhead"):
         fetch.move_into_place(tmp_path / "mine.partial", {})
     assert (tmp_path / "mine" / "config.json").read_text(encoding="utf-8") == "mine"

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import zipfile
 
 import pytest
@@ -14,6 +15,7 @@ from model.pretrained import catalogue, load
 from model.pretrained import fetch as fetching
 from model.pretrained import hub as downloading
 from model.pretrained.hub import Unreachable, check_id, download
+from tests.children import Child, on_a_full_disk
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
 
@@ -108,6 +110,47 @@ def test_weights_changed_after_fetching_are_refused(hub, report):
     (folder / "model.safetensors").write_bytes(weights)
     with pytest.raises(UserError, match="sha256 differs"):
         load.open_model("owner/name", report)
+
+
+def test_a_full_disk_is_said_and_with_room_it_goes_on(hub, contents, home, report):
+    refused = on_a_full_disk(lambda: fetching.fetch("owner/name", report), 20_000)
+    assert isinstance(refused, UserError), refused
+    assert "is full; make room and fetch owner/name again" in str(refused)
+    with pytest.raises(UserError, match="not on this disk"):
+        load.locate("owner/name")
+    folder = fetching.fetch("owner/name", report)
+    assert (folder / "model.safetensors").read_bytes() == contents["model.safetensors"]
+    assert [path.name for path in folder.parent.iterdir()] == [folder.name]
+
+
+def test_a_file_in_the_place_of_the_home_is_said(hub, home, report):
+    home.touch()
+    with pytest.raises(UserError, match="a file stands where a folder should be"):
+        fetching.fetch("owner/name", report)
+    assert home.is_file()
+
+
+def test_two_processes_that_fetch_the_same_bring_it_once(hub, home, report):
+    texts: list[str] = []
+    with fetching._alone(home / "models" / "owner--name.partial", report):
+        children = [Child(lambda: fetching.fetch("owner/name", lambda fraction, text: texts.append(text)) and texts)
+                    for _ in range(2)]
+    said = [child.outcome() for child in children]
+    assert sum(any("downloading" in text for text in each) for each in said) == 1
+    assert [path.name for path in (home / "models").iterdir()] == ["owner--name"]
+    assert load.open_model("owner/name", report).card.title == "owner/name"
+
+
+def test_what_was_begun_and_never_finished_goes_after_two_weeks(hub, home, report):
+    old, young, held = (home / "models" / f"{name}.partial" for name in ("old", "young", "held"))
+    for folder in (old, young, held):
+        folder.mkdir(parents=True)
+        (folder / "model.safetensors.part").write_bytes(b"begun")
+    for path in (old, *old.iterdir(), held, *held.iterdir()):
+        os.utime(path, (time.time() - fetching.UNFINISHED - 60,) * 2)
+    with fetching._lock_of(held):
+        fetching.fetch("owner/name", report)
+    assert not old.exists() and young.is_dir() and held.is_dir()
 
 
 def test_pickles_alone_are_refused(contents, hub, report):

@@ -3,6 +3,7 @@ import csv
 import hashlib
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,15 @@ from hypothesis import strategies as st
 
 from model.__main__ import main
 from model.ask import sources
+from model.ask.models import models
 from model.cli import corpus
 from model.core import measures
 from model.core.query import Kind, UserError
+from model.core.types import quiet
 from model.studies import patterns
 from model.studies.corpus import FIT, TextsQuery, as_csv, as_object, averages_of, from_object, merge, run
 from tests import fabricate
+from tests.children import on_a_full_disk
 
 SENTENCES = ("The animal was tired.", "It was too wide to cross, and it was late.", "A book.", "Where is it?", "=1+1",
              "one", "It is what it is.",
@@ -122,6 +126,34 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_bytes(file, monkeypat
     assert again.exit_code == 0 and out.read_bytes() == whole and not part.exists()
     assert "; 8 of them were read in an earlier run" in again.output
     assert [len(each.texts) for each in answered] == [8, 3, 3]
+
+
+def test_the_output_may_not_be_the_input_by_any_name(file, monkeypatch):
+    content, link, hard = file.read_bytes(), file.with_name("link.csv"), file.with_name("hard.csv")
+    link.symlink_to(file)
+    os.link(file, hard)
+    part = file.with_name("out.part")   # what is kept of a run that is stopped
+    part.symlink_to(file)
+    monkeypatch.chdir(file.parent)
+    for out in (file, Path(file.name), Path("..") / file.parent.name / file.name, link, hard, file.with_name("out")):
+        refused = command(file, "--out", str(out))
+        assert refused.exit_code == 2 and "is the file that is read" in refused.stderr
+        assert file.read_bytes() == content and link.is_symlink()
+
+
+def test_a_table_that_cannot_be_written_leaves_the_older_one(file):
+    out = file.with_name("mine-measures.csv")
+    out.write_bytes(b"older")
+    refused = on_a_full_disk(lambda: run_here(file))
+    assert "mine-measures.csv could not be written, as files may not be so large there" in refused
+    assert out.read_bytes() == b"older" and sorted(path.name for path in file.parent.iterdir()) == [out.name, file.name]
+
+
+def run_here(file: Path) -> str:
+    """What the command says, without a thread of its own, which a child has none of."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(corpus, "answer_to", lambda question: question.answer(models, quiet))
+        return command(file).output
 
 
 def test_what_another_run_left_is_not_taken_for_ones_own(file):

@@ -1,7 +1,9 @@
 """Trainings beside a page: they learn in a process of their own, end with their lease, and tell why they ended."""
+import json
 import os
+import tempfile
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -10,11 +12,13 @@ import pytest
 from model.ask import small_models, sources
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
+from model.scratch import catalogue
 from model.scratch.task import tasks
 from model.scratch.train import TrainingStep
 from model.training import processes, worker
 from model.training.film import HeadScoresQuery
-from model.training.processes import Settings, Training
+from model.training.processes import LEASE, Settings, Training
+from tests.children import on_a_full_disk
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
 PATIENCE = 240   # seconds: a machine that does other things too starts torch slowly
@@ -92,7 +96,7 @@ def test_the_settings_are_what_is_trained():
     assert task.words == tasks()["resolver-narrow"].words
 
 
-def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path):
+def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(tmp_path, monkeypatch):
     teller = worker.Teller(tmp_path)
     with pytest.raises(UserError, match="no page looked"):
         teller(TrainingStep(1, 50, 4.0, 0.0))
@@ -100,9 +104,25 @@ def test_a_training_that_nobody_looks_at_or_that_diverges_ends_with_its_reason(t
     teller(TrainingStep(2, 50, 4.0, 0.0))
     with pytest.raises(UserError, match="smaller learning rate"):
         teller(TrainingStep(3, 50, float("nan"), 0.0))
-    os.utime(tmp_path / "lease", (0, 0))
+    later = time.perf_counter() + LEASE + 1
+    monkeypatch.setattr(time, "perf_counter", lambda: later)
     with pytest.raises(UserError, match="no page looked"):
         teller(TrainingStep(4, 50, 4.0, 0.0))
+    (tmp_path / "lease").touch()
+    teller(TrainingStep(5, 50, 4.0, 0.0))
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_jumps_ends_no_training_and_keeps_none(tmp_path, monkeypatch, hours):
+    """The time of day is set anew after the lease was touched."""
+    lease, teller = tmp_path / "lease", worker.Teller(tmp_path)
+    lease.touch()
+    os.utime(lease, (time.time() - 3600 * hours,) * 2)
+    teller(TrainingStep(1, 50, 4.0, 0.0))
+    later = time.perf_counter() + LEASE + 1
+    monkeypatch.setattr(time, "perf_counter", lambda: later)
+    with pytest.raises(UserError, match="no page looked"):
+        teller(TrainingStep(2, 50, 4.0, 0.0))
 
 
 def test_the_last_news_stay_while_the_next_are_put_in_their_place(started, monkeypatch):
@@ -130,9 +150,48 @@ def test_a_training_gives_way_to_the_pages_on_every_system(system, monkeypatch):
     assert told == [0x4000 if system == "win32" else 10]
 
 
+def small(settings):
+    """A training of a few numbers, whose film has more bytes than a full disk takes."""
+    task = tasks()["induction"]
+    return replace(task, name="trained", config=replace(task.config, d_model=12, heads=2, d_ff=5), batch=3,
+                   score=lambda model: {"right": 0.5})
+
+
+@pytest.mark.parametrize("most, code", [(1500, 1), (20, processes.UNWRITABLE)])
+def test_a_full_disk_ends_a_training_with_its_reason(tmp_path, monkeypatch, most, code):
+    """Where there is room for a sentence, and where there is none."""
+    monkeypatch.setattr(worker, "task_of", small)
+    monkeypatch.setattr(worker, "give_way", lambda: None)
+    (tmp_path / "settings.json").write_text(json.dumps(asdict(SMALL)), encoding="utf-8")
+    (tmp_path / "lease").touch()
+    ended = on_a_full_disk(lambda: worker.main(tmp_path), most)
+    assert isinstance(ended, SystemExit) and ended.code == code
+    there = sorted(path.name for path in tmp_path.iterdir())
+    if code == 1:
+        failure = json.loads((tmp_path / "progress.json").read_text(encoding="utf-8"))["failure"]
+        assert "trained-film.safetensors could not be written, as files may not be so large there" in failure
+        there.remove("progress.json")
+    assert there == ["lease", "settings.json"]
+    stopped = Training.__new__(Training)
+    stopped.folder, stopped._process = tmp_path, SimpleNamespace(returncode=code)
+    assert ("nothing could be written to" in stopped._failure()) == (code == processes.UNWRITABLE)
+
+
+def test_a_training_that_cannot_begin_is_said_and_leaves_nothing(tmp_path, monkeypatch):
+    runs = dict(catalogue.RUNS)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "file"))
+    (tmp_path / "file").touch()
+    with pytest.raises(UserError, match="a file stands where a folder should be"):
+        processes.start(SMALL)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    refused = on_a_full_disk(lambda: processes.start(SMALL), 10)
+    assert isinstance(refused, UserError) and "settings.json could not be written" in str(refused)
+    assert [path.name for path in tmp_path.iterdir()] == ["file"] and runs == catalogue.RUNS
+
+
 def test_what_an_abandoned_training_wrote_is_removed_when_the_next_one_starts(started):
     first: Training = started(SMALL)
     first.stop()
-    os.utime(first.folder / "lease", (0, 0))
+    first.renewed -= processes.RETENTION + 1
     started(SMALL)
     assert not first.folder.exists()

@@ -20,7 +20,6 @@ from viz.handout.files import WRITTEN, Handout, load, save
 from viz.handout.item import Item
 from viz.handout.pictures import check_picture, grid_of, head_of
 from viz.handout.print_svg import svg
-from viz.handout.store import HandoutStore
 from viz.handout.tables import as_html
 
 ALL = {"head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),)), "grid": items.grid,
@@ -170,6 +169,8 @@ def test_files_that_are_none():
         load(b" " * (WRITTEN * LIMITS.handout_bytes + 1))
     with pytest.raises(UserError, match="101 figures and the limit is 100"):
         load(json.dumps(whole | {"items": whole["items"] * 101}).encode())
+    with pytest.raises(UserError, match="100"):
+        load(json.dumps(whole | {"items": whole["items"] * 300}).encode())
 
 
 def test_any_byte_of_a_file_may_be_wrong():
@@ -185,40 +186,6 @@ def test_any_byte_of_a_file_may_be_wrong():
             Item(**{"kind": item.kind, "body": item.body, "state": item.state} | {part: bytes(damaged)})
         except UserError as error:
             assert str(error).endswith(".")
-
-
-def test_a_handout_is_kept_under_a_name_and_bounded():
-    item = items.curve()
-    kept = HandoutStore(most=3 * item.nbytes)
-    one, other = kept.name(None), kept.name("../../x")
-    assert one != other and kept.name(one) == one and kept.get(one) == Handout()
-    add = lambda handout: dataclasses.replace(handout, items=(*handout.items, item))
-    kept.change(one, add)
-    kept.change(other, add)
-    with pytest.raises(UserError):
-        kept.change(one, lambda handout: dataclasses.replace(handout, title="x" * 999))
-    assert kept.get(one).items == (item,)
-    kept.change(other, add)
-    kept.change(other, add)
-    assert kept.get(one) == Handout() and len(kept.get(other).items) == 3
-
-
-def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
-    folder, (one, other) = tmp_path / "handouts", ("a" * 32, "b" * 32)
-    first, item = HandoutStore(folder=lambda: folder), items.head()
-    first.change(one, lambda known: Handout("Kept", (item,)))
-    again = HandoutStore(folder=lambda: folder)
-    assert again.get(one).title == "Kept" and again.get(one).items[0].body and again.get(other) == Handout()
-    (folder / f"{one}.handout.json").write_bytes(b"{")
-    assert HandoutStore(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
-    small = HandoutStore(most=item.nbytes, folder=lambda: folder)
-    small.change(other, lambda known: Handout("", (item,)))
-    assert [file.name for file in folder.iterdir()] == [f"{other}.handout.json"]
-    small.change(other, lambda known: Handout())
-    assert not list(folder.iterdir())
-    shut = HandoutStore(folder=lambda: tmp_path / "file" / "x")
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    assert shut.change(one, lambda known: Handout("In memory")).title == "In memory"
 
 
 def test_the_grid_keeps_its_order_marks_and_numbers():

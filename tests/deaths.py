@@ -1,0 +1,281 @@
+"""Work that is killed at every moment at which it changes the disk: python -m tests.deaths FOLDER HUB.
+
+Each case runs in children of this process, forked after all imports. A hook of Python's own audit counts what changes
+the disk, and the n-th time the child kills itself before it happens; or the system kills it within a file, as it writes
+more bytes than it may. After each death `check` looks at what is left, and the work is done once more, whole. Prints
+JSON: by case, how often it was killed and what was wrong.
+"""
+import functools
+import itertools
+import json
+import os
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from click.testing import CliRunner
+from huggingface_hub import constants
+
+from model.__main__ import main
+from model.ask.models import models
+from model.cli import corpus
+from model.core import files, npz
+from model.core.temporary import TemporaryFolder
+from model.core.types import quiet
+from model.pretrained import catalogue, fetch, hub
+from model.scratch import task as tasks
+from model.scratch import train as training
+from model.scratch import weights
+from model.scratch.catalogue import film_path
+from tests import fabricate
+from tests.fabricate import items
+from viz.handout.store import HandoutStore
+
+CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link"}
+SIZES = (1, 300, 20_000)   # bytes of a file
+LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
+NAME = "a" * 32
+OLD, NEW = b"old" * 30_000, b"new" * 30_000
+
+
+def changes_the_disk(event: str, given: tuple) -> bool:
+    if event == "open":
+        return isinstance(given[2], int) and bool(given[2] & (os.O_WRONLY | os.O_RDWR))
+    return event in CHANGES
+
+
+def in_child(work: Callable[[], None], number: int = 0, size: int = 0) -> int:
+    """Does the work in a child that kills itself at the change of this number, counted from 1, or is killed as a file
+    gets larger than `size` bytes; the signal that it died of, 0 if it ended well, -1 if it failed."""
+    child = os.fork()
+    if child:
+        status = os.waitpid(child, 0)[1]
+        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else -os.WEXITSTATUS(status)
+    left = number
+    if size:
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    def hook(event: str, given: tuple) -> None:
+        nonlocal left
+        if changes_the_disk(event, given):
+            left -= 1
+            if left == 0:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    try:
+        work()
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        os._exit(1)
+    os._exit(0)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is done in a folder of its own, and what must hold there."""
+
+    work: Callable[[Path], None]
+    check: Callable[[Path], str]      # what is wrong after a death, "" for nothing
+    whole: Callable[[Path], str]      # what is wrong once the work was done again
+    before: Callable[[Path], None] = lambda folder: None
+    every: int = 1                    # moments from one death to the next
+
+
+def run(case: Case, folder: Path) -> tuple[list[int], list[str]]:
+    """How often it was killed at a change and within a file, and what was wrong."""
+    deaths, wrong = [0, 0], []
+    changes = ({"number": number} for number in itertools.count(1, 1 if LONG else case.every))
+    for way, moments in enumerate((changes, [{"size": size} for size in SIZES])):
+        for moment in moments:
+            status, faults = die(case, folder, moment)
+            wrong += [f"{moment}: {fault}" for fault in faults]
+            deaths[way] += status > 0
+            if status <= 0 and not way:   # there were fewer changes
+                break
+    return deaths, wrong
+
+
+def die(case: Case, folder: Path, moment: dict[str, int]) -> tuple[int, list[str]]:
+    """How a child ended that does the work from the beginning, and what was wrong then and after another did it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    os.environ["CLEARHEAD_HOME"] = str(folder / "home")
+    tempfile.tempdir = str(folder)
+    case.before(folder)
+    status = in_child(lambda: case.work(folder), **moment)
+    if status <= 0:
+        return status, ["it failed"] if status else []
+    faults = [case.check(folder)]
+    faults.append("it could not be done again" if in_child(lambda: case.work(folder)) else case.whole(folder))
+    return status, list(filter(None, faults))
+
+
+def unless(true: bool, fault: str) -> str:
+    return "" if true else fault
+
+
+def names(folder: Path) -> list[str]:
+    """The files of a folder, without those that writers left unfinished, which a later one removes."""
+    return sorted(path.name for path in folder.iterdir() if not files.UNFINISHED.fullmatch(path.name))
+
+
+# -- one file
+
+def is_one_of(*contents: bytes) -> Callable[[Path], str]:
+    return lambda folder: unless((folder / "file").read_bytes() in contents, "half a file")
+
+
+def write_npz(folder: Path) -> None:
+    npz.write_npz(fabricate.record(), folder / "file")
+
+
+def reads(folder: Path) -> str:
+    import numpy as np
+
+    if not (folder / "file").exists():
+        return ""
+    with np.load(folder / "file") as arrays:
+        return unless(arrays["self"].ndim == 4 and "provenance" in arrays, "half an archive")
+
+
+# -- a handout
+
+def change(folder: Path, title: str = "second") -> None:
+    HandoutStore(folder=lambda: folder / "handouts").change(NAME, lambda known: replace(
+        known, title=title, items=(*known.items, items.curve())))
+
+
+def handout(*sizes: int) -> Callable[[Path], str]:
+    def check(folder: Path) -> str:
+        store = HandoutStore(folder=lambda: folder / "handouts")
+        known = store.stored(NAME)
+        return unless(len(known.handout.items) in sizes and not known.aside, f"{len(known.handout.items)} figures")
+    return check
+
+
+# -- a fetch
+
+def fetch_model(folder: Path) -> None:
+    fetch.fetch("owner/name", lambda fraction, text: None)
+
+
+def is_whole_if_there(folder: Path) -> str:
+    found = catalogue.hub_folder("owner/name")
+    if found is None:
+        return ""
+    mark = json.loads((found / catalogue.MARK).read_text(encoding="utf-8"))
+    sums = {name: fetch.files.sha256(found / name) for name in mark["sha256"]}
+    return unless(sums == mark["sha256"] and (found / "config.json").is_file(), "half a model is taken for whole")
+
+
+def is_fetched(folder: Path) -> str:
+    there = names(folder / "home" / "models")
+    fetched = catalogue.hub_folder("owner/name") is not None
+    return is_whole_if_there(folder) or unless(fetched and there == ["owner--name"], f"not the model alone: {there}")
+
+
+# -- a training
+
+def small_task():
+    small = tasks.tasks()["induction"]
+    return replace(small, config=replace(small.config, d_model=12, heads=2, d_ff=5), batch=3,
+                   score=lambda model: {"right": 0.5})
+
+
+def train(folder: Path) -> None:
+    training.train(small_task(), folder / "out", 4, seed=3)
+
+
+def reads_if_there(folder: Path) -> str:
+    path = folder / "out" / "induction.safetensors"
+    for each in (path, film_path(path)):
+        if each.exists():
+            weights.contents(each)
+    return ""
+
+
+def is_trained(folder: Path) -> str:
+    made, wanted = (contents(folder / "out"), contents(folder.parent / "undisturbed" / "out"))
+    return unless(made == wanted, f"not what an undisturbed training writes: {sorted(made)}")
+
+
+def contents(folder: Path) -> dict[str, tuple]:
+    """By file: what it says of itself, and the numbers in it."""
+    return {name: (weights.read_metadata(folder / name), {key: tensor.tolist() for key, tensor
+                                                          in weights.contents(folder / name).items()})
+            for name in names(folder)}
+
+
+# -- a corpus
+
+def texts(folder: Path) -> None:
+    (folder / "mine.txt").write_text("A cat sat.\n" * 18, encoding="utf-8")
+
+
+def measure(folder: Path) -> None:
+    ended = CliRunner().invoke(main, ["measures", str(folder / "mine.txt"), "--model", "scratch"])
+    if ended.exit_code:
+        raise RuntimeError(ended.output)
+
+
+def is_untouched(folder: Path) -> str:
+    return unless((folder / "mine.txt").stat().st_size == 18 * 11, "the texts were changed")
+
+
+def is_measured(folder: Path) -> str:
+    there = names(folder)
+    made, wanted = ((each / "mine-measures.csv").read_bytes() for each in (folder, folder.parent / "undisturbed"))
+    return is_untouched(folder) or unless(made == wanted and there == ["mine-measures.csv", "mine.txt"],
+                                          f"another result, or more than it: {there}")
+
+
+# -- a folder of a process
+
+def use_temporary(folder: Path) -> None:
+    with TemporaryFolder("training") as made:
+        (made / "film").write_bytes(OLD)
+
+
+def is_clear(folder: Path) -> str:
+    there = names(folder)
+    return unless(there == [], f"left behind: {there}")
+
+
+CASES = {
+    "file": Case(lambda folder: files.write(folder / "file", NEW), is_one_of(OLD, NEW), is_one_of(NEW),
+                 lambda folder: (folder / "file").write_bytes(OLD)),
+    "npz": Case(write_npz, reads, reads),
+    "handout": Case(change, handout(1, 2), handout(2, 3), lambda folder: change(folder, "first")),
+    "fetch": Case(fetch_model, is_whole_if_there, is_fetched, every=3),
+    "training": Case(train, reads_if_there, is_trained, every=6),
+    "corpus": Case(measure, is_untouched, is_measured, texts, every=2),
+    "temporary": Case(use_temporary, lambda folder: "", is_clear),
+}
+
+
+def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]]:
+    """Every case; the hub is at `address`."""
+    os.environ.pop("HF_HUB_OFFLINE", None)
+    os.environ["HF_HUB_CACHE"] = str(folder / "cache")
+    constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address
+    constants.HUGGINGFACE_CO_URL_TEMPLATE = address + "/{repo_id}/resolve/{revision}/{filename}"
+    hub.BLOCK, training.CHECKPOINT_EVERY, corpus.SAVED_EVERY, corpus.BATCH = 1000, 2, 0, 6
+    # a child has none of its parent's threads, and need not compute what its parent has
+    corpus.answer_to = functools.cache(lambda question: question.answer(models, quiet))
+    undisturbed = folder / "undisturbed"
+    training.train(small_task(), undisturbed / "out", 4, seed=3)
+    texts(undisturbed)
+    measure(undisturbed)
+    return {name: run(case, folder / name) for name, case in CASES.items()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(run_all(Path(sys.argv[1]), sys.argv[2])))

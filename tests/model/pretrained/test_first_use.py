@@ -1,0 +1,136 @@
+"""What is opened from a hub is remembered by commit and weights, and any later difference is said."""
+import hashlib
+import json
+import shutil
+
+import pytest
+
+from model.pretrained import catalogue, files, first_use, load
+from model.pretrained import fetch as fetching
+from tests.model import tiny
+from tests.model.hub import COMMIT, serve
+
+FIRST, SECOND = "1" * 40, "2" * 40
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return tiny.save(tmp_path_factory.mktemp("original"), "llama")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def cached(model, tmp_path):
+    """cached(commit, change) puts the model into the hub's own cache, as huggingface_hub lays it out, as this commit;
+    with another last byte of its weights if it is to change."""
+    place = tmp_path / "cache" / "models--owner--name"
+
+    def put(commit: str, change: bool = False) -> None:
+        folder = place / "snapshots" / commit
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(model, folder)
+        weights = folder / "model.safetensors"
+        content = bytearray(weights.read_bytes())
+        content[-1] ^= change
+        weights.unlink()
+        (place / "blobs").mkdir(exist_ok=True)
+        blob = place / "blobs" / hashlib.sha256(content).hexdigest()
+        blob.write_bytes(content)
+        weights.symlink_to(blob)
+        (place / "refs").mkdir(exist_ok=True)
+        (place / "refs" / "main").write_text(commit, encoding="utf-8")
+
+    return put
+
+
+def opened() -> str:
+    return first_use.remember(load.locate("owner/name"))
+
+
+def test_the_first_opening_is_written_down_and_the_same_says_nothing(cached, home):
+    cached(FIRST)
+    assert opened() == opened() == ""
+    (file,) = (home / "first-opened").iterdir()
+    record = json.loads(file.read_text(encoding="utf-8"))
+    digest = files.sha256(load.locate("owner/name").folder / "model.safetensors")
+    assert file.name == "owner--name.json" and record["id"] == "owner/name"
+    assert [(version["commit"], version["weights"]) for version in record["versions"]] == [
+        (FIRST, {"model.safetensors": digest})]
+
+
+@pytest.mark.parametrize("commit, change, says", [
+    (SECOND, True, "another commit and other weights"), (SECOND, False, "another commit ("),
+    (FIRST, True, "has other weights (")])
+def test_a_difference_is_said_and_which_is_older_from_either_side(cached, commit, change, says, monkeypatch):
+    monkeypatch.setattr(first_use.time, "strftime", lambda form: "2026-10-02")
+    cached(FIRST)
+    opened()
+    monkeypatch.setattr(first_use.time, "strftime", lambda form: "2026-09-01")   # a clock that was set back
+    cached(commit, change)
+    later = opened()
+    assert says in later and f"this one is the newer record (commit {commit[:12]}" in later
+    assert f"the older one has {says.removeprefix('has ')}" in later and later.endswith(".")
+    older = later.split("the older one")[1]
+    assert f"commit {FIRST[:12]}" in older and "first opened on 2026-10-02" in older
+    assert opened() == later, "it is said every time"
+    cached(FIRST)
+    assert "this one is the older record" in opened() and f"the newer one has {says.removeprefix('has ')}" in opened()
+
+
+def test_the_model_that_opens_carries_it_to_the_page(cached, report):
+    cached(FIRST)
+    assert load.open_model("owner/name", report).card.changed == ""
+    cached(SECOND)
+    assert "this one is the newer record" in load.open_model("owner/name", report).card.changed
+
+
+def test_what_was_fetched_here_is_remembered_by_the_hubs_commit(model, report):
+    with serve({path.name: path.read_bytes() for path in model.iterdir()}):
+        folder = fetching.fetch("owner/name", report)
+    assert opened() == ""
+    (version,) = first_use.versions(first_use.record_of("owner/name"))
+    assert version.commit == COMMIT and version.weights == json.loads(
+        (folder / catalogue.MARK).read_text(encoding="utf-8"))["sha256"]
+
+
+def test_weights_are_read_once_for_the_fingerprint_and_the_record(cached, monkeypatch, report):
+    cached(FIRST)
+    read, digest = [], hashlib.file_digest
+    monkeypatch.setattr(hashlib, "file_digest", lambda file, how: (read.append(file.name), digest(file, how))[1])
+    load.revision("owner/name")
+    opened()
+    opened()
+    assert len([name for name in read if name.endswith("model.safetensors")]) == 1
+
+
+def test_what_is_of_no_hub_is_not_remembered(model, home, tmp_path):
+    own = shutil.copytree(model, tmp_path / "own")
+    assert first_use.remember(load.locate(str(own))) == ""
+    for mark in ({"source": "package", "id": "llm"}, {"id": "../../evil", "commit": "1"},
+                 {"id": "a\\..\\b", "commit": "1"}):
+        (own / catalogue.MARK).write_text(json.dumps(mark), encoding="utf-8")
+        assert first_use.remember(load.locate(str(own))) == ""
+    assert first_use.remember(load.locate("minilm")) == "" and not home.exists()
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b'{"versions": [{}]}', b"\xff", b'{"versions": 1}'])
+def test_a_damaged_record_is_said_and_stays(cached, content):
+    cached(FIRST)
+    file = first_use.record_of("owner/name")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(content)
+    assert "owner--name.json cannot be read" in opened() and "delete it to begin anew" in opened()
+    assert file.read_bytes() == content
+
+
+def test_a_home_that_cannot_be_written_is_said_and_the_model_opens(cached, home, report):
+    home.touch()   # a file in the folder's place
+    cached(FIRST)
+    card = load.open_model("owner/name", report).card
+    assert "is not known: " in card.changed and "a file stands where a folder should be" in card.changed

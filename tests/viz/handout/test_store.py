@@ -1,0 +1,184 @@
+"""Handouts on a server: nothing that was added is lost, whoever else adds, whatever the disk does."""
+import dataclasses
+import os
+import threading
+import time
+
+import pytest
+
+from model.core import files
+from model.core.query import UserError
+from tests.children import Child, on_a_full_disk
+from tests.fabricate import items
+from viz.handout.files import Handout, save
+from viz.handout.store import HandoutStore
+
+NAME, OTHER = "a" * 32, "b" * 32
+CURVE = items.curve()
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "handouts"
+
+
+def store(folder) -> HandoutStore:
+    return HandoutStore(folder=lambda: folder)
+
+
+def add(handout: Handout) -> Handout:
+    return dataclasses.replace(handout, items=(*handout.items, dataclasses.replace(CURVE, id=os.urandom(6).hex())))
+
+
+def test_a_handout_is_kept_under_a_name_and_bounded():
+    item = items.curve()
+    kept = HandoutStore(most=3 * item.nbytes)
+    one, other = kept.name(None), kept.name("../../x")
+    assert one != other and kept.name(one) == one and kept.get(one) == Handout()
+    add = lambda handout: dataclasses.replace(handout, items=(*handout.items, item))
+    kept.change(one, add)
+    kept.change(other, add)
+    with pytest.raises(UserError):
+        kept.change(one, lambda handout: dataclasses.replace(handout, title="x" * 999))
+    assert kept.get(one).items == (item,)
+    kept.change(other, add)
+    kept.change(other, add)
+    assert kept.get(one) == Handout() and len(kept.get(other).items) == 3
+
+
+def test_a_handout_outlives_the_server_and_the_oldest_files_go(tmp_path):
+    folder, (one, other) = tmp_path / "handouts", ("a" * 32, "b" * 32)
+    first, item = HandoutStore(folder=lambda: folder), items.head()
+    first.change(one, lambda known: Handout("Kept", (item,)))
+    again = HandoutStore(folder=lambda: folder)
+    assert again.get(one).title == "Kept" and again.get(one).items[0].body and again.get(other) == Handout()
+    (folder / f"{one}.handout.json").write_bytes(b"{")
+    assert HandoutStore(folder=lambda: folder).get(one) == Handout(), "a damaged file is no handout"
+    small = HandoutStore(most=item.nbytes, folder=lambda: folder)
+    small.change(other, lambda known: Handout("", (item,)))
+    assert [file.name for file in folder.iterdir()] == [f"{other}.handout.json"]
+    small.change(other, lambda known: Handout())
+    assert not list(folder.iterdir())
+
+
+def test_a_figure_has_the_same_name_in_every_process(folder):
+    """What one tab's button names, the other server finds."""
+    wanted = store(folder).change(NAME, add).items[0].id
+    assert store(folder).get(NAME).items[0].id == wanted
+    twice = Handout("", (CURVE, CURVE))
+    store(folder).change(OTHER, lambda known: twice)
+    read = store(folder).get(OTHER).items
+    assert read[0].id == CURVE.id != read[1].id, "two figures of one name would be one widget"
+
+
+def test_two_servers_of_one_person_keep_what_each_adds(folder):
+    first, second = store(folder), store(folder)
+    first.change(NAME, add)
+    second.change(NAME, add)
+    first.change(NAME, add)
+    assert len(first.get(NAME).items) == 3 and first.get(NAME) == second.get(NAME)
+    second.change(NAME, lambda known: Handout())
+    assert first.get(NAME) == Handout() == first.change(NAME, lambda known: known), "an emptied one does not come back"
+    assert len(first.change(NAME, add).items) == 1 == len(second.get(NAME).items)
+
+
+def test_two_sessions_and_two_processes_that_add_at_once_lose_nothing(folder):
+    ours = store(folder)
+    ours.change(NAME, add)
+
+    def add_some() -> None:
+        for _ in range(6):
+            ours.change(NAME, add)
+
+    children = [Child(add_some) for _ in range(2)]
+    sessions = [threading.Thread(target=add_some) for _ in range(2)]
+    for session in sessions:
+        session.start()
+    for session in sessions:
+        session.join()
+    assert [child.outcome() for child in children] == [None, None]
+    assert len(ours.get(NAME).items) == len(store(folder).get(NAME).items) == 25
+
+
+@pytest.mark.parametrize("content, reason", [
+    (b"{", "not a handout"), (b"", "not a handout"),
+    (save(Handout("x")).replace(b'"version": 1', b'"version": 9'), "a newer Clearhead")])
+def test_a_file_that_cannot_be_read_is_set_aside_and_its_place_is_said(folder, content, reason):
+    file = folder / f"{NAME}.handout.json"
+    folder.mkdir()
+    file.write_bytes(content)
+    known = store(folder)
+    assert known.get(NAME) == Handout() and not file.exists()
+    (aside,) = folder.iterdir()
+    assert aside.read_bytes() == content
+    assert known.stored(NAME).aside.startswith(f"{aside}: ") and reason in known.stored(NAME).aside
+    assert len(known.change(NAME, add).items) == 1 and known.stored(NAME).aside and not known.stored(NAME).unsaved
+    assert sorted(folder.iterdir()) == sorted([aside, file]) and aside.read_bytes() == content
+
+
+def test_damage_while_the_server_runs_loses_nothing_that_it_has(folder):
+    known = store(folder)
+    known.change(NAME, add)
+    (folder / f"{NAME}.handout.json").write_bytes(b"{")
+    assert len(known.change(NAME, add).items) == 2 == len(store(folder).get(NAME).items)
+    assert "set-aside" in known.stored(NAME).aside
+
+
+def test_a_full_disk_is_said_and_the_memory_goes_on(folder):
+    known = store(folder)
+    first = known.change(NAME, lambda handout: Handout("A title"))
+    written = (folder / f"{NAME}.handout.json").read_bytes()
+
+    def change():
+        return known.change(NAME, add), known.stored(NAME).unsaved, [path.name for path in folder.iterdir()]
+
+    handout, unsaved, there = on_a_full_disk(change)
+    assert handout.title == first.title and len(handout.items) == 1
+    assert "could not be written, as files may not be so large there" in unsaved
+    assert there == [f"{NAME}.handout.json"] and (folder / there[0]).read_bytes() == written
+
+
+def test_what_could_not_be_written_joins_what_another_server_wrote(folder, monkeypatch):
+    first, second = store(folder), store(folder)
+    first.change(NAME, add)
+
+    def full(place, content):
+        raise UserError("The disk is full.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "write", full)
+        assert len(first.change(NAME, add).items) == 2 and first.stored(NAME).unsaved == "The disk is full."
+    second.change(NAME, add)
+    assert len(first.get(NAME).items) == 3
+    assert len(first.change(NAME, add).items) == 4 == len(second.get(NAME).items)
+    assert not first.stored(NAME).unsaved
+
+
+def test_a_file_in_the_place_of_the_folder_is_said_and_the_memory_goes_on(tmp_path):
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "handouts"):
+        shut = store(folder)
+        assert len(shut.change(NAME, add).items) == 1 and len(shut.change(NAME, add).items) == 2
+        assert "a file stands where a folder should be" in shut.stored(NAME).unsaved
+    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".lock"] == ["file"]
+
+
+def test_a_server_that_holds_the_lock_for_ever_does_not_stop_others(folder, monkeypatch):
+    monkeypatch.setattr(files, "PATIENCE", 0.01)
+    hanging, other = store(folder), store(folder)
+    with hanging._alone() as problem:
+        assert problem == ""
+        assert len(other.change(NAME, add).items) == 1 and other.stored(NAME).unsaved
+    assert len(other.change(NAME, add).items) == 2 == len(hanging.get(NAME).items) and not other.stored(NAME).unsaved
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_a_clock_that_jumps_removes_no_newest_and_hides_no_change(folder, hours):
+    """The files seem an hour older, or younger, than the one that is written now."""
+    known = HandoutStore(most=CURVE.nbytes, folder=lambda: folder)
+    known.change(OTHER, add)
+    os.utime(folder / f"{OTHER}.handout.json", (time.time() + 3600 * hours,) * 2)
+    known.change(NAME, add)
+    assert [path.name for path in folder.iterdir()] == [f"{NAME}.handout.json"]
+    os.utime(folder / f"{NAME}.handout.json", (time.time() + 3600 * hours,) * 2)
+    assert len(known.change(NAME, add).items) == 2 == len(store(folder).get(NAME).items)

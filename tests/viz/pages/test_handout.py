@@ -1,0 +1,36 @@
+"""The page of the handout says where a damaged file went, and what is on no disk."""
+from streamlit.testing.v1 import AppTest
+
+
+def page():
+    from types import SimpleNamespace
+
+    from viz.pages import handout
+    from viz.session import session
+    from viz.widgets import handout_button
+
+    session().handout = "a" * 32
+    handout_button.STORE.change(session().handout, lambda known: handout.Handout("A title"))
+    handout.render(SimpleNamespace(state=SimpleNamespace(present=False), controls={"figure": 1}))
+
+
+def test_a_damaged_file_and_a_full_disk_are_said(tmp_path, monkeypatch):
+    from model.core import files
+    from model.core.query import UserError
+
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
+    folder = tmp_path / "handouts"
+    folder.mkdir()
+    (folder / f"{'a' * 32}.handout.json").write_bytes(b"{")
+    monkeypatch.setattr("viz.widgets.handout_button.STORE._stored", {})
+    app = AppTest.from_function(page).run(timeout=30)
+    (aside,) = folder.glob("*.set-aside.json")
+    assert not app.exception
+    assert len(app.warning) == 1 and aside.stem.partition(".")[0] in app.warning[0].value.replace("\\", "")
+
+    def full(place, content):
+        raise UserError("The disk is full; make room.")
+
+    monkeypatch.setattr(files, "write", full)
+    app.run(timeout=30)
+    assert not app.exception and "The disk is full; make room." in app.warning[0].value.replace("\\", "")
