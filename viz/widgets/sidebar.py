@@ -26,7 +26,8 @@ def _from_example() -> None:
         state = session().state
         view = View(lens=state.view.lens, scale=state.view.scale, transpose=state.view.transpose,
                     words=state.view.words)
-        session().state = replace(state, text=chosen.text, text_b=chosen.text_b, view=view, user_set=frozenset())
+        session().state = replace(state, text=chosen.text, text_b=chosen.text_b, view=view,
+                                  user_set=state.user_set & {"scale"})
     st.session_state["ask_example"] = None
 
 
