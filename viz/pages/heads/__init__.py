@@ -76,7 +76,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     left, right = st.columns([11, 13], gap="medium")
     with left:
         _grid(page, record, view, measures)
-        of_token = look_here_first(record[view.kind], view, measures, page.set_view)
+        # in a presentation its buttons are not drawn
+        of_token = None if page.state.present else look_here_first(record[view.kind], view, measures, page.set_view)
     with right:
         picture = _open_head(page, record, view)
         _what_holds(page, record, view)
