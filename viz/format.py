@@ -23,6 +23,11 @@ def format_weight(weight: float) -> str:
     return f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}"
 
 
+def format_change(number: float) -> str:
+    """A change with its sign, a true minus, and the decimals of a weight."""
+    return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
+
+
 def format_share(share: float, decimals: int = 1) -> str:
     """A share of one in per cent."""
     return f"{share:z.{decimals}%}"

@@ -28,11 +28,17 @@ class ViewEvent:
     marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction that is to be revealed; else None
 
 
-def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (), height: int | None = None,
-         bound: float | None = None, above: int | None = None) -> bytes:
+@dataclass(frozen=True)
+class Below:
+    """The height that is left of a window, for a picture that fills a presentation."""
+
+    above: int   # pixels that other things take above the picture
+
+
+def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
+         height: int | Below | None = None, bound: float | None = None) -> bytes:
     """The message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
 
-    above: pixels that other things take above the head in a presentation, where it fills the rest of the window.
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
     Raises ValueError for an overlay of another shape.
     """
@@ -45,8 +51,10 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind is not Kind.CROSS else columns,
               "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
-              "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT, "above": above,
-              "colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
+              "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes),
+              "height": height if isinstance(height, int) else HEIGHT,
+              "above": height.above if isinstance(height, Below) else None, "colours": COLOURS,
+              "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
     sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                      else signed_codes(head.weights, bound)
                                      for head in (shown, *overlay)])}

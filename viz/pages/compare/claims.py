@@ -12,7 +12,7 @@ from viz.text import escape_markdown, strings
 EQUAL = 1e-6     # weights that differ by less are equal
 NAMED = 6        # heads that a sentence lists, at most
 WEIGHT = "{:z.3f}".format     # how a weight is printed here
-NATS = "{:+z.2f}".format      # how the number that is patched is printed
+NATS = "{:+z.3f}".format      # how the number that is patched is printed
 
 
 def whole_share(share: float) -> str:
@@ -63,7 +63,7 @@ def patching_claims(patches: PatchEffects) -> list[str]:
     order = np.argsort(-np.nan_to_num(shares), kind="stable")
     alone = [place for place in order if turns(patches, float(patches.patched[place]))]
     share = float(shares[order[0]])
-    apart = lead(patches.plain, patches.other, NATS if patches.words else "{:z.4f}".format) != 0
+    apart = lead(patches.plain, patches.other, NATS if patches.words else "{:z.3f}".format) != 0
     name = first_true([(len(alone) > NAMED, "turned_most"), (bool(alone), "turned"), (not apart, "no_way"),
                        (lead(share, 0, whole_share) <= 0, "none_moves"),
                        (patches.words is None, "best"), (True, "none")])

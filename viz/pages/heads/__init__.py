@@ -16,7 +16,7 @@ from model.core.token_ranking import TokenRankingQuery
 from model.core.view import View
 from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
-from viz.components.head_view import head_view
+from viz.components.head_view import Below, head_view
 from viz.examples import Example, example_for, other_twin, word_at
 from viz.page import Page, PageContext
 from viz.pages.heads.claims import head_claims
@@ -208,8 +208,8 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
         filters(record, view, page.set_view, why_scale(page, record, view))
     guess = marked_cells(page, record, view)
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
-                     overlay=overlaid_heads(record, view), height=PICTURE, guess=guess,
-                     why_scale=why_scale(page, record, view), above=ABOVE if page.state.present else None, key="head",
+                     overlay=overlaid_heads(record, view), height=Below(ABOVE) if page.state.present else PICTURE,
+                     guess=guess, why_scale=why_scale(page, record, view), key="head",
                      on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
 
 

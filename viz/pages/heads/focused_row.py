@@ -1,5 +1,5 @@
-"""What the row in focus of the open head looks at, in a sentence; which of its weights are equal is told from the digits
-that are printed."""
+"""What the row in focus of the open head looks at, in a sentence; which of its weights are equal is told from the
+digits that are printed."""
 from model.core import heads
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import View

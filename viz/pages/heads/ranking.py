@@ -47,10 +47,10 @@ def look_from_and_at(attention_map: AttentionMap, view: View, ranking: TokenRank
              ("first_at", ranking.at_token, attention_map.queries))
     for side, links, others in sides:
         if links:
-            st.markdown(words[side].format(token=token), help=words["first_help"])
-            pills(words[side].format(token=token), [((link.layer, link.head), _link(link, others, words[side + "_link"]))
-                                                    for link in links[:EACH]],
-                  choose, "head", (view.layer, view.head), f"rank_{side}")
+            title, label = words[side].format(token=token), words[f"{side}_link"]
+            st.markdown(title, help=words["first_help"])
+            pills(title, [((link.layer, link.head), _link(link, others, label)) for link in links[:EACH]], choose,
+                  "head", (view.layer, view.head), f"rank_{side}")
 
 
 def _link(link: Link, others: Tokens, words: str) -> str:
