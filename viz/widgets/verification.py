@@ -2,6 +2,7 @@
 import streamlit as st
 
 from model.core.record import AttentionRecord
+from viz.format import format_difference
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 
@@ -17,7 +18,8 @@ def verdict(record: AttentionRecord) -> str:
 def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """The verification and its figures, under the model's name."""
     words, verification = strings("frame"), record.verification
-    error = f" · {verification.max_error:.0e}" if verification.status == "verified" else ""
+    error = (" · " + words["in_this_pass"].format(error=format_difference(verification.max_error))
+             if verification.status == "verified" else "")
     with badge.popover(verdict(record) + error):
         card = record.card
         if verification.status == "imported":
@@ -32,7 +34,7 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
             st.markdown(escape_markdown(card.note))
         rows = {"load": verification.load_error, "pass": verification.max_error, "row_sum": verification.row_sum_error,
                 "tolerance": verification.tolerance}
-        st.markdown("\n".join(f"- {words['badge'][name]}: **{value:.1e}**" for name, value in rows.items()
+        st.markdown("\n".join(f"- {words['badge'][name]}: **{format_difference(value)}**" for name, value in rows.items()
                               if value == value)
                     + f"\n- {words['badge']['rows']}: **{verification.rows_checked}**")
         for reason in verification.reasons:
