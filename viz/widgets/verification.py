@@ -15,12 +15,20 @@ def verdict(record: AttentionRecord) -> str:
     return f"{MARKS.get(status, '✗')} {strings('frame')[status]}"
 
 
+def badge_label(record: AttentionRecord) -> str:
+    """The verdict and, of a verified record, the difference in the pass that made it, which a picture's caption quotes
+    too."""
+    verification = record.verification
+    if verification.status != "verified":
+        return verdict(record)
+    difference = strings("frame")["in_this_pass"].format(error=format_difference(verification.max_error))
+    return f"{verdict(record)} · {difference}"
+
+
 def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """The verification and its figures, under the model's name."""
     words, verification = strings("frame"), record.verification
-    error = (" · " + words["in_this_pass"].format(error=format_difference(verification.max_error))
-             if verification.status == "verified" else "")
-    with badge.popover(verdict(record) + error):
+    with badge.popover(badge_label(record)):
         card = record.card
         if verification.status == "imported":
             st.markdown(f"**{escape_markdown(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
@@ -34,8 +42,8 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
             st.markdown(escape_markdown(card.note))
         rows = {"load": verification.load_error, "pass": verification.max_error, "row_sum": verification.row_sum_error,
                 "tolerance": verification.tolerance}
-        st.markdown("\n".join(f"- {words['badge'][name]}: **{format_difference(value)}**" for name, value in rows.items()
-                              if value == value)
+        st.markdown("\n".join(f"- {words['badge'][name]}: **{format_difference(value)}**"
+                              for name, value in rows.items() if value == value)
                     + f"\n- {words['badge']['rows']}: **{verification.rows_checked}**")
         for reason in verification.reasons:
             st.markdown(f"- {escape_markdown(reason)}")
