@@ -77,8 +77,8 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     if "head" not in chosen or not attention_map.has(layer, head):
         layer, head = heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
     overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))
-    scale = view.scale if "scale" in chosen else readable_scale(tenth_weight(attention_map, layer, head))
-    return replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay, scale=scale)
+    view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay)
+    return view if "scale" in chosen else replace(view, scale=readable_scale(tenth_weight(attention_map, view)))
 
 
 def _first_word(tokens: Tokens) -> int:

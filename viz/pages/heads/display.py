@@ -27,7 +27,7 @@ def lens_bar(view: View, choose: Callable[..., None]) -> None:
 
 def why_scale(page: PageContext, record: AttentionRecord, view: View) -> str:
     """Why a long matrix opens on this scale; nothing where somebody chose it, or it does not matter."""
-    tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view.layer, view.head)
+    tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
     return "" if tenth is None else strings("heads")["scale_chosen"].format(weight=format_weight(tenth))
 
 
