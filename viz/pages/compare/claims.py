@@ -12,7 +12,7 @@ from viz.text import escape_markdown, strings
 EQUAL = 1e-6     # weights that differ by less are equal
 NAMED = 6        # heads that a sentence lists, at most
 WEIGHT = "{:z.3f}".format     # how a weight is printed here
-NATS = "{:+z.3f}".format      # how the number that is patched is printed
+NATS = "{:+z.2f}".format      # how the number that is patched is printed
 
 
 def whole_share(share: float) -> str:
