@@ -2,7 +2,6 @@
 from collections.abc import Callable
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from model.core import heads
 from model.core.measures import BY_NAME, HeadMeasures
@@ -11,6 +10,7 @@ from model.core.token_ranking import Link, TokenRanking
 from model.core.view import View
 from viz.format import format_weight, head_label, token_label
 from viz.glossary import term_link, terms
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills
 
