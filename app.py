@@ -30,9 +30,12 @@ STYLE = Path(__file__).parent / "viz" / "page.css"
 
 
 def step_presentation(page: PageContext, by: int) -> None:
-    """An arrow in a presentation: the next figure of the handout, or the handout itself from any other page."""
+    """An arrow in a presentation: the next figure of the handout; from any other page the first one, if there is
+    one."""
     if page.name != "handout":
-        page.open_next("handout", figure=1)
+        if handout().items:
+            session().presented_from = page.name
+            page.open_next("handout", figure=1)
         return
     page.set_controls(figure=max(1, min(page.controls["figure"] + by, len(handout().items))))
 

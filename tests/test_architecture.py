@@ -26,8 +26,8 @@ MODEL = [
 ]
 VIZ = [
     ["viz.text", "viz.theme", "viz.page_controls", "viz.streamlit_patch", "viz.compression"],
-    ["viz.format", "viz.examples", "viz.provenance"],
-    ["viz.claims"],
+    ["viz.format", "viz.examples", "viz.readable_scale"],
+    ["viz.provenance", "viz.claims"],
     ["viz.components", "viz.figures", "viz.print"],
     ["viz.handout"],
     ["viz.export"],

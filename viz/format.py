@@ -23,6 +23,25 @@ def format_weight(weight: float) -> str:
     return f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}"
 
 
+def format_change(number: float) -> str:
+    """A change with its sign, a true minus, and the decimals of a weight."""
+    return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
+
+
+def format_number(number: float, digits: int = 3) -> str:
+    """Any number with so many digits that count, as people write it: with an exponent only below 0.001 and from a
+    million on."""
+    rounded = float(f"{number:.{digits}g}")
+    if rounded == 0 or 1e-3 <= abs(rounded) < 1e6:
+        return f"{rounded:.15g}"
+    return f"{rounded:.{digits - 1}e}"
+
+
+def format_difference(difference: float) -> str:
+    """How far two answers that should be equal differ: its order of magnitude, with one digit."""
+    return f"{difference:.0e}"
+
+
 def format_share(share: float, decimals: int = 1) -> str:
     """A share of one in per cent."""
     return f"{share:z.{decimals}%}"

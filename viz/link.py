@@ -33,7 +33,9 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) ->
         params["token"] = str(view.token)
     if "pair" in state.user_set:
         params["pair"] = ",".join(map(str, view.pair or ()))
-    for name in ("lens", "scale", "order", "quadrant"):
+    if "scale" in state.user_set:
+        params["scale"] = view.scale
+    for name in ("lens", "order", "quadrant"):
         if getattr(view, name) != getattr(START.view, name):
             params[name] = getattr(view, name)
     params |= {name: "1" for name in ("transpose", "hide_special", "renormalise", "words") if getattr(view, name)}
@@ -76,6 +78,9 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
     if re.fullmatch(rf"({NUMBER},{NUMBER})?", params.get("pair", "-"), re.ASCII):
         view["pair"] = tuple(int(place) for place in params["pair"].split(",")) if params["pair"] else None
         chosen.add("pair")
+    if params.get("scale") in SCALES:
+        view["scale"] = params["scale"]
+        chosen.add("scale")
     clean = {control.name: control.read(params[control.name]) for control in controls if control.name in params}
     shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen),
                     present=params.get("present") == "1")
@@ -91,7 +96,7 @@ def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
 def _looks(params: Mapping[str, str]) -> dict:
     """The parts of the view that say how something is shown."""
     view: dict = {name: params.get(name) == "1" for name in ("transpose", "hide_special", "renormalise", "words")}
-    for name, known in (("lens", LENSES), ("scale", SCALES), ("quadrant", QUADRANTS),
+    for name, known in (("lens", LENSES), ("quadrant", QUADRANTS),
                         ("order", ("layer", "pair", *BY_NAME))):
         if params.get(name) in known:
             view[name] = params[name]

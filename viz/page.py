@@ -136,8 +136,12 @@ class PageContext:
             st.query_params.from_dict(wanted)
 
     def present(self, on: bool) -> None:
-        """Begins or ends the presentation."""
-        session().state = replace(self.state, present=on)
+        """Begins or ends the presentation; one that left another page for the handout ends where it began."""
+        now = session()
+        now.state = replace(self.state, present=on)
+        origin, now.presented_from = now.presented_from, ""
+        if origin and not on and self.name == "handout":
+            self.open_next(origin)
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:

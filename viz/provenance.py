@@ -14,6 +14,7 @@ from typing import Any
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
+from viz.format import format_difference
 
 MADE_BY = "Clearhead"
 QUOTED = 240   # signs of a text in a caption
@@ -141,8 +142,7 @@ def _in_words(edit: Edit) -> str:
 
 
 def _checked(record: AttentionRecord, phrases: dict) -> str:
-    """How far the picture was checked, with the largest difference found."""
-    errors = [error for error in (record.verification.max_error, record.verification.load_error)
-              if math.isfinite(error)]
-    return phrases["checked"][record.verification.status] + (phrases["difference"].format(error=max(errors)) if errors
-                                                             else "")
+    """How far the picture was checked, with the difference in the pass that made it, as on the badge."""
+    error = record.verification.max_error
+    said = phrases["difference"].format(error=format_difference(error)) if math.isfinite(error) else ""
+    return phrases["checked"][record.verification.status] + said

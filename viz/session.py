@@ -31,6 +31,7 @@ class Session:
     state: State = field(default_factory=State)
     page: str = ""                                         # the open page's name; "" before the first run
     next_page: tuple[str, dict[str, Any]] | None = None    # name and controls of the page that a callback chose
+    presented_from: str = ""                               # the page that a presentation left for the handout's figures
     id: str = field(default_factory=lambda: uuid.uuid4().hex)   # under which it waits for answers
     open_head: HeadId | None = None                        # (layer, head) on screen: an edited text keeps it
     fetching: str = ""                                     # the model that is being downloaded

@@ -8,8 +8,9 @@ from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View
 from viz.examples import Example, example_for, examples, token_of
+from viz.readable_scale import readable_scale, tenth_weight
 
-WORKED_OUT = ("kind", "head", "pair", "token")   # what is worked out from the record until somebody chooses it
+WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # what is worked out from the record until somebody chooses it
 
 
 @dataclass(frozen=True)
@@ -51,11 +52,12 @@ class State:
 
     def with_question(self, **changes: Any) -> "State":
         """The state after another question. Another model or example starts with its own head; an edited text keeps the
-        head that was open."""
+        head that was open, and every one the scale that somebody chose."""
         asked = replace(self, **changes)
         if asked.model != self.model:
-            return replace(asked, user_set=frozenset(), view=replace(self.view, overlay=(), quadrant="", order="layer"))
-        return replace(asked, user_set=self.user_set & {"kind", "head"}, view=replace(self.view, quadrant=""))
+            return replace(asked, user_set=self.user_set & {"scale"},
+                           view=replace(self.view, overlay=(), quadrant="", order="layer"))
+        return replace(asked, user_set=self.user_set & {"kind", "head", "scale"}, view=replace(self.view, quadrant=""))
 
 
 def complete_view(state: State, record: AttentionRecord) -> View:
@@ -75,7 +77,8 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     if "head" not in chosen or not attention_map.has(layer, head):
         layer, head = heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
     overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))
-    return replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay)
+    view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay)
+    return view if "scale" in chosen else replace(view, scale=readable_scale(tenth_weight(attention_map, view)))
 
 
 def _first_word(tokens: Tokens) -> int:

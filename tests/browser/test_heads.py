@@ -1,7 +1,7 @@
 """The page Heads in a real browser: what a user sees, clicks, types, links and takes away."""
 import json
 import re
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 from PIL import Image
@@ -43,7 +43,7 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
                   f"wide it is {headline.ANIMAL_IN_WIDE}, while street gets only {headline.STREET_IN_WIDE}",
                   f"from {headline.SECOND_HEAD} to {headline.SECOND_HEAD_IN_WIDE}", "many sentences"):
         assert words in body
-    assert re.search(r"✓ verified · \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
+    assert re.search(r"✓ verified · this pass \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
     for key in ("strip", "grid", "head"):
         box = seen.page.locator(f".st-key-{key}").bounding_box()
         assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, f"{key}: in view with the others"
@@ -164,6 +164,36 @@ def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_k
     seen.page.keyboard.press("ArrowDown")
     seen.page.keyboard.press("Enter")
     expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {number}")).to_be_visible(timeout=PATIENCE)
+
+
+def test_a_sentence_of_ones_own_is_marked_everywhere_and_a_click_on_a_token_ranks_the_heads(open_page):
+    seen = open_page(text="The lawyer thanked the nurse because she was kind.")
+    strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="a uniform row would give")
+    expect(strip.locator(".from")).to_have_text("The")
+    expect(seen.page.locator(".st-key-head .hot.from")).to_have_text("The")
+    expect(said).to_contain_text("The looks most at")
+    strip.get_by_role("button", name="she, position").click()
+    expect(seen.main.get_by_text("Heads that look most at she").first).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params()["token"] == ["7"] and seen.params()["pair"] == [""], "a first click makes no pair"
+    expect(said).to_contain_text("she looks most at")
+    first = seen.main.get_by_test_id("stButtonGroup").filter(has_text="→").locator("button").first
+    layer, number = map(int, re.findall(r"\d+", first.inner_text())[:2])
+    first.click()
+    expect(seen.page.locator("h5", has_text=f"layer {layer} · head {number}")).to_be_visible(timeout=PATIENCE)
+    seen.page.locator(".st-key-head canvas").first.wait_for()
+
+
+def test_presented_the_whole_head_is_on_a_projector_and_arrows_lead_nowhere_without_figures(open_page):
+    seen = open_page("/heads", width=1366, height=768, present=1)
+    box = seen.page.locator(".st-key-head .matrix > canvas").bounding_box()
+    leave = seen.page.get_by_role("button", name="Esc: back").bounding_box()
+    assert box["y"] + box["height"] <= 768
+    assert leave["y"] + leave["height"] <= seen.page.locator(".st-key-strip").bounding_box()["y"], "it hides no picture"
+    seen.page.keyboard.press("ArrowRight")
+    assert "layer 3 · head 1" in head(seen.rest()) and urlsplit(seen.page.url).path == "/heads"
+    seen.page.keyboard.press("Escape")
+    expect(seen.page.get_by_test_id("stTopNavSection").first).to_be_visible(timeout=PATIENCE)
+    assert urlsplit(seen.rest().page.url).path == "/heads"
 
 
 def test_dark_and_narrow_and_a_change_of_theme_go_without_error(open_page):

@@ -7,6 +7,8 @@ import pytest
 
 from tests import fabricate
 from viz.format import (
+    format_change,
+    format_number,
     format_share,
     format_signed,
     format_weight,
@@ -25,6 +27,17 @@ def test_a_head_is_counted_from_0_here_and_from_1_in_papers():
 
 def test_small_weights_are_never_written_as_zero():
     assert format_weight(0.00004) == "4.0e-05" and format_weight(0.0) == "0.000" and format_weight(0.6768) == "0.677"
+
+
+def test_a_change_has_its_sign_and_the_decimals_of_a_weight():
+    assert [format_change(number) for number in (0.0499, -0.6091, 0.0, -0.00002)] == ["+0.050", "−0.609", "0.000",
+                                                                                     "−2.0e-05"]
+
+
+@pytest.mark.parametrize(("number", "wanted"), [(177.4, "177"), (1234.5, "1230"), (0.0345, "0.0345"), (0, "0"),
+                                                (-3.14159, "-3.14"), (0.00012, "1.20e-04"), (12345678, "1.23e+07")])
+def test_a_number_is_written_in_one_way(number, wanted):
+    assert format_number(number) == wanted
 
 
 def test_a_share_is_written_in_per_cent():

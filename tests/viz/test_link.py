@@ -22,7 +22,7 @@ VIEWS = st.builds(View, kind=st.sampled_from(Kind), layer=NUMBERS, head=NUMBERS,
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=TEXTS, text_b=st.none() | TEXTS,
                    target=st.none() | TEXTS, view=VIEWS,
-                   present=st.booleans(), user_set=st.just(frozenset({"kind", "head", "pair", "token"})))
+                   present=st.booleans(), user_set=st.just(frozenset({"kind", "head", "pair", "token", "scale"})))
 
 
 @given(STATES)
@@ -56,6 +56,12 @@ def test_long_texts_stay_out_of_the_link_and_are_told():
 @pytest.mark.parametrize("value", ["1", "1,", ",", "1,2,3", "a,b", "-1,2", "1 ,2"])
 def test_a_pair_that_is_none_is_not_a_choice(value):
     assert "pair" not in from_params({"pair": value}).user_set
+
+
+def test_a_scale_is_a_choice_also_where_it_is_the_first_one():
+    chosen = from_params({"scale": "linear"})
+    assert chosen.user_set == {"scale"} and to_params(chosen) == {"scale": "linear"}
+    assert from_params({"scale": "cubic"}).user_set == frozenset()
 
 
 def test_an_empty_pair_is_the_choice_of_none():

@@ -49,6 +49,18 @@ def test_a_callback_leaves_word_of_the_page_that_is_to_be_opened_and_it_is_opene
     assert session.state.controls_of("compare") == {"versus": "edit", "other": "The cat sat."}
 
 
+def test_a_presentation_that_left_a_page_for_the_handout_ends_there(monkeypatch):
+    session = Session(presented_from="heads")
+    monkeypatch.setattr(page_contract, "session", lambda: session)
+    page = PageContext("handout", pages()["handout"][0], {})
+    page.present(False)
+    assert session.next_page == ("heads", {}) and not session.state.present
+    session.next_page = None
+    page.present(True)
+    page.present(False)
+    assert session.next_page is None, "one that began on the handout stays there"
+
+
 def test_an_edited_text_keeps_the_head_that_was_open_and_another_model_does_not(monkeypatch):
     session = Session(open_head=(3, 1))
     monkeypatch.setattr(page_contract, "session", lambda: session)

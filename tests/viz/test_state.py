@@ -38,6 +38,14 @@ def test_pair_and_token_do_not_outlive_the_text_they_point_into():
     assert state.user_set == frozenset()
 
 
+def test_a_long_matrix_opens_on_a_scale_that_shows_it_and_a_chosen_one_stays():
+    long, short = record(60), record(N)
+    assert complete_view(OWN, long).scale != "linear" and complete_view(OWN, short).scale == "linear"
+    state = OWN.with_view(scale="linear")
+    for later in (state, state.with_question(text="another"), state.with_question(model="other")):
+        assert complete_view(later, long).scale == "linear"
+
+
 def test_the_state_is_never_changed_in_place():
     before = replace(OWN)
     OWN.with_view(lens="lines")

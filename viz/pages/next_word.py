@@ -1,6 +1,7 @@
 """Which token comes next, and what did the heads look at to say so? One token forward, one back, under a temperature
 and two cuts."""
 import html
+from functools import partial
 
 import numpy as np
 import streamlit as st
@@ -9,7 +10,7 @@ from model.ask import sources
 from model.core import heads
 from model.core.displayed import displayed_head
 from model.core.heads import OverviewQuery
-from model.core.query import Kind, NoNextWord, Query
+from model.core.query import Kind, NoNextWord, NotOnDisk, Query
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.view import View
 from model.studies.next_token import NextWord, NextWordQuery, distribution
@@ -19,6 +20,7 @@ from viz.figures.bars import bars
 from viz.format import format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
+from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.figure import figure
@@ -30,23 +32,58 @@ PAGE = Page("Next word", "Look", 2, "record",
                       Number("top_p", 1.0, 0.01, 1)))
 DRAWN = 16    # tokens in the chart
 OFFERED = 8   # tokens that one can click
+OURS = "induction"   # the decoder that is trained here
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
-    words = strings("next_word")
+    """Draws the page; of a model that cannot answer the ways to one that can."""
+    words, titles = strings("next_word"), {offer.id: offer.title for offer in sources.catalogue()}
     st.markdown(f"#### {words['question']}")
     st.markdown(words["lead"])
-    state = page.state
-    query = sources.open_query(state.model, state.text, continuation=page.controls["wrote"])
     try:
-        answer: NextWord = page.ask(NextWordQuery(query))
+        _next_word(page)
     except NoNextWord:
-        _none(state.model)
-        return
+        _ways_out(page, words["none"].format(model=escape_markdown(titles.get(page.state.model, page.state.model))))
+    except NotOnDisk as missing:
+        if page.state.model not in titles:
+            raise
+        _ways_out(page, escape_markdown(str(missing)))
+
+
+def _ways_out(page: PageContext, sentence: str) -> None:
+    """What keeps this model from answering, and the decoders one click away: those on this disk, the one trained here
+    with a text that it reads, and one to be fetched."""
+    words, offers = strings("next_word"), sources.catalogue()
+    writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
+    absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
+    st.info(sentence)
+    with st.container(horizontal=True):
+        for offer in writers:
+            if offer.on_disk:
+                st.button(words["read"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
+                          on_click=partial(page.set_question, model=offer.id))
+        ours = next(offer for offer in offers if offer.id == OURS)
+        st.button(words["ours"].format(model=escape_markdown(ours.title)), key="read-ours", help=ours.good_for,
+                  on_click=partial(page.set_question, model=OURS, text=words["ours_text"], text_b=None, target=None))
+        if absent and sources.may_fetch():
+            st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
+                      key="fetch-writer", help=absent[0].good_for, on_click=_fetch, args=(page, absent[0].id))
+
+
+def _fetch(page: PageContext, model: str) -> None:
+    """Asks for a model that the frame then brings to this disk, with its progress and its stop."""
+    page.set_question(model=model)
+    session().fetching = model
+
+
+def _next_word(page: PageContext) -> None:
+    """The distribution, the steps, and the row that produced it. Raises NoNextWord for a model that writes none."""
+    words, state = strings("next_word"), page.state
+    query = sources.open_query(state.model, state.text, continuation=page.controls["wrote"])
+    answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
     tokens = record[Kind.CAUSAL].queries
-    sentence_strip(tokens, focus=len(tokens) - 1, key="written")
+    sentence_strip(tokens, focus=len(tokens) - 1, pairs=False, key="written")
     left, right = st.columns([3, 8], gap="medium")
     with left:
         _cuts(page)
@@ -58,15 +95,6 @@ def render(page: PageContext) -> None:
     _row(page, query, record)
     st.latex(words["formula"])
     st.caption(words["source"])
-
-
-def _none(model: str) -> None:
-    """The way out for a model that writes no next word."""
-    offers = sources.catalogue()
-    title = next((offer.title for offer in offers if offer.id == model), model)
-    st.info(strings("next_word")["none"].format(model=escape_markdown(title),
-                                                writers=", ".join(escape_markdown(offer.title) for offer in offers
-                                                                  if offer.writes)))
 
 
 def _cuts(page: PageContext) -> None:

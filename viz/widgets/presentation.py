@@ -2,7 +2,7 @@
 it.
 
 On the page Handout one figure fills the screen and arrows step through the others; on any other page an arrow opens the
-handout. """
+handout, if there is a figure in it, and Escape leads back. """
 from collections.abc import Callable
 from typing import Any
 

@@ -26,7 +26,8 @@ def _from_example() -> None:
         state = session().state
         view = View(lens=state.view.lens, scale=state.view.scale, transpose=state.view.transpose,
                     words=state.view.words)
-        session().state = replace(state, text=chosen.text, text_b=chosen.text_b, view=view, user_set=frozenset())
+        session().state = replace(state, text=chosen.text, text_b=chosen.text_b, view=view,
+                                  user_set=state.user_set & {"scale"})
     st.session_state["ask_example"] = None
 
 
@@ -130,14 +131,16 @@ def _label(name: str, offer: Entry | None) -> str:
 
 
 def fetch_model(page: PageContext) -> None:
-    """A download of the page's model, if one is under way: how far it is, and a button that stops it. Comes back once
-    the model is there; raises UserError if that failed."""
+    """A download of the page's model, if one is under way: how far it is, and a button that stops it. Once the model is
+    there the page runs anew; raises UserError if that failed."""
     now = session()
     if now.fetching != page.state.model:
         return
     words, job = strings("frame"), sources.fetch(now.fetching, now.id)
-    bar = st.progress(0.0, text=words["fetching"])
-    st.button(words["stop"], key="stop", on_click=_end_fetching)
+    place = st.empty()
+    with place.container():
+        bar = st.progress(0.0, text=words["fetching"])
+        st.button(words["stop"], key="stop", on_click=_end_fetching)
     try:
         while not job.wait(0.1):
             bar.progress(min(1.0, job.fraction), text=escape_markdown(job.text))
@@ -145,6 +148,8 @@ def fetch_model(page: PageContext) -> None:
         job.result()
     finally:
         job.withdraw(now.id)
+        place.empty()
+    st.rerun()
 
 
 def _end_fetching() -> None:

@@ -2,6 +2,7 @@
 import streamlit as st
 
 from model.core.record import AttentionRecord
+from viz.format import format_difference
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 
@@ -14,13 +15,22 @@ def verdict(record: AttentionRecord) -> str:
     return f"{MARKS.get(status, '✗')} {strings('frame')[status]}"
 
 
+def badge_label(record: AttentionRecord) -> str:
+    """The verdict and, of a verified record, the difference in the pass that made it, which a picture's caption quotes
+    too."""
+    verification = record.verification
+    if verification.status != "verified":
+        return verdict(record)
+    difference = strings("frame")["in_this_pass"].format(error=format_difference(verification.max_error))
+    return f"{verdict(record)} · {difference}"
+
+
 def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
     """The verification and its figures, under the model's name."""
     words, verification = strings("frame"), record.verification
-    error = f" · {verification.max_error:.0e}" if verification.status == "verified" else ""
     card = record.card
     changed = f" · {words['version']}" if card.changed else ""
-    with badge.popover(verdict(record) + error + changed):
+    with badge.popover(badge_label(record) + changed):
         if card.changed:
             st.warning(escape_markdown(card.changed))
         if verification.status == "imported":
@@ -35,8 +45,8 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
             st.markdown(escape_markdown(card.note))
         rows = {"load": verification.load_error, "pass": verification.max_error, "row_sum": verification.row_sum_error,
                 "tolerance": verification.tolerance}
-        st.markdown("\n".join(f"- {words['badge'][name]}: **{value:.1e}**" for name, value in rows.items()
-                              if value == value)
+        st.markdown("\n".join(f"- {words['badge'][name]}: **{format_difference(value)}**"
+                              for name, value in rows.items() if value == value)
                     + f"\n- {words['badge']['rows']}: **{verification.rows_checked}**")
         for reason in verification.reasons:
             st.markdown(f"- {escape_markdown(reason)}")

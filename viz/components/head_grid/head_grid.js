@@ -109,7 +109,7 @@ export function mount(element, bytes, send) {
       const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;
       const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
-      place(badge, spot.x + plan.side - (small ? 5 : 9), spot.y - (small ? 3 : 6));
+      place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);   // inside: between two rows it is of neither
     }
     const open = spotOf(state.open);
     stage.style.cursor = state.silences ? "crosshair" : "";

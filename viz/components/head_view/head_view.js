@@ -2,7 +2,7 @@
 // for all; only a choice is sent, as {token, pair}. While a reader predicts, the head is covered: no weights are
 // here, cells are marked, and {marks} is sent in the end.
 import { number, receiver } from "../js/messages.js";
-import { div, figure, fill, fixed, frame, node, palette, tooltip } from "../js/shared.js";
+import { div, figure, fill, fixed, frame, node, palette, tooltip, zoomOf } from "../js/shared.js";
 import { covered, scored } from "./offline_prediction.js";
 import { valueOf } from "./codes.js";
 import { legendOf } from "./legend.js";
@@ -11,7 +11,7 @@ import { marksOf } from "./marked_cells.js";
 import { matrix } from "./matrix.js";
 import { text } from "./text.js";
 
-const LENSES = { matrix, lines, text };
+const LENSES = { matrix, lines, text }, LOWEST = 200;
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "view", redraw);
@@ -32,6 +32,7 @@ export function mount(element, bytes, send) {
     view.colours.signed = body.colours.signed[view.colours.theme];
     view.colours.masked = view.colours.theme === "dark" ? "#1b212c" : "#eeeff2";
     view.width = root.clientWidth;
+    view.height = body.above ? Math.max(LOWEST, innerHeight / zoomOf(root) - body.above) : body.height;
     if (drawn !== state.lens) {
       board.replaceChildren();
       lens = LENSES[state.lens](div(`stage ${state.lens}`, board), view);
@@ -249,6 +250,7 @@ export function mount(element, bytes, send) {
     point(lens.at(event, false), event.clientX, event.clientY);
   });
   on(board, "pointerleave", leave);
+  on(window, "resize", draw);   // a window that becomes full screen may keep its width
   on(document, "pointerdown", (event) => held && !event.composedPath().includes(board) && leave());
   // in Safari before 18.2 a click does not say it
   on(board, "pointerdown", (event) => { touched = event.pointerType === "touch"; });

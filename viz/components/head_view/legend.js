@@ -13,7 +13,7 @@ export function legendOf(view, headName) {
   }
   const scale = node("span", "scale"), title = bound ? words.change : words.weight;
   scale.append(bar(view), ticks(view));
-  const nodes = [node("span", "", title), scale, node("span", "", words[state.scale])];
+  const nodes = [node("span", "", title), scale, node("span", "", [words[state.scale], state.why_scale].filter(Boolean).join(", "))];
   if (state.lens === "matrix" && view.hidden) nodes.push(entry(words.masked, colours.masked));
   if (state.lens === "matrix" && body.absent) nodes.push(entry(words.absent, colours.masked));
   if (view.marks.inside().length && state.lens !== "lines") nodes.push(node("span", "entry guess", words.yours));

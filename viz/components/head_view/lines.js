@@ -3,17 +3,18 @@ import { div, node, place, within } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
 import { pointOf, token } from "../js/token_element.js";
 import { CODES, READABLE, strengths, widest } from "./codes.js";
+import { light } from "./labels.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
 
 export function lines(stage, view) {
   const [base, front] = ["base", ""].map((name) => node("canvas", name, undefined, stage)), labels = div("", stage);
-  let size = {}, steps, lit;
+  let size = {}, steps, lit, standing = {};
 
   function measure() {
-    const { body, width, rows, columns, state } = view;
+    const { height, width, rows, columns, state } = view;
     const [left, right] = state.transpose ? [columns, rows] : [rows, columns];
-    const count = Math.max(left.texts.length, right.texts.length), pitch = Math.min(PITCH, body.height / count);
+    const count = Math.max(left.texts.length, right.texts.length), pitch = Math.min(PITCH, height / count);
     const side = Math.ceil(Math.min(Math.max(widest(left.texts), widest(right.texts)) + 16, width * 0.3, 152));
     size = { left, right, side, pitch, gap: Math.min(width - 2 * side, 460), height: pitch * count };
   }
@@ -67,7 +68,8 @@ export function lines(stage, view) {
     labels.replaceChildren();
     const skip = Math.ceil(READABLE / size.pitch);
     for (const [axis, name] of [[size.left, "left"], [size.right, "right"]]) {
-      for (let at = 0; at < axis.texts.length; at += skip) put(axis, name, at, "", labels);
+      standing[name] = [];
+      for (let at = 0; at < axis.texts.length; at += skip) standing[name].push([at, put(axis, name, at, "", labels)]);
     }
     lit = div("", labels);
   }
@@ -76,6 +78,7 @@ export function lines(stage, view) {
     const made = token(axis.texts[at], axis.flags[at], parent);
     made.className += ` label ${name} ${kind}`;
     place(made, name === "left" ? 0 : size.side + size.gap + 8, middle(at) - 8, size.side - 8);
+    return made;
   }
 
   function mark({ row, column }) {
@@ -94,8 +97,9 @@ export function lines(stage, view) {
     if (pair && heads === 1) draws(0, pair[0], pair[1], view.colours.accent);
     lit.replaceChildren();
     const [from, to] = transpose ? ["right", "left"] : ["left", "right"];
-    const marks = [[row, from, "over"], [column, to, "over"], [focus, from, "from"], [pair?.[1], to, "to"]];
-    for (const [at, side, kind] of marks) if (at != null) put(size[side], side, at, `hot ${kind}`, lit);
+    for (const [side, marks] of [[from, [[row, "over"], [focus, "from"]]], [to, [[column, "over"], [pair?.[1], "to"]]]]) {
+      light(marks, size.pitch, standing[side], (at, kind) => put(size[side], side, at, `hot ${kind}`, lit));
+    }
   }
 
   // The label under the pointer, or the strongest line within 5 pixels of it.

@@ -5,12 +5,13 @@ import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { pointOf, token } from "../js/token_element.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
+import { light } from "./labels.js";
 
 const LARGEST = 44, SHADES = 1024;
 
 export function matrix(stage, view) {
   const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
-  const boxes = {}, hot = {}, marked = div("", stage);
+  const boxes = {}, hot = {}, base = {}, marked = div("", stage);
   for (const name of ["band down", "band across", "row", "pair"]) boxes[name] = div(`box ${name}`, stage);
   let codes, source, turned, size = {};
 
@@ -32,13 +33,13 @@ export function matrix(stage, view) {
   }
 
   function measure() {
-    const { state, rows, columns, body, width } = view;
+    const { state, rows, columns, width } = view;
     const [down, across] = state.transpose ? [columns, rows] : [rows, columns];
     const v = down.texts.length, h = across.texts.length, most = Math.ceil(widest(across.texts) + 8);
     const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.32, 136));
     let wide = Math.min((width - left - 2) / h, LARGEST);
     const level = wide >= most + 4, top = level ? 20 : Math.min(most, 112);
-    let high = Math.min((body.height - top) / v, LARGEST);
+    let high = Math.min((view.height - top) / v, LARGEST);
     const square = Math.min(wide, high), lopsided = Math.max(v, h) > 2 * Math.min(v, h);
     wide = lopsided ? Math.min(wide, Math.max(square, 18)) : square;
     high = lopsided ? Math.min(high, Math.max(square, 18)) : square;
@@ -123,7 +124,10 @@ export function matrix(stage, view) {
   function drawLabels() {
     labels.replaceChildren();
     for (const [name, pitch] of [["down", size.high], ["across", size.wide]]) {
-      for (let at = 0; at < size[name].texts.length; at += Math.ceil(READABLE / pitch)) label(name, at, "", labels);
+      base[name] = [];
+      for (let at = 0; at < size[name].texts.length; at += Math.ceil(READABLE / pitch)) {
+        base[name].push([at, label(name, at, "", labels)]);
+      }
       hot[name] = div("", labels);
     }
   }
@@ -134,12 +138,14 @@ export function matrix(stage, view) {
     made.className += ` label ${name} ${kind}`;
     if (name === "down") putDown(made, at);
     else putAcross(made, at);
+    return made;
   }
 
   // Labels that must be readable now, above the others: the focus and the pair, and what is under the pointer.
-  function light(name, marks) {
+  function lightUp(name, marks) {
     hot[name].replaceChildren();
-    for (const [at, kind] of marks) if (at != null) label(name, at, `hot ${kind}`, hot[name]);
+    const pitch = name === "down" ? size.high : size.wide;
+    light(marks, pitch, base[name], (at, kind) => label(name, at, `hot ${kind}`, hot[name]));
   }
 
   const box = (name, x, y, width, height) => place(boxes[name], size.left + x, size.top + y, width, height);
@@ -148,17 +154,18 @@ export function matrix(stage, view) {
     const { focus, pair, transpose } = view.state, { wide, high, width, height } = size;
     for (const each of Object.values(boxes)) each.hidden = true;
     const [r, c] = transpose ? [column, row] : [row, column];
-    if (r !== undefined) box("band across", 0, r * high, width, high);
-    if (c !== undefined) box("band down", c * wide, 0, wide, height);
-    if (focus !== null && transpose) box("row", focus * wide - 1, -1, wide + 2, height + 2);
-    else if (focus !== null) box("row", -1, focus * high - 1, width + 2, high + 2);
+    // each frame stands round its cells: a row of a long text may be thinner than the frame
+    if (r !== undefined) box("band across", 0, r * high - 1, width, high + 2);
+    if (c !== undefined) box("band down", c * wide - 1, 0, wide + 2, height);
+    if (focus !== null && transpose) box("row", focus * wide - 2, -2, wide + 4, height + 4);
+    else if (focus !== null) box("row", -2, focus * high - 2, width + 4, high + 4);
     if (pair) {
       const [y, x] = transpose ? [pair[1], pair[0]] : pair;
       box("pair", x * wide - 2, y * high - 2, wide + 4, high + 4);
     }
     const rowMarks = [[row, "over"], [focus, "from"]], columnMarks = [[column, "over"], [pair?.[1], "to"]];
-    light("down", transpose ? columnMarks : rowMarks);
-    light("across", transpose ? rowMarks : columnMarks);
+    lightUp("down", transpose ? columnMarks : rowMarks);
+    lightUp("across", transpose ? rowMarks : columnMarks);
   }
 
   // The cell or the label under the pointer.

@@ -28,8 +28,15 @@ class ViewEvent:
     marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction that is to be revealed; else None
 
 
-def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (), height: int | None = None,
-         bound: float | None = None) -> bytes:
+@dataclass(frozen=True)
+class Below:
+    """The height that is left of a window, for a picture that fills a presentation."""
+
+    above: int   # pixels that other things take above the picture
+
+
+def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
+         height: int | Below | None = None, bound: float | None = None) -> bytes:
     """The message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
 
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
@@ -44,8 +51,10 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind is not Kind.CROSS else columns,
               "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
-              "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes), "height": height or HEIGHT,
-              "colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
+              "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes),
+              "height": height if isinstance(height, int) else HEIGHT,
+              "above": height.above if isinstance(height, Below) else None, "colours": COLOURS,
+              "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
     sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                      else signed_codes(head.weights, bound)
                                      for head in (shown, *overlay)])}
@@ -71,11 +80,12 @@ class Guess:
     alone: bool = False                       # no server answers: the browser has the weights and covers them itself
 
 
-def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None) -> bytes:
+def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None, why_scale: str = "") -> bytes:
     """The message of how the head is looked at: the token in focus as a row, the pair and marks as a row and a
-    column."""
+    column. why_scale: stands beside the scale's name."""
     guess = guess or Guess("", False)
-    return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "transpose": view.transpose,
+    return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "why_scale": why_scale,
+                 "transpose": view.transpose,
                  "round": guess.name, "marking": guess.marking, "alone": guess.alone,
                  "focus": shown.row_of(view.token), "pair": None if view.pair is None else shown.cell_of(view.pair),
                  "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]}, {})

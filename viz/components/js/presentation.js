@@ -5,9 +5,9 @@ import { node } from "./shared.js";
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
 const TYPED = "input, textarea, [contenteditable=true], [role=application]";
 const OTHERS = `${TYPED}, select, button, a, [role=slider], [role=radio]`;
-const LEAVE = "position: fixed; right: 16px; bottom: 12px; padding: 4px 12px; border: 1px solid currentColor;"
-  + "border-radius: 4px; background: none; color: var(--st-text-color); opacity: .75; font: 14px var(--st-font);"
-  + "cursor: pointer;";
+// in the page's upper margin, where no picture stands
+const LEAVE = "position: fixed; right: 16px; top: 2px; padding: 0 8px; border: 0; background: none;"
+  + "color: var(--st-text-color); opacity: .75; font: 11px/16px var(--st-font); cursor: pointer;";
 
 function pressed(event, on) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return undefined;

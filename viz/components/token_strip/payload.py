@@ -29,9 +29,11 @@ def body_of_axis(axis: Mapping[str, Any], *, room: str) -> bytes:
                  "text": strings("components")["strip"]}, {})
 
 
-def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True) -> bytes:
-    """The message of what is chosen. pairs: a second click makes a pair."""
-    return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs}, {})
+def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
+          chosen: bool = True) -> bytes:
+    """The message of what is chosen. pairs: a second click makes a pair. chosen: somebody chose the focus; one that
+    nobody chose is marked, and is not the first of a pair."""
+    return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen}, {})
 
 
 def parse_event(value: Any, count: int) -> StripEvent | None:

@@ -50,7 +50,7 @@ export function mount(element, bytes, send) {
     rove(reach);
     const [from, to] = (pair ?? [focus]).map((at) => buttons[at] && name(at));
     if (from && to) hint.textContent = fill(words.pair, { from, to });
-    else if (buttons[focus]) hint.textContent = state.pairs ? fill(words.focus, { from: name(focus) }) : name(focus);
+    else if (buttons[focus] && state.chosen !== false) hint.textContent = state.pairs ? fill(words.focus, { from: name(focus) }) : name(focus);
     else hint.textContent = words.none;
   }
 
@@ -62,7 +62,7 @@ export function mount(element, bytes, send) {
   }
 
   function set(token, pair) {
-    state = { ...state, focus: token, pair };
+    state = { ...state, focus: token, pair, chosen: true };
     mark();
     send({ token, pair });
   }
@@ -70,6 +70,7 @@ export function mount(element, bytes, send) {
   function choose(at, second) {
     const { focus, pair } = state;
     if (!state.pairs) set(at === focus ? null : at, null);
+    else if (state.chosen === false && !second) set(at, null);
     else if (second && focus !== null) set(focus, pair && pair[1] === at ? null : [focus, at]);
     else if (at === focus) set(null, null);
     else if (pair && at === pair[1]) set(focus, null);

@@ -60,8 +60,8 @@ def render(page: PageContext) -> None:
         return
     second, kinds = page.ask(other.query), (view.kind, other.kind)
     _unknown((record, second))
-    difference_section(page, (record, second), view, (other.kind, other.head),
-                       page.ask(AlignmentQuery(record.query, other.query, kinds)))
+    names = difference_section(page, (record, second), view, (other.kind, other.head),
+                               page.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = page.ask(OverviewQuery(record.query, view.kind))
     for edit in other.query.edits:
         if isinstance(edit, Patch):
@@ -70,7 +70,7 @@ def render(page: PageContext) -> None:
     head = None if other.counterpart else other.head
     edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
     grid_section(page, overview, view, page.ask(ComparisonQuery(record.query, other.query, kinds, head)),
-                 (record, second), _taker(page, edited) if other.counterpart else None)
+                 (record, second), names, _taker(page, edited) if other.counterpart else None)
     _link(page)
     _formula()
 
@@ -100,8 +100,9 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
     words, text = strings("compare"), page.state.text
     example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
-    st.text_input(label, max_chars=LONGEST, placeholder=start, help=words["other_help" if shorter else "donor_help"],
-                  **bind(page.set_controls, "other", page.controls["other"]))
+    st.text_input(label, max_chars=max(LONGEST, len(start)), help=words["other_help" if shorter else "donor_help"],
+                  **bind(lambda other: page.set_controls(other="" if other.strip() == start else other), "other",
+                         page.controls["other"].strip() or start))
     return page.controls["other"].strip() or start
 
 

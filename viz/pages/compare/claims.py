@@ -63,7 +63,7 @@ def patching_claims(patches: PatchEffects) -> list[str]:
     order = np.argsort(-np.nan_to_num(shares), kind="stable")
     alone = [place for place in order if turns(patches, float(patches.patched[place]))]
     share = float(shares[order[0]])
-    apart = lead(patches.plain, patches.other, NATS if patches.words else "{:z.4f}".format) != 0
+    apart = lead(patches.plain, patches.other, NATS if patches.words else "{:z.3f}".format) != 0
     name = first_true([(len(alone) > NAMED, "turned_most"), (bool(alone), "turned"), (not apart, "no_way"),
                        (lead(share, 0, whole_share) <= 0, "none_moves"),
                        (patches.words is None, "best"), (True, "none")])

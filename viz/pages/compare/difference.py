@@ -1,5 +1,6 @@
 """The parts of the page Compare two: the open head in both and their difference, which heads changed most, and what
 the two answer."""
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -19,9 +20,10 @@ from model.studies.comparison import Alignment, Comparison, cosine, difference_v
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import ViewEvent, head_view
 from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
-from viz.format import format_signed, head_label
+from viz.format import format_change, format_weight, head_label
 from viz.page import PageContext
 from viz.pages.compare.claims import EQUAL, alone_claim, change_claim, unchanged_why
+from viz.pages.compare.sides import Sides, sides
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
 from viz.widgets.handout_button import picture_button
@@ -38,30 +40,29 @@ def alternatives(model: str) -> dict[str, str]:
 
 
 def difference_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
-                       other: tuple[Kind, HeadId], aligned: Alignment) -> None:
-    """The open head in both and their difference, and below it what is true of it and what the two answer."""
+                       other: tuple[Kind, HeadId], aligned: Alignment) -> Sides:
+    """The open head in both and their difference, and below it what is true of it and what the two answer; what
+    the two are called."""
     words, (kind, head) = strings("compare"), other
     shown = difference_views(*records, ((view.kind, view.layer, view.head), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
-    titles = _titles(page, records, ((view.layer, view.head), head), bound)
+    names = _sides(page, records, ((view.layer, view.head), head))
+    titles = _titles(page, names, ((view.layer, view.head), head), bound)
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
         segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
                  view.scale)
-    # the box with the other sentence is hidden
-    if page.state.present and records[0].query.text != records[1].query.text:
-        st.markdown(words["answers_text"].format(first=escape_markdown(records[0].query.text),
-                                                 second=escape_markdown(records[1].query.text)))
     _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, aligned, records[1].query.edits, head)
         grouped = replace(view, token=_focus(view, aligned), pair=None)   # places are groups here
-        _save_menu(SavedComparison(shown, grouped, bound, tuple(map(" · ".join, titles)), records,
-                                   page.link()))
+        saved = [" · ".join([name, *title[1:]]) for name, title in zip((*names.short, titles[2][0]), titles)]
+        _save_menu(SavedComparison(shown, grouped, bound, tuple(saved), records, page.link()))
     with right:
-        _answers(*records)
+        _answers(*records, tuple(map(escape_markdown, names.short)))
+    return names
 
 
 def _three_pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
@@ -69,30 +70,32 @@ def _three_pictures(page: PageContext, records: tuple[AttentionRecord, Attention
                     bound: float) -> None:
     """Short texts in a row of three; of longer ones the two heads side by side and their difference below, larger."""
     in_a_row = max(len(aligned.rows), len(aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
-    columns = [*st.columns(3 if in_a_row else 2, gap="small"), None]
+    columns = [*st.columns(3 if in_a_row else 2, gap="small", vertical_alignment="bottom"), None]
     heights = (HIGH[0],) * 3 if in_a_row else (HIGH[1], HIGH[1], HIGH[2])
     bounds = (None, None, bound if bound > EQUAL else 1.0)
     for place, name in enumerate(NAMES):
         with columns[place] or st.container():
             title, *parts = titles[place]
-            st.markdown(f"**{title}**" + "".join(f" · {escape_markdown(part)}" for part in parts))
+            st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts))
             _picture(page, view, shown[place], aligned, f"compare-{name}", bounds[place], heights[place],
                      records[place:place + 1] or records)
 
 
-def _titles(page: PageContext, records: tuple[AttentionRecord, AttentionRecord],
-            places: tuple[tuple[int, int], tuple[int, int]], bound: float) -> list[list[str]]:
+def _sides(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], heads: tuple[HeadId, HeadId]) -> Sides:
+    """What the two are called; an edit of another head than the open one says which."""
+    done = strings("compare")["edits"][page.controls["edit"]]
+    for edit in records[1].query.edits:
+        if not isinstance(edit, Hide) and (edit.layer, edit.head) != heads[1]:
+            done = f"{head_label(edit.layer, edit.head)} {done}"
+    return sides(page.controls["versus"], records, heads, done)
+
+
+def _titles(page: PageContext, names: Sides, heads: tuple[HeadId, HeadId], bound: float) -> list[list[str]]:
     """What stands over each of the three: its name and what it is of, in parts."""
     words = strings("compare")
-    titles = [[words[name], head_label(layer, head)] for name, (layer, head) in zip(NAMES, places)]
-    if records[0].card.id != records[1].card.id:
-        titles = [[*title, record.card.title] for title, record in zip(titles, records, strict=True)]
-    for edit in records[1].query.edits:
-        where = ""
-        if not isinstance(edit, Hide) and (edit.layer, edit.head) != places[1]:
-            where = f"{head_label(edit.layer, edit.head)} "
-        titles[1].append(where + words["edits"][page.controls["edit"]])
-    return [*titles, [words["difference"], *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
+    titles = [list(dict.fromkeys([name, head_label(*head)])) for name, head in zip(names.long, heads)]
+    change = words["difference"].format(one=names.short[0], other=names.short[1])
+    return [*titles, [change, *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
 
 
 def _focus(view: View, aligned: Alignment) -> int | None:
@@ -137,13 +140,14 @@ def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, edits: frozen
 
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison,
-                 records: tuple[AttentionRecord, ...], choose: Callable[..., None] | None) -> None:
+                 records: tuple[AttentionRecord, ...], names: Sides, choose: Callable[..., None] | None) -> None:
     """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
     one that has a counterpart; None where the two have none."""
     words, counterpart = strings("compare"), choose is not None
     ranked = largest_first(compared.frame()["changed"])
     st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
-    st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"]))
+    st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(
+        one=escape_markdown(names.short[0]), other=escape_markdown(names.short[1]))))
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
         return
@@ -154,7 +158,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
                          bound=max(values.abs().max(), EQUAL), ranked=True)
     coloured_grid(overview, view, colours, offered.index, key="compare-grid", records=records, choose=choose)
-    pills(words["open"], [(head, f"{head_label(*head)}  {value:.3g}") for head, value in offered.items()],
+    pills(words["open"], [(head, f"{head_label(*head)}  {format_weight(value)}") for head, value in offered.items()],
           choose, "head", None, "rank_changed")
 
 
@@ -168,9 +172,9 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
     picture_button(drawn, records)
 
 
-def _answers(first: AttentionRecord, second: AttentionRecord) -> None:
+def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
     """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence
-    vectors."""
+    vectors. names: of the two, in Markdown."""
     words, kinds = strings("compare"), [getattr(record.prediction, "kind", "none") for record in (first, second)]
     st.markdown(f"##### {words['answers']}")
     angle = cosine(first, second)
@@ -179,15 +183,16 @@ def _answers(first: AttentionRecord, second: AttentionRecord) -> None:
     elif kinds == ["target", "target"]:
         texts = [" ".join(escape_markdown(best[0]) for best in prediction.texts)
                  for prediction in (first.prediction, second.prediction) if prediction is not None]
-        st.markdown(words["answers_text"].format(first=texts[0], second=texts[1]))
+        st.markdown(words["answers_text"].format(one=names[0], other=names[1], first=texts[0], second=texts[1]))
     elif not prediction_table(first, second):
-        st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]]))
+        st.markdown(words["answers_none"].format(one=names[0], other=names[1], first=words["kinds"][kinds[0]],
+                                                 second=words["kinds"][kinds[1]]))
     else:
-        rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, '+')} |"
+        rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, format_change)} |"
                 for token, one, other in prediction_table(first, second, MOST_ANSWERS)]
         st.caption(words["answers_place"])
         st.markdown("\n".join([f"| {' | '.join(words['answers_head'])} |", "|---|---|---|---|", *rows]))
 
 
-def _share(number: float, sign: str = "") -> str:
-    return format_signed(number, f"{sign}.4f") or "–"
+def _share(number: float, written: Callable[[float], str] = format_weight) -> str:
+    return "–" if math.isnan(number) else written(number)

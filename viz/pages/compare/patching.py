@@ -12,7 +12,7 @@ from model.core.view import View
 from model.studies.patching import PatchEffects
 from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
-from viz.format import format_signed, head_label
+from viz.format import format_change, head_label
 from viz.pages.compare.claims import EQUAL, patching_claims
 from viz.pages.compare.difference import SHOWN, coloured_grid
 from viz.text import escape_markdown, strings
@@ -38,7 +38,7 @@ def patching_section(records: tuple[AttentionRecord, ...], overview: Overview, v
         bound = max(FAINT * abs(patches.other - patches.plain), effects.abs().max(), EQUAL)
         colours = HeadValues(effects.to_dict(), words["effect"], signed=True, bound=bound, ranked=True)
         coloured_grid(overview, view, colours, strongest.index, key="compare-patched", records=records, choose=choose)
-        pills(words["open"], [(head, f"{head_label(*head)}  {format_signed(effect, '+.3g')}")
+        pills(words["open"], [(head, f"{head_label(*head)}  {format_change(effect)}")
                               for head, effect in strongest.items()], choose, "head", None, "rank_patched")
     with right:
         _layers(patches)

@@ -171,10 +171,18 @@ def _types_table(words: dict, at: tuple[int, int, int, int]) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|"]
     for kind in layer_types.TYPES:
         numbers = layer_types.table(kind, *at)
-        orders = zip(words["orders"][kind], layer_types.COLUMNS, strict=True)
+        orders = zip(_orders(words["orders"], kind, at), layer_types.COLUMNS, strict=True)
         cells = [order if order == "1" else f"{order} = {numbers[column]:,.4g}" for order, column in orders]
         rows.append(f"| {words['names'][kind]} | {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def _orders(words: dict, kind: str, at: tuple[int, int, int, int]) -> list[str]:
+    """What one row's numbers are at these n, d, k, r: a neighbourhood as wide as the text is all of it."""
+    n, _, k, r = at
+    if kind == "restricted" and r >= n:
+        return words["attention"]
+    return [*words[kind][:2], "1"] if kind == "convolution" and k >= n else words[kind]
 
 
 def _assumed(words: dict, moved: dict[str, float]) -> str:

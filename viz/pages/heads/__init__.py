@@ -12,17 +12,19 @@ from model.core.heads import OverviewQuery
 from model.core.measures import BY_NAME, HeadMeasures, MeasuresQuery
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer
+from model.core.token_ranking import TokenRankingQuery
 from model.core.view import View
 from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
-from viz.components.head_view import head_view
+from viz.components.head_view import Below, head_view
 from viz.examples import Example, example_for, other_twin, word_at
 from viz.page import Page, PageContext
 from viz.pages.heads.claims import head_claims
 from viz.pages.heads.colours import COLOUR, grid_colours
-from viz.pages.heads.display import export_menu, filters, lens_bar
+from viz.pages.heads.display import export_menu, filters, lens_bar, why_scale
+from viz.pages.heads.focused_row import row_claim
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
-from viz.pages.heads.ranking import SHOWN, look_here_first, tooltip_numbers
+from viz.pages.heads.ranking import SHOWN, look_from_and_at, look_here_first, tooltip_numbers
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments, select
 from viz.widgets.folded import folded
@@ -33,6 +35,7 @@ from viz.widgets.vocabulary import vocabulary
 
 PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT))
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
+ABOVE = 208     # pixels over the open head in a presentation, where it fills the rest of the screen
 
 
 def render(page: PageContext) -> None:
@@ -73,11 +76,17 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     left, right = st.columns([11, 13], gap="medium")
     with left:
         _grid(page, record, view, measures)
-        look_here_first(record[view.kind], view, measures, page.set_view)
+        # in a presentation its buttons are not drawn
+        of_token = None if page.state.present else look_here_first(record[view.kind], view, measures, page.set_view)
     with right:
         picture = _open_head(page, record, view)
         _what_holds(page, record, view)
         _ways_on(page, record, view, picture)
+    if of_token is not None:   # of a long text it takes longer than the picture too
+        with of_token:
+            look_from_and_at(record[view.kind], view,
+                             page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0),
+                             page.set_view)
     if measures is None:   # of a long text they take longer than the picture, which is there before them
         page.ask(question, height=0)
         st.rerun()
@@ -128,10 +137,9 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
     if len(record.kinds) > 1:
         segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
     cross = view.kind is Kind.CROSS
-    # a token that is in focus only because nobody chose one yet must not become the first of a pair
-    focus = view.token if view.pair or hidden or "token" in page.state.user_set else None
-    sentence_strip(attention_map.queries, focus=focus, pair=None if cross or hidden else view.pair,
-                   pairs=not (cross or hidden), key="strip",
+    chosen = "token" in page.state.user_set and page.state.view.token is not None
+    sentence_strip(attention_map.queries, focus=view.token, pair=None if cross or hidden else view.pair,
+                   pairs=not (cross or hidden), chosen=bool(chosen or view.pair or hidden), key="strip",
                    on_event=lambda event: page.set_view(token=event.token,
                                                         pair=view.pair if cross or hidden else event.pair))
     if cross and not hidden:
@@ -197,11 +205,11 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
         lens_bar(view, page.set_view)
-        filters(record, view, page.set_view)
-        export_menu(record, view, page.link())
+        filters(record, view, page.set_view, why_scale(page, record, view))
     guess = marked_cells(page, record, view)
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
-                     overlay=overlaid_heads(record, view), height=PICTURE, guess=guess, key="head",
+                     overlay=overlaid_heads(record, view), height=Below(ABOVE) if page.state.present else PICTURE,
+                     guess=guess, why_scale=why_scale(page, record, view), key="head",
                      on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
 
 
@@ -209,7 +217,7 @@ def _what_holds(page: PageContext, record: AttentionRecord, view: View) -> None:
     """What is true of the open head: the score of a prediction, and sentences."""
     if page.controls["predict"] == "shown":
         score_panel(page, record, view)
-    st.markdown(" ".join(head_claims(record, view, *_twin(page))))
+    st.markdown(" ".join(head_claims(record, view, *_twin(page))) or row_claim(record, view))
 
 
 def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Picture) -> None:
@@ -218,6 +226,7 @@ def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Pi
     words, example = strings("heads"), example_for(page.state.text, page.state.text_b)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         start_button(page, record, view)
+        export_menu(record, view, page.link())
         add_to_handout("head", item_maker(picture, (record,)))
         asks = record.verification.status != "imported"   # a file has no model that could be asked anew
         if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary",

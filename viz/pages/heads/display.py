@@ -8,8 +8,10 @@ from model.core.record import AttentionRecord
 from model.core.tables import head_ids
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.components.slider import slider
-from viz.format import format_share, head_label
+from viz.format import format_share, format_weight, head_label
+from viz.page import PageContext
 from viz.print.options import Options
+from viz.readable_scale import tenth_weight
 from viz.session import session
 from viz.text import strings
 from viz.widgets.fields import bind, segments, select, toggle
@@ -23,11 +25,20 @@ def lens_bar(view: View, choose: Callable[..., None]) -> None:
     segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES}, choose, "lens", view.lens)
 
 
-def filters(record: AttentionRecord, view: View, choose: Callable[..., None]) -> None:
-    """Everything that changes how the numbers are shown; nothing here changes a number of the model."""
+def why_scale(page: PageContext, record: AttentionRecord, view: View) -> str:
+    """Why a long matrix opens on this scale; nothing where somebody chose it, or it does not matter."""
+    tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
+    return "" if tenth is None else strings("heads")["scale_chosen"].format(weight=format_weight(tenth))
+
+
+def filters(record: AttentionRecord, view: View, choose: Callable[..., None], why: str = "") -> None:
+    """Everything that changes how the numbers are shown; nothing here changes a number of the model. why: of the
+    scale."""
     words = strings("heads")
     with st.popover(words["show"]):
         select(words["scale"], {scale: words["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
+        if why:
+            st.caption(f"{words['scales'][view.scale]}, {why}")
         toggle(words["transpose"], choose, "transpose", view.transpose)
         toggle(words["words"], choose, "words", view.words)
         toggle(words["hide_special"], choose, "hide_special", view.hide_special)
@@ -51,7 +62,7 @@ def export_menu(record: AttentionRecord, view: View, link: str) -> None:
     from viz import export
 
     words = strings("heads")
-    with st.popover(words["export"]):
+    with st.popover(words["export"], type="tertiary"):
         st.caption(words["link"])
         st.code(link, language=None, wrap_lines=True)
         zoom = session().export_zoom

@@ -5,19 +5,23 @@ import streamlit as st
 
 from model.core import heads
 from model.core.measures import BY_NAME, HeadMeasures
-from model.core.record import AttentionMap
+from model.core.record import AttentionMap, Tokens
+from model.core.token_ranking import Link, TokenRanking
 from model.core.view import View
 from viz.format import format_weight, head_label, token_label
 from viz.glossary import term_link, terms
-from viz.text import strings
+from viz.streamlit_patch import DeltaGenerator
+from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills
 
 SHOWN = 6   # heads in a ranking
+EACH = 3    # heads on either side of one token
 
 
 def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
-                    choose: Callable[..., None]) -> None:
-    """The ranking for the pair, if there is one; the measures of the open head and who is first in each."""
+                    choose: Callable[..., None]) -> DeltaGenerator | None:
+    """The ranking for the pair, or else the place for that of one token; the measures of the open head and who is first
+    in each."""
     words = strings("heads")
     st.markdown(f"##### {words['first']}")
     if view.pair is not None:
@@ -27,12 +31,32 @@ def look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasu
         pills(words["first"],
               [((layer, head), f"{head_label(layer, head)}  {format_weight(weight)}") for layer, head, weight in order],
                 choose, "head", (view.layer, view.head), "rank_pair")
-    else:
-        st.caption(words["first_none"])
+    place = st.container() if view.pair is None else None
     if measures is not None:
-        with st.expander(words["measures"], expanded=view.pair is None):
+        with st.expander(words["measures"]):
             for name in measures.values:
                 _one_measure(measures, name, view, choose)
+    return place
+
+
+def look_from_and_at(attention_map: AttentionMap, view: View, ranking: TokenRanking,
+                     choose: Callable[..., None]) -> None:
+    """The heads that look most from the token in focus, and those that look most at it; a click opens one."""
+    words, token = strings("heads"), token_label(attention_map.queries, view.token or 0)
+    sides = (("first_from", ranking.from_token, attention_map.keys),
+             ("first_at", ranking.at_token, attention_map.queries))
+    for side, links, others in sides:
+        if links:
+            title, label = words[side].format(token=token), words[f"{side}_link"]
+            st.markdown(title, help=words["first_help"])
+            pills(title, [((link.layer, link.head), _link(link, others, label)) for link in links[:EACH]], choose,
+                  "head", (view.layer, view.head), f"rank_{side}")
+
+
+def _link(link: Link, others: Tokens, words: str) -> str:
+    """A head, its weight, and the token at the link's other end."""
+    return words.format(head=head_label(link.layer, link.head), weight=format_weight(link.weight),
+                        other=escape_markdown(others.texts[link.other]))
 
 
 def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable[..., None]) -> None:

@@ -12,6 +12,7 @@ from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
 from viz.figures.loss_surface import loss_surface
 from viz.figures.stacked_bars import stacked_bars
+from viz.format import format_number
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words
 from viz.pages.learning.short_run import real_run
@@ -214,6 +215,7 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
                    key="learning-cliff", alt=lesson.alt("cliff", longest=free_lengths.max(), limit=limit))
         ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
         lesson.explanation("cliff", shown=(descent.cliff, descent.clip, descent.descend),
-                           shapes={"places": tame, "gradient lengths": tame_lengths}, longest=free_lengths.max(),
-                           median=float(np.median(free_lengths)), begin=float(descent.cliff(*start)[0]), free=ends[0],
-                           tame=ends[1], limit=f"{limit:g}" if limit else words["never"])
+                           shapes={"places": tame, "gradient lengths": tame_lengths},
+                           longest=format_number(free_lengths.max()), median=format_number(np.median(free_lengths)),
+                           begin=float(descent.cliff(*start)[0]), free=ends[0], tame=ends[1],
+                           limit=f"{limit:g}" if limit else words["never"])

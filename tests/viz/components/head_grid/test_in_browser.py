@@ -87,7 +87,13 @@ def test_a_ranking_flows_and_names_each_head(visit):
 
 
 def test_ranked_heads_carry_their_rank(visit):
-    expect(visit().locator(".grid .badge")).to_have_text([str(rank) for rank in range(1, 9)])
+    page = visit()
+    expect(page.locator(".grid .badge")).to_have_text([str(rank) for rank in range(1, 9)])
+    pitch = float(page.locator(".ch.grid").get_attribute("data-pitch"))
+    top = page.locator(".grid .stage").bounding_box()["y"]
+    for badge in page.locator(".grid .badge").all():   # inside its cell: above it, it would seem the upper one's
+        box = badge.bounding_box()
+        assert 0 <= (box["y"] - top - 16) % pitch <= pitch - box["height"]
 
 
 def test_numbers_can_colour_the_grid(visit):

@@ -1,0 +1,39 @@
+"""The ways to a model that writes, where the one on the left does not."""
+from streamlit.testing.v1 import AppTest
+
+from model.ask import sources
+from viz.session import Session
+
+
+def dead_end():
+    """What the page shows of an encoder."""
+    import streamlit as st
+
+    from viz.page import PageContext
+    from viz.pages.next_word import PAGE, _ways_out
+    from viz.session import session
+
+    _ways_out(PageContext("next_word", PAGE, {}), "This one reads.")
+    st.write(f"{session().state.model} | {session().state.text} | {session().fetching}")
+
+
+def test_the_decoder_that_is_here_opens_with_a_text_that_it_reads_and_a_real_one_is_fetched(monkeypatch):
+    offers = (sources.Entry("big", "Big", "", size=10**9, on_disk=False, writes=True),
+              sources.Entry("small", "Small", "", size=98_362_432, on_disk=False, writes=True),
+              sources.Entry("reader", "Reader", "", on_disk=False), sources.Entry("induction", "Induction", ""))
+    monkeypatch.setattr(sources, "catalogue", lambda: offers)
+    app = AppTest.from_function(dead_end).run(timeout=30)
+    assert [button.label for button in app.button] == ["Open Induction, which is here", "Fetch Small (98 MB)"]
+    app.button[1].click().run(timeout=30)
+    assert app.markdown[-1].value.startswith("small | ") and app.markdown[-1].value.endswith(" | small")
+    app.button[0].click().run(timeout=30)
+    assert app.markdown[-1].value.startswith("induction | B l u e s k y i n B l u e s |")
+
+
+def test_one_on_disk_is_opened_and_where_nothing_is_fetched_nothing_offers_it(monkeypatch):
+    offers = (sources.Entry("here", "Here", "", writes=True), sources.Entry("induction", "Induction", ""))
+    monkeypatch.setattr(sources, "catalogue", lambda: offers)
+    app = AppTest.from_function(dead_end).run(timeout=30)
+    assert [button.label for button in app.button] == ["Read the text with Here", "Open Induction, which is here"]
+    app.button[0].click().run(timeout=30)
+    assert app.markdown[-1].value.startswith(f"here | {Session().state.text} |")
