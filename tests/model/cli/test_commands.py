@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from model.__main__ import main as model_commands
 from model.cli import coreference
 from model.cli.commands import LARGEST, Commands, FilePath, in_one_line
+from model.core import files
 from model.core.query import UserError
 from model.pretrained import fetch
 from model.pretrained.hub import Unreachable
@@ -147,6 +148,7 @@ def stubbed(monkeypatch, tmp_path):
     the shipped cases are four, nothing is downloaded, no PDF is drawn. Everything else is real."""
     def no_training(task, out, steps=None, seed=1, progress=None):
         path = Path(out) / f"{task.name}.safetensors"
+        files.make_folder(path.parent)
         weights.write(path, {}, {"scores": {"right": 1.0}})
         return path
 
