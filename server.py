@@ -56,3 +56,6 @@ settings.hold()
 log.begin()
 app = st.App("app.py", routes=routes(), middleware=[Middleware(Guard), Middleware(Doors), Middleware(Compression)],
              lifespan=lifespan)
+
+if __name__ == "__main__":   # it would end without a word, and Streamlit's own way to run takes none of its flags
+    raise SystemExit("Error: server.py is started as `streamlit run server.py`.")

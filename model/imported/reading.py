@@ -38,8 +38,9 @@ class ImportedFile:
     def nbytes(self) -> int:
         """Bytes that it takes of memory: weights, texts, and what each layer costs beside them."""
         layers = [cast(Reported, layer) for part in self.maps for layer in part.layers]
-        texts = {self.text, *(text for part in self.maps for side in (part.queries, part.keys) for text in side.texts)}
-        return sum(layer.weights.nbytes + LAYER_BYTES for layer in layers) + sum(map(sys.getsizeof, texts))
+        texts = [text for part in self.maps for side in (part.queries, part.keys) for text in side.texts]
+        own = {id(text): sys.getsizeof(text) for text in (self.text, *texts)}   # queries may be the keys
+        return sum(layer.weights.nbytes + LAYER_BYTES for layer in layers) + sum(own.values())
 
 
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:

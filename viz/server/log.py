@@ -50,7 +50,8 @@ def _one_line(record: logging.LogRecord) -> str:
 def frames(kind: type[BaseException], place: TracebackType | None) -> str:
     """Where an exception was raised, the last places of the way there, and its class, without its message."""
     way = traceback.extract_tb(place)[-FRAMES:]
-    return "\n".join([*(f"    {Path(each.filename).name}:{each.lineno} {each.name}" for each in way), kind.__name__])
+    lines = [f"    {Path(each.filename).name}:{each.lineno} {each.name}" for each in way]
+    return "\n".join(["Traceback, the last places:", *lines, kind.__name__])
 
 
 def begin() -> None:
