@@ -30,15 +30,15 @@ class Visitor(Page):
         if element.WhichOneof("type") == "file_uploader":
             self.megabytes[element.file_uploader.id.split("-", 2)[2]] = element.file_uploader.max_upload_size_mb
 
-    async def put(self, content: bytes) -> tuple[int, str]:
+    async def put(self, content: bytes, name: str = "x.npz") -> tuple[int, str]:
         """(HTTP status, id) of a file that is sent to the upload endpoint."""
         self.uploads += 1
         identity = f"file-{self.uploads}"
-        return await asyncio.to_thread(put, self.address, f"{self.id}/{identity}", content), identity
+        return await asyncio.to_thread(put, self.address, f"{self.id}/{identity}", content, name), identity
 
     async def drop(self, key: str, content: bytes, name: str) -> int:
         """The HTTP status of a file that is dropped on the uploader of this key, whose page then has run."""
-        status, identity = await self.put(content)
+        status, identity = await self.put(content, name)
         if status == 204:
             state = WidgetState(id=self.ids[key])
             state.file_uploader_state_value.uploaded_file_info.add(file_id=identity, name=name, size=len(content))
@@ -54,7 +54,7 @@ class Visitor(Page):
         await self.until(lambda: not self.running)
 
 
-def put(address: str, file: str, content: bytes) -> int:
+def put(address: str, file: str, content: bytes, name: str) -> int:
     """The status of a file that is put to the upload endpoint, as a browser does."""
     place = urlsplit(address)
     connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
@@ -63,8 +63,8 @@ def put(address: str, file: str, content: bytes) -> int:
         answer = connection.getresponse()
         answer.read()
         token = answer.headers["set-cookie"].split("=", 1)[1].split(";")[0]
-        body = (b'--edge\r\nContent-Disposition: form-data; name="file"; filename="x"\r\n\r\n' + content
-                + b"\r\n--edge--\r\n")
+        head = f'--edge\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+        body = head.encode() + content + b"\r\n--edge--\r\n"
         connection.request("PUT", f"{place.path}/_stcore/upload_file/{file}", body,
                            {"X-Xsrftoken": token, "Cookie": f"_streamlit_xsrf={token}",
                             "Content-Type": "multipart/form-data; boundary=edge"})

@@ -11,6 +11,7 @@ from viz import streamlit_patch
 
 UPLOAD, STATE = "server.maxUploadSize", "server.maxWidgetStateSize"   # megabytes: of a file, of what a control sends
 STATE_MB = 4
+PRINTED = "logger.enableRich"   # what fails in a page is printed beside the log, with all that it says
 
 
 def put(defaults: Mapping[str, str]) -> None:
@@ -29,7 +30,8 @@ def hold() -> None:
     if from_environment(os.environ) != LIMITS:
         raise SystemExit("Error: the limits were read before server.py could set them, so that they are not in force; "
                          "start it by itself, as `streamlit run server.py`.")
-    wanted = {UPLOAD: math.ceil(LIMITS.file_bytes / MB), STATE: streamlit_patch.flag(STATE) or STATE_MB}
+    wanted = {UPLOAD: math.ceil(LIMITS.file_bytes / MB), STATE: streamlit_patch.flag(STATE) or STATE_MB,
+              PRINTED: False}
     for name, value in streamlit_patch.hold_options(wanted).items():
         if value != wanted[name]:
             raise SystemExit(f"Error: Streamlit's {name} is {value} and not {wanted[name]} as this server promises; "
