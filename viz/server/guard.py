@@ -12,7 +12,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 METRICS, UPLOADS = "/_stcore/metrics", "/_stcore/upload_file/"
-AT_ONCE = 8        # uploads; each is in memory as a whole when it ends
+AT_ONCE = 4        # uploads; each is in memory as a whole when it ends
 PATIENCE = 120.0   # seconds that an upload may take, and that one waits for its turn
 
 

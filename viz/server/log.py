@@ -38,7 +38,7 @@ class Sparing(logging.Filter):
         record.msg, record.args = _one_line(record) + more, ()
         if isinstance(record.exc_info, tuple) and record.exc_info[0] is not None:
             record.exc_text = frames(record.exc_info[0], record.exc_info[2])
-        record.exc_info = None
+        record.exc_info = record.stack_info = None
         return True
 
 

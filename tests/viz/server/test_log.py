@@ -53,9 +53,10 @@ def test_an_exception_says_where_and_not_what(written):
     try:
         {}[SECRET]
     except KeyError:
-        written.logger.exception("a page failed")
+        written.logger.exception("a page failed", stack_info=True)
     assert "Traceback" in written.lines[1] and written.lines[-1] == "KeyError"
     assert any("test_log.py" in line for line in written.lines) and SECRET not in "\n".join(written.lines)
+    assert len(written.lines) == 4
 
 
 def test_every_logger_of_the_process_goes_through_the_one_handler():
