@@ -178,9 +178,11 @@ def table(visitors: list[Visitor], memory: list[float]) -> str:
     foreign = sum(len(visitor.foreign) for visitor in visitors)
     received = sum(visitor.received for visitor in visitors) / 2**20
     own = sum(visitor.own for visitor in visitors)
-    lines.append(f"{len(visitors)} browsers, {sum(len(visitor.wrong) for visitor in visitors)} faults; in {received:.0f} "
-                 f"MB received {own} messages with one's own word and {foreign} with another's; the server's own memory "
-                 f"{memory[0]:.0f} MB at the start, {max(memory):.0f} at most, {memory[-1]:.0f} at the end")
+    faults = sum(len(visitor.wrong) for visitor in visitors)
+    lines.append(f"{len(visitors)} browsers, {faults} faults; in {received:.0f} MB received {own} messages with one's "
+                 f"own word and {foreign} with another's")
+    lines.append(f"the server's own memory {memory[0]:.0f} MB at the start, {max(memory):.0f} at most, "
+                 f"{memory[-1]:.0f} at the end")
     return "\n".join(lines)
 
 

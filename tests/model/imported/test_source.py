@@ -90,5 +90,5 @@ def test_one_file_is_held_against_the_limits(monkeypatch):
         sources.import_file(saved(0), "mine.npz")
     monkeypatch.setattr(source, "LIMITS", LIMITS)
     monkeypatch.setattr(arrays, "LIMITS", replace(LIMITS, import_bytes=100))
-    with pytest.raises(UserError, match="limit is 100; .* CLEARHEAD_IMPORT_MB"):
+    with pytest.raises(UserError, match=r"limit is 100; .* CLEARHEAD_IMPORT_MB"):
         sources.import_file(saved(0), "mine.npz")
