@@ -17,7 +17,8 @@ class Visitor(Page):
     """A session that knows its id, and the size that each uploader says."""
 
     def __init__(self, *place):
-        self.id, self.uploads, self.megabytes = "", 0, {}
+        self.id, self.uploads = "", 0
+        self.megabytes: dict[str, int] = {}
         super().__init__(*place)
 
     def _take(self, message) -> None:
@@ -57,7 +58,7 @@ class Visitor(Page):
 def put(address: str, file: str, content: bytes, name: str) -> int:
     """The status of a file that is put to the upload endpoint, as a browser does."""
     place = urlsplit(address)
-    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
+    connection = http.client.HTTPConnection(place.hostname or "", place.port, timeout=60)
     try:
         connection.request("GET", place.path + "/_stcore/health")
         answer = connection.getresponse()

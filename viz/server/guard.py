@@ -63,11 +63,12 @@ class Doors:
         if path.rstrip("/").endswith(METRICS) and not self.metrics:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
         elif scope["type"] == "http" and scope["method"] == "PUT" and UPLOADS in path:
-            await self._upload(scope, receive, send)
+            await self.admit(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
-    async def _upload(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An upload, when it is its turn."""
         try:
             async with asyncio.timeout(PATIENCE), self.uploads:
                 await self.app(scope, receive, send)
