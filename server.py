@@ -1,9 +1,10 @@
 """Clearhead for strangers: `streamlit run server.py`. The same pages as app.py, with limits, and with headers that let
 nothing in.
 
-Each setting below is an environment variable with a default for strangers; whoever sets it decides otherwise. Behind a
-proxy under a path: `streamlit run server.py --server.baseUrlPath PATH`. Health: GET /_stcore/health answers 200.
-SIGTERM, or Ctrl-C, ends it, its trainings with it.
+Each setting below is an environment variable with a default for strangers; whoever sets it decides otherwise. The
+server reads its limits back before it answers anybody, and does not start without them; what it promises stands in
+SECURITY.md. Behind a proxy under a path: `streamlit run server.py --server.baseUrlPath PATH`. Health: GET
+/_stcore/health answers 200. SIGTERM, or Ctrl-C, ends it, its trainings with it.
 
 Several of them behind one address: each a process on a port of its own, all under the same path, and a proxy that
 passes WebSockets on and keeps a visitor on one of them, as a session's state, imported files, handout and trainings
@@ -25,13 +26,9 @@ stand in the address. What was in its memory alone is gone: imported files (the 
 CLEARHEAD_HOME, the folder of the models, may be shared, as it is only read. The server itself writes no log of
 requests; a proxy in front should log without query strings (HAProxy's %HP, nginx's $uri), because typed text is in
 them, and pages ask browsers to send no referrer. """
-import base64
-import hashlib
-import os
-import re
-from pathlib import Path
+from viz.server import settings
 
-DEFAULTS = {
+settings.put({
     "CLEARHEAD_CATALOGUE_ONLY": "1",    # no folder and no hub id
     "CLEARHEAD_FETCH": "0",             # nobody downloads; whoever runs the server does: python -m model fetch ID
     "CLEARHEAD_LONGEST_TEXT": "20000",  # characters
@@ -39,55 +36,26 @@ DEFAULTS = {
     "CLEARHEAD_TRAININGS": "1",         # at once
     "CLEARHEAD_MEASURE_MB": "256",      # memory of a measurement on the page What it costs
     "CLEARHEAD_HANDOUTS": "0",          # in memory only: nothing that a visitor collects is written to disk
+    "CLEARHEAD_FILE_MB": "32",          # one file that is uploaded; --server.maxUploadSize, where it is given, wins
     "CLEARHEAD_IMPORT_MB": "64",        # attention of an imported file
-    "STREAMLIT_SERVER_MAX_UPLOAD_SIZE": "32",         # megabytes
-    "STREAMLIT_SERVER_MAX_WIDGET_STATE_SIZE": "4",    # megabytes that a browser may send for one control
-}
-for name, value in DEFAULTS.items():
-    os.environ.setdefault(name, value)
+    "CLEARHEAD_SESSION_MB": "128",      # uploaded files of one visitor; imported ones again as much; the oldest go
+    "CLEARHEAD_TOTAL_MB": "256",        # the same of all visitors
+    "CLEARHEAD_METRICS": "0",           # 1 opens /_stcore/metrics, to everybody
+})
 
 import streamlit as st  # noqa: E402, as what it and the models read at import stands above
-from starlette.datastructures import MutableHeaders  # noqa: E402
 from starlette.middleware import Middleware  # noqa: E402
-from starlette.types import ASGIApp, Message, Receive, Scope, Send  # noqa: E402
 
 from viz.components.files import routes  # noqa: E402
 from viz.compression import Compression  # noqa: E402
+from viz.server import log  # noqa: E402
+from viz.server.guard import Doors, Guard  # noqa: E402
 from viz.startup import lifespan  # noqa: E402
 
+settings.hold()
+log.begin()
+app = st.App("app.py", routes=routes(), middleware=[Middleware(Guard), Middleware(Doors), Middleware(Compression)],
+             lifespan=lifespan)
 
-def inline_scripts() -> str:
-    """The scripts that stand in Streamlit's own page, by their hashes, as a policy names them."""
-    page = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
-    hashes = [hashlib.sha256(script.encode()).digest()
-              for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
-    return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
-
-
-# blob: is how components of Streamlit bring their JavaScript, and how a figure's camera saves; styles are set by every
-# library in the page
-POLICY = (f"default-src 'none'; script-src 'self' blob: {inline_scripts()}; style-src 'self' 'unsafe-inline'; "
-          "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
-          "worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'self'")
-HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
-           "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-           "Cross-Origin-Opener-Policy": "same-origin"}
-
-
-class Guard:
-    """Adds the headers to every answer."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers as the app does, with the headers."""
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
-            await send(message)
-
-        await self.app(scope, receive, send_guarded)
-
-
-app = st.App("app.py", routes=routes(), middleware=[Middleware(Guard), Middleware(Compression)], lifespan=lifespan)
+if __name__ == "__main__":   # it would end without a word, and Streamlit's own way to run takes none of its flags
+    raise SystemExit("Error: server.py is started as `streamlit run server.py`.")

@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from typing import Self
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
@@ -40,7 +41,7 @@ class Session:
         self._reader = asyncio.create_task(self._read())
 
     @classmethod
-    async def open(cls, address: str, query: str = "", name: str = "") -> "Session":
+    async def open(cls, address: str, query: str = "", name: str = "") -> Self:
         """A session on the server at http://…, with its first run asked for: of the page of this name, or the one
         without a name."""
         socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=[Subprotocol("streamlit")],

@@ -12,7 +12,7 @@ import streamlit as st
 from starlette.middleware import Middleware
 from streamlit.runtime import Runtime
 
-from server import Guard  # its settings stand before anything of model is read
+from server import Doors, Guard  # its settings stand before anything of model is read
 from viz.components.files import routes
 from viz.compression import Compression
 
@@ -44,4 +44,4 @@ def tell() -> None:
 desk._compute = noted
 telling = threading.Thread(target=tell, daemon=True)
 app = st.App(Path(__file__).parents[1] / "app.py", routes=routes(),
-             middleware=[Middleware(Guard), Middleware(Compression)])
+             middleware=[Middleware(Guard), Middleware(Doors), Middleware(Compression)])

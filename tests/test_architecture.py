@@ -38,7 +38,7 @@ VIZ = [
     ["viz.glossary"],
     ["viz.widgets"],
     ["viz.pages"],   # each page is a room of its own
-    ["viz.startup", "viz.notebook", "viz.__main__"],
+    ["viz.startup", "viz.server", "viz.notebook", "viz.__main__"],
     ["app"],
     ["server"],
 ]
@@ -56,7 +56,7 @@ OF_MODEL = {
 # which rooms may import a package of others; every other package is free
 PACKAGES = {
     "streamlit": ["app", "server", "viz.pages", "viz.widgets", "viz.components", "viz.session", "viz.waiting",
-                  "viz.page", "viz.startup", "viz.streamlit_patch"],
+                  "viz.page", "viz.startup", "viz.server", "viz.streamlit_patch"],
     "plotly": ["viz.figures", "viz.handout", "viz.components.files"],
     "matplotlib": ["viz.print"],
     "torch": ["model"],

@@ -36,6 +36,7 @@ class Session:
     open_head: HeadId | None = None                        # (layer, head) on screen: an edited text keeps it
     fetching: str = ""                                     # the model that is being downloaded
     import_error: str = ""                                 # what is wrong with the file that was dropped
+    read_uploads: dict[str, str] = field(default_factory=dict)   # the last file that each uploader gave to be read once
     predicted: str = ""                                    # the head whose prediction was revealed
     silencing: SilencingQuery | None = None                # the column of the measures that is being computed
     corpus: CorpusResult | None = None                     # of the last file of texts

@@ -1,10 +1,22 @@
 """What Clearhead needs of Streamlit that is not public, all of it: a fault mended in what it sends to a browser, the
-types of what st.container and st.Page return, and the browser that opens on somebody's own machine."""
-from streamlit import cli_util
+types of what st.container and st.Page return, the browser that opens on somebody's own machine, and for a server the
+options, uploads and logs that have to be bounded."""
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from typing import Any
+
+from streamlit import cli_util, config, logger, net_util
 from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
 from streamlit.navigation.page import StreamlitPage as StreamlitPage
+from streamlit.runtime import runtime_util
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
+
+RECORD = 2048   # bytes that Streamlit takes for an uploaded file beside its content
 
 
 def keep_order() -> None:
@@ -31,3 +43,95 @@ def keep_order() -> None:
 def open_browser() -> None:
     """Opens this server's page in a browser of this machine, as Streamlit does for any script."""
     cli_util.open_browser(server_util.get_url("localhost"))
+
+
+def flag(name: str) -> Any:
+    """An option of Streamlit's as the command line or its variable set it; None where neither did."""
+    by_flag = config.get_where_defined(name) == config._DEFINED_BY_FLAG
+    return config.get_option(name) if by_flag else None
+
+
+def hold_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Sets options, now and whenever Streamlit reads its configuration again, as it does when a file of it changes;
+    returns what is in force. `streamlit run` reads its configuration before the script, and st.set_option takes none of
+    the server's."""
+    def put() -> None:
+        for name, value in options.items():
+            config.set_option(name, value)
+
+    config.on_config_parsed(put, force_connect=True)
+    put()
+    runtime_util._max_widget_state_size_bytes = None   # it is read once
+    in_force = {name: config.get_option(name) for name in options}
+    if "server.maxWidgetStateSize" in in_force:
+        in_force["server.maxWidgetStateSize"] = runtime_util.get_max_widget_state_size_bytes() / 1e6
+    return in_force
+
+
+def bound_uploads(session_bytes: int, total_bytes: int) -> None:
+    """Has Streamlit keep so much of uploaded files for one session and for all of them, and drop the oldest first; it
+    would keep all until their session ends."""
+    add = MemoryUploadedFileManager.add_file
+    arrived: OrderedDict[tuple[str, str], int] = OrderedDict()   # bytes by session and file, the oldest first
+
+    def added(files: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+        add(files, session_id, file)
+        with files._lock:
+            there = {(session, each) for session, some in files.file_storage.items() for each in some}
+            for gone in [key for key in arrived if key not in there]:
+                del arrived[gone]
+            arrived[session_id, file.file_id] = len(file.data) + RECORD
+            arrived.move_to_end((session_id, file.file_id))
+            drop = oldest_beyond(arrived, session_id, session_bytes, total_bytes)
+        for session, each in drop:
+            files.remove_file(session, each)
+
+    MemoryUploadedFileManager.add_file = added   # type: ignore[method-assign]
+
+
+def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_bytes: int,
+                  total_bytes: int) -> list[tuple[str, str]]:
+    """What has to go, the oldest first, so that a session and all together hold no more than they may. sizes: by
+    (session, file), the oldest first."""
+    own, total, drop = sum(size for key, size in sizes.items() if key[0] == session), sum(sizes.values()), []
+    for key, size in sizes.items():
+        if total > total_bytes or (own > session_bytes and key[0] == session):
+            drop.append(key)
+            total -= size
+            own -= size if key[0] == session else 0
+    return drop
+
+
+def forget_upload(file: UploadedFile) -> None:
+    """Drops Streamlit's copies of an uploaded file that has been read; its place shows the name on."""
+    context = get_script_run_ctx()
+    if context is not None:
+        context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+    file.seek(0)
+    file.truncate()
+
+
+def is_dropped(file: Any) -> bool:
+    """Whether the value of a file uploader in st.session_state says that the file is no longer there."""
+    return isinstance(file, DeletedFile)
+
+
+def log_through(handler: logging.Handler) -> None:
+    """Has everything that is logged in this process, now and later, go through one handler. Streamlit gives each of its
+    modules a handler of its own."""
+    def join(each: logging.Logger) -> None:
+        for own in list(each.handlers):
+            each.removeHandler(own)
+        each.propagate = True
+
+    logger.setup_formatter = join
+    for each in (logging.root, *logging.root.manager.loggerDict.values()):
+        if isinstance(each, logging.Logger):
+            join(each)
+    logging.root.addHandler(handler)
+
+
+def ask_no_stranger() -> None:
+    """Keeps Streamlit from asking checkip.amazonaws.com for this machine's address: it does so for every request with
+    another page's Origin, for up to two seconds in which the server answers nobody."""
+    net_util.get_external_ip = lambda: None

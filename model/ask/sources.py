@@ -133,14 +133,15 @@ def with_nearest(error: UserError, model: str) -> UserError:
     return type(error)(f"{str(error).removesuffix('.')}; nearest by name are {names}.")
 
 
-def import_file(content: bytes, name: str) -> tuple[str, str]:
-    """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only.
+def import_file(content: bytes, name: str, session: str = "") -> tuple[str, str]:
+    """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only,
+    until newer files of this session, or of all, need its room.
 
     Raises UserError for a file that holds none.
     """
     from model.imported import source
 
-    return source.store(content, name)
+    return source.store(content, name, session)
 
 
 def imported_name(model: str) -> str | None:

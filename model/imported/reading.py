@@ -5,6 +5,7 @@ Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `att
 for a decoder's. """
 import math
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, cast
@@ -20,6 +21,7 @@ from model.imported.arrays import Arrays
 PLAIN = ("attention", "attentions")
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
 UNKNOWN = ("[UNK]", "<unk>")
+LAYER_BYTES = 300   # of Python's objects
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +36,11 @@ class ImportedFile:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all weights."""
-        return sum(cast(Reported, layer).weights.nbytes for part in self.maps for layer in part.layers)
+        """Bytes that it takes of memory: weights, texts, and what each layer costs beside them."""
+        layers = [cast(Reported, layer) for part in self.maps for layer in part.layers]
+        texts = [text for part in self.maps for side in (part.queries, part.keys) for text in side.texts]
+        own = {id(text): sys.getsizeof(text) for text in (self.text, *texts)}   # queries may be the keys
+        return sum(layer.weights.nbytes + LAYER_BYTES for layer in layers) + sum(own.values())
 
 
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:

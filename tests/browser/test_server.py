@@ -2,14 +2,21 @@
 how it stops."""
 import gzip
 import re
+import signal
+import socket
 import urllib.error
 import urllib.request
+from urllib.parse import parse_qs, urlsplit
 
+import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from tests import links
 from tests.conftest import ROOT, Server
+from tests.uploads import Visitor, npz, visited
 from viz.components.files import PLOTLY, version
+from viz.text import strings
 
 PATIENCE = 60_000
 # test_load.py has more
@@ -20,13 +27,14 @@ AROUND = ("/etc", "../..", "file:///etc/passwd", "somebody/model", "/tmp/model.g
 def strangers(tmp_path_factory):
     server = Server(ROOT / "server.py", tmp_path_factory.mktemp("server") / "server.log",
                     STREAMLIT_SERVER_BASE_URL_PATH="demo",
-                    CLEARHEAD_LONGEST_TEXT="300", CLEARHEAD_HOME=str(tmp_path_factory.mktemp("empty")))
+                    CLEARHEAD_LONGEST_TEXT="300", CLEARHEAD_SESSION_MB="2.5",
+                    CLEARHEAD_HOME=str(tmp_path_factory.mktemp("empty")))
     server.address += "/demo"
     yield server.wait()
     server.stop()
 
 
-def test_strangers_see_heads_and_get_no_further(browser, strangers):
+def test_strangers_see_heads_and_get_no_further(browser, strangers, tmp_path):
     page, wrong = browser.new_page(), []
     page.on("console", lambda message: wrong.append(message.text) if "Content Security Policy" in message.text
             else None)
@@ -40,6 +48,13 @@ def test_strangers_see_heads_and_get_no_further(browser, strangers):
         alert.wait_for(timeout=PATIENCE)
         said = alert.inner_text()
         assert "500 characters" in said and "300" in said
+        page.get_by_text(strings("frame")["import_title"]).click()
+        place = page.locator("[data-testid=stSidebar] [data-testid=stFileUploader]")
+        expect(place).to_contain_text("32MB")
+        with (tmp_path / "large.npz").open("wb") as large:
+            large.truncate(33 * 2**20)
+        place.locator("input").set_input_files(tmp_path / "large.npz")
+        expect(place).to_contain_text(re.compile("File must be 32.0MB or smaller"), timeout=PATIENCE)
         assert page.locator("[data-testid=stException]").count() == 0 and wrong == []
     finally:
         page.close()
@@ -98,10 +113,81 @@ def test_every_answer_carries_the_headers(strangers):
         assert headers["referrer-policy"] == "no-referrer" and headers["x-content-type-options"] == "nosniff"
 
 
-def test_it_stops_when_told_and_logs_no_typed_text(strangers):
-    with urllib.request.urlopen(strangers.address + "/?text=a+secret+sentence"):
+def test_a_file_above_the_limit_is_refused_whatever_sends_it(strangers):
+    async def act(visitor):
+        sizes = (31 * 2**20, 32 * 2**20 + 1, 100 * 2**20)
+        return visitor.megabytes["ask_npz"], [(await visitor.put(bytes(size)))[0] for size in sizes]
+
+    assert visited(strangers.address, act) == (32, [204, 413, 413])
+
+
+def test_who_loses_an_imported_file_is_told_and_how_to_bring_it_again(strangers):
+    tokens = [f"t{number}" for number in range(64)]
+    files = [npz(np.random.default_rng(seed).dirichlet(np.ones(64), (8, 8, 64)), tokens) for seed in range(3)]
+    models, told = [], []
+
+    async def act(visitor):
+        for number, content in enumerate(files):   # 1 MB each
+            assert await visitor.drop("ask_npz", content, f"mine{number}.npz") == 204
+            models.append(parse_qs(visitor.query)["model"][0])
+            told.append(list(visitor.wrong))
+
+    visited(strangers.address, act)
+    assert told == [[], [], []] and len(set(models)) == 3
+    lost, there = links.opened(strangers.address, {"model": models[0], "text": "x"},
+                               {"model": models[2], "text": " ".join(tokens)})
+    assert "mine0.npz was dropped to make room for newer files" in lost.words and "open it again" in lost.words
+    assert "dropped" not in there.words and "head" in there.bodies
+
+
+MARKER = "quokka"   # typed, uploaded and sent in every bad request below
+
+
+def bad_requests(address: str) -> None:
+    """What scanners and broken clients send, a hundred times each."""
+    place = urlsplit(address)
+    raw = (f"{MARKER}\r\n\r\n", f"GET /{MARKER} HTTP/1.1\r\nHost: x\r\nContent-Length: {MARKER}\r\n\r\n",
+           f"GET {place.path}/_stcore/auth/login?x={MARKER} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+           f"GET {place.path}/_stcore/stream HTTP/1.1\r\nHost: x\r\nOrigin: http://evil.example\r\n"
+           "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+           "Sec-WebSocket-Version: 13\r\n\r\n")
+    for request in raw * 100:
+        with socket.create_connection((place.hostname, place.port), timeout=60) as connection:
+            connection.sendall(request.encode())
+            connection.recv(100)
+
+
+async def bad_messages(visitor) -> None:
+    """A text, a click and bytes that are no message, in sessions that are open."""
+    await visitor.type("ask_text", f"{MARKER} sat on the mat")
+    await visitor.until(lambda: "head" in visitor.bodies and not visitor.running)
+    await visitor.drop("ask_npz", MARKER.encode(), f"{MARKER}.npz")
+    await visitor.drop("ask_npz", MARKER.encode(), f"no.{MARKER}")   # which Streamlit takes for the page's own fault
+    assert "has encountered an error" in visitor.wrong[0]
+    for number in range(40):
+        other = await Visitor.open(visitor.address)
+        await other.socket.send(MARKER if number % 2 else b"\xff" + MARKER.encode())
+        await other.socket.wait_closed()
+        await other.close()
+
+
+def test_the_log_cannot_be_flooded_and_has_no_typed_text(strangers):
+    before = len(strangers.log.read_bytes())
+    visited(strangers.address, bad_messages)
+    bad_requests(strangers.address)
+    with urllib.request.urlopen(f"{strangers.address}/?text={MARKER}"):
         pass
+    told = strangers.log.read_text(encoding="utf-8")
+    assert "Invalid HTTP request" in told and "are counted" in told   # it does tell, and then counts
+    assert MARKER not in told and len(told) - before < 20_000
+
+
+def test_metrics_are_closed(strangers):
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(strangers.address + "/_stcore/metrics")
+
+
+def test_it_stops_when_told(strangers):
     strangers.process.terminate()
-    strangers.process.wait(20)
-    assert "secret" not in strangers.log.read_text(encoding="utf-8")
-    assert "Traceback" not in strangers.log.read_text(encoding="utf-8")
+    assert strangers.process.wait(20) in (0, -signal.SIGTERM)   # uvicorn sends itself the signal again at its end
+    assert "page " not in strangers.log.read_text(encoding="utf-8")   # no page failed

@@ -15,6 +15,7 @@ from streamlit.web.server.app_discovery import discover_asgi_app
 from model.ask import sources
 from model.core.query import UserError
 from viz import startup, streamlit_patch
+from viz.server import log, settings
 from viz.state import State
 
 ROOT = Path(__file__).parents[2]
@@ -59,6 +60,8 @@ def test_streamlit_finds_the_app_that_asks_before_it_answers(name, begins, monke
     made = []
     monkeypatch.setattr(st, "App", lambda *_, **options: made.append(options["lifespan"]))
     monkeypatch.setattr(os, "environ", dict(os.environ))   # the server's limits are not this test's
+    monkeypatch.setattr(settings, "hold", lambda: None)
+    monkeypatch.setattr(log, "begin", lambda: None)
     runpy.run_path(str(ROOT / f"{name}.py"), run_name=name)
     assert made == [begins]
 

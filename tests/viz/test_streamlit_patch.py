@@ -1,18 +1,26 @@
-"""What is not public of Streamlit, part by part: each is there under its name, and what a server has not sent yet when
-a fragment runs again."""
+"""What is not public of Streamlit, part by part: each is there under its name and does what the patch says."""
 import importlib
 
 import pytest
+from streamlit import net_util
+from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
+from streamlit.web.server import server_util
 
-from viz.streamlit_patch import keep_order
+from viz.streamlit_patch import RECORD, ask_no_stranger, bound_uploads, forget_upload, is_dropped, keep_order
 
 
 @pytest.mark.parametrize(("module", "name"), [
     ("streamlit.runtime.forward_msg_queue", "ForwardMsgQueue.clear"),
     ("streamlit.delta_generator", "DeltaGenerator"), ("streamlit.navigation.page", "StreamlitPage"),
-    ("streamlit.cli_util", "open_browser"), ("streamlit.web.server.server_util", "get_url")])
+    ("streamlit.cli_util", "open_browser"), ("streamlit.web.server.server_util", "get_url"),
+    ("streamlit.config", "_DEFINED_BY_FLAG"), ("streamlit.config", "on_config_parsed"),
+    ("streamlit.runtime.runtime_util", "_max_widget_state_size_bytes"), ("streamlit.logger", "setup_formatter"),
+    ("streamlit.net_util", "get_external_ip"), ("streamlit.runtime.scriptrunner", "get_script_run_ctx"),
+    ("streamlit.runtime.memory_uploaded_file_manager", "MemoryUploadedFileManager.add_file")])
 def test_the_part_is_there(module, name):
     part = importlib.import_module(module)
     for step in name.split("."):
@@ -56,3 +64,43 @@ def test_no_message_comes_to_a_place_whose_block_was_dropped(monkeypatch):
     queue.enqueue(first[0])
     queue.clear(retain_lifecycle_msgs=True)   # a run of the page sends all of it anew
     assert queue.is_empty()
+
+
+def test_streamlit_keeps_so_much_of_uploads_and_the_newest(monkeypatch):
+    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
+    bound_uploads(2 * (1000 + RECORD), 3 * (1000 + RECORD))
+    files = MemoryUploadedFileManager("/upload")
+
+    def put(session: str, *names: str) -> None:
+        for name in names:
+            files.add_file(session, UploadedFileRec(name, name, "x", b"x" * 1000))
+
+    def there() -> str:
+        return " ".join(f"{session}:{''.join(some)}" for session, some in files.file_storage.items() if some)
+
+    put("one", "a", "b", "c")
+    assert there() == "one:bc"
+    put("two", "d", "e")
+    assert there() == "one:c two:de" and files._total_bytes == 3000
+    files.remove_file("two", "d")
+    files.remove_session_files("one")
+    put("three", "f")   # what has gone takes no room
+    put("two", "g")
+    assert there() == "two:eg three:f"
+    put("two", "g")     # the same file again is one file
+    assert there() == "two:eg three:f"
+
+
+def test_a_file_that_was_read_is_in_memory_no_more():
+    file = UploadedFile(UploadedFileRec("id", "name", "x", b"x" * 1000), FileURLs())
+    forget_upload(file)
+    assert file.getvalue() == b"" and not is_dropped(file) and is_dropped(DeletedFile("id"))
+
+
+def test_a_foreign_origin_sends_no_request_out(monkeypatch):
+    asked = []
+    monkeypatch.setattr(net_util, "get_external_ip", lambda: asked.append(1))
+    server_util.is_url_from_allowed_origins("http://evil.example")
+    assert asked   # the part of Streamlit that asked, by the name that is replaced
+    ask_no_stranger()
+    assert server_util.is_url_from_allowed_origins("http://evil.example") is False and len(asked) == 1

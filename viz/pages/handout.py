@@ -25,6 +25,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, stored, update
+from viz.widgets.upload import take
 
 PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
@@ -117,11 +118,11 @@ def _in(figures: Handout) -> None:
     words = strings("handout")
 
     def read() -> None:
-        given = st.session_state["handout-file"]
-        if given is None:
-            return
         try:
-            loaded = load(given.getvalue())   # not inside the change, for which others would wait
+            given = take("handout-file")
+            if given is None:
+                return
+            loaded = load(given[0])   # not inside the change, for which others would wait
         except UserError as error:
             session().handout_error = str(error)
         else:

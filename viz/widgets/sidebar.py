@@ -14,6 +14,7 @@ from viz.session import session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import text_value
+from viz.widgets.upload import take
 
 
 def _from_widget(page: PageContext, field: str) -> None:
@@ -38,15 +39,18 @@ def _add(page: PageContext) -> None:
 
 def _import(page: PageContext) -> None:
     """Opens the file that was dropped; what is wrong with it is said under its place."""
-    file = st.session_state["ask_npz"]
-    session().import_error = ""
-    if file is not None:
-        try:
-            model, text = sources.import_file(file.getvalue(), file.name)
-        except UserError as error:
-            session().import_error = str(error)
+    if st.session_state["ask_npz"] is None:
+        session().import_error = ""
+    try:
+        dropped = take("ask_npz")
+        if dropped is None:
             return
-        page.set_question(model=model, text=text, text_b=None, target=None)
+        model, text = sources.import_file(*dropped, session().id)
+    except UserError as error:
+        session().import_error = str(error)
+        return
+    session().import_error = ""
+    page.set_question(model=model, text=text, text_b=None, target=None)
 
 
 def _import_widget(page: PageContext) -> None:

@@ -5,7 +5,6 @@ import re
 import struct
 import tracemalloc
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,14 +14,11 @@ from hypothesis import strategies as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.byte_cache import byte_cache
-from model.core.limits import LIMITS
 from model.core.measures import MeasuresQuery
 from model.core.npz import write_npz
 from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionMap
 from model.core.view import View
-from model.imported import arrays, source
 from model.imported.reading import read_attention
 from tests import fabricate
 from tests.hostile import changed, damaged, examples
@@ -298,19 +294,6 @@ def test_what_needs_the_model_itself_is_refused_in_one_sentence():
             sources.ask(question).result(60)
     with pytest.raises(UserError, match="of one text only"):
         sources.ask(sources.open_query(model, "another text")).result(60)
-
-
-def test_the_store_is_bounded_and_says_what_is_gone(monkeypatch):
-    monkeypatch.setattr(source, "_files", byte_cache(GOOD.astype(np.float32).nbytes * 2))
-    models = [sources.import_file(saved(attention=softmax(1, 2, 5, 5, seed=seed), tokens=TOKENS), f"{seed}.npz")[0]
-              for seed in range(3)]
-    with pytest.raises(UserError, match="open it again"):
-        sources.open_query(models[0], "x")
-    assert sources.revision(models[2]) == models[2].removeprefix("imported:")
-    assert "gone" in sources.imported_name(models[0])
-    monkeypatch.setattr(arrays, "LIMITS", replace(LIMITS, import_bytes=100))
-    with pytest.raises(UserError, match=r"and the limit is 100; .* CLEARHEAD_IMPORT_MB"):
-        sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
 
 
 def test_the_example_of_the_readme_opens(tmp_path, monkeypatch):

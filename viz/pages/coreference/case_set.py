@@ -17,6 +17,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_table import plain_table
+from viz.widgets.upload import uploader
 
 SMALL = 50_000_000   # parameters: a model of at most so many is put to a whole set without being asked to, in seconds
 
@@ -58,7 +59,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
     """The sentences that are chosen; those of one's own from the file that is dropped here."""
     if chosen != "own":
         return shipped_cases(chosen)
-    file = st.file_uploader(strings("coreference")["set"]["drop"], type="csv", key="coref_file")
+    file = uploader(strings("coreference")["set"]["drop"], "coref_file", type="csv")
     try:
         return None if file is None else read_bytes(file.getvalue(), file.name)
     except UserError as error:

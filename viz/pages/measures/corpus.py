@@ -19,6 +19,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.corpus_result import AVERAGES, FROM_FILE
 from viz.widgets.head_table import clickable_table, column_config
+from viz.widgets.upload import uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,9 +32,8 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
     words = strings("measures")
     st.markdown(f"##### {words['many']}")
     st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=READABLE_WIDE)
-    file = st.file_uploader(words["drop"], type=[suffix.removeprefix(".") for suffix in SUFFIXES], key="many-file",
-                            label_visibility="collapsed",
-                            max_upload_size=MEGABYTES, on_change=_stop, args=(False,))
+    file = uploader(words["drop"], "many-file", type=[suffix.removeprefix(".") for suffix in SUFFIXES],
+                    label_visibility="collapsed", max_upload_size=MEGABYTES, on_change=_stop, args=(False,))
     if file is not None:
         try:
             _read(file.name, _whole(file.getvalue(), file.name), (model, revision, kind))

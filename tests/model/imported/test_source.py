@@ -1,0 +1,94 @@
+"""Imported files in memory: bounded for each session and for all, the least recently used first, and who loses one is
+told."""
+import io
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.core.limits import LIMITS
+from model.core.query import UserError
+from model.imported import arrays, source
+from model.imported.reading import read_attention
+from model.imported.source import Store
+
+KB = 1024
+ROOM = 40_000   # at least the bytes of a file below
+
+
+def saved(seed: int, tokens=("a", "b"), side: int = 100) -> bytes:
+    target = io.BytesIO()
+    weights = np.random.default_rng(seed).dirichlet(np.ones(side), (1, 1, side)).astype(np.float32)
+    np.savez(target, attention=weights, tokens=[*tokens, *"x" * (side - len(tokens))])
+    return target.getvalue()
+
+
+@pytest.fixture
+def store(monkeypatch):
+    """A store of two files a session and three in all, which is the one that is asked."""
+    kept = Store(2 * ROOM + 25 * KB, 3 * ROOM + 25 * KB)
+    monkeypatch.setattr(source, "_store", kept)
+    return kept
+
+
+def opens(model: str) -> bool:
+    try:
+        sources.revision(model)
+    except UserError as error:
+        assert "was dropped to make room" in str(error) and "open it again" in str(error)
+        return False
+    return True
+
+
+def test_a_file_of_the_test_takes_the_room_that_it_assumes():
+    assert ROOM <= read_attention(io.BytesIO(saved(0)), "x").nbytes <= ROOM + 7 * KB
+
+
+def test_a_session_loses_its_own_oldest_file_and_nobody_elses(store):
+    others, _ = sources.import_file(saved(0), "others.npz", "other")
+    own = [sources.import_file(saved(seed), f"{seed}.npz", "own")[0] for seed in (1, 2, 3)]
+    assert [opens(model) for model in (others, *own)] == [True, False, True, True]
+    with pytest.raises(UserError, match=r"^1\.npz was dropped to make room for newer files.*open it again"):
+        sources.open_query(own[0], "x")
+    assert sources.imported_name(own[0]) == "a file that is gone"
+    again, _ = sources.import_file(saved(1), "1.npz", "own")   # the way out
+    assert again == own[0] and opens(again) and not opens(own[1])
+
+
+def test_all_together_are_bounded_and_what_was_looked_at_stays(store):
+    models = [sources.import_file(saved(seed), f"{seed}.npz", f"session {seed}")[0] for seed in range(3)]
+    assert opens(models[0])
+    models.append(sources.import_file(saved(3), "3.npz", "session 3")[0])
+    assert [opens(model) for model in models] == [True, False, True, True]
+
+
+def test_texts_and_layers_count_and_not_weights_alone():
+    long = read_attention(io.BytesIO(saved(0, ("word " * 5_000, "b"))), "x").nbytes
+    assert long - read_attention(io.BytesIO(saved(0)), "x").nbytes >= 25_000
+    many = io.BytesIO()
+    np.savez(many, attention=np.ones((1000, 1, 1, 1), np.float32), tokens=["a"])
+    many.seek(0)
+    assert read_attention(many, "x").nbytes >= 250_000
+
+
+def test_a_file_that_never_was_here_is_said_to_be_gone(store):
+    with pytest.raises(UserError, match="no longer in this server's memory; open it again"):
+        sources.revision("imported:" + "0" * 64)
+
+
+def test_names_of_dropped_files_are_bounded(store, monkeypatch):
+    monkeypatch.setattr(source, "REMEMBERED", 2)
+    for seed in range(7):
+        sources.import_file(saved(seed), f"{seed}.npz", "own")
+    assert list(store._dropped.values()) == ["3.npz", "4.npz"]
+
+
+def test_one_file_is_held_against_the_limits(monkeypatch):
+    monkeypatch.setattr(source, "LIMITS", replace(LIMITS, file_bytes=100))
+    with pytest.raises(UserError, match="CLEARHEAD_FILE_MB"):
+        sources.import_file(saved(0), "mine.npz")
+    monkeypatch.setattr(source, "LIMITS", LIMITS)
+    monkeypatch.setattr(arrays, "LIMITS", replace(LIMITS, import_bytes=100))
+    with pytest.raises(UserError, match=r"limit is 100; .* CLEARHEAD_IMPORT_MB"):
+        sources.import_file(saved(0), "mine.npz")

@@ -1,0 +1,29 @@
+"""Every promise of SECURITY.md names a test that exists, and the figures in it are the server's own."""
+import ast
+import re
+
+from tests.conftest import ROOT
+
+TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+ROWS = [line for line in TEXT.splitlines() if line.startswith("| ") and not line.startswith(("| promise", "| ---"))]
+SETTINGS = dict(re.findall(r'"(CLEARHEAD_\w+)": "(\d+)"', (ROOT / "server.py").read_text(encoding="utf-8")))
+
+
+def test_every_promise_names_a_test_that_exists():
+    assert len(ROWS) > 10
+    for row in ROWS:
+        file, name = re.search(r"`(tests/\S+\.py)::(test_\w+)`", row).groups()
+        tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, row
+
+
+def test_the_figures_are_those_of_server_py():
+    words = " ".join(TEXT.split())
+    assert f"A file may have {SETTINGS['CLEARHEAD_FILE_MB']} MB" in words
+    assert f"have {SETTINGS['CLEARHEAD_SESSION_MB']} MB, all {SETTINGS['CLEARHEAD_TOTAL_MB']}," in words
+    assert SETTINGS["CLEARHEAD_METRICS"] == "0" and SETTINGS["CLEARHEAD_HANDOUTS"] == "0"
+
+
+def test_readers_find_it():
+    for name in ("README.md", "CONTRIBUTING.md", "server.py"):
+        assert "SECURITY.md" in (ROOT / name).read_text(encoding="utf-8")

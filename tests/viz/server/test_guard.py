@@ -1,0 +1,55 @@
+"""The doors of a server for strangers."""
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from starlette.responses import PlainTextResponse
+
+from tests.asgi import ask
+from viz.server import guard
+from viz.server.guard import Doors, Guard
+
+INNER = PlainTextResponse("inner")
+
+
+@pytest.mark.parametrize("path", ["/_stcore/metrics", "/demo/_stcore/metrics", "/_stcore/metrics/"])
+@pytest.mark.parametrize("method", ["GET", "OPTIONS", "POST"])
+def test_metrics_are_closed_unless_a_setting_opens_them(path, method, monkeypatch):
+    assert ask(Doors(INNER), path, method)[0] == 404
+    assert ask(Doors(INNER), "/_stcore/health", method)[0] == 200
+    monkeypatch.setenv("CLEARHEAD_METRICS", "1")
+    assert ask(Doors(INNER), path, method)[0] == 200
+
+
+def test_every_answer_has_the_headers():
+    assert guard.HEADERS.items() <= {name.title(): value for name, value in ask(Guard(INNER), "/")[1].items()}.items()
+
+
+def test_few_uploads_are_under_way_at_once_and_the_others_wait(monkeypatch):
+    inside, most, ended = 0, 0, 0
+
+    async def slow(scope, receive, send):
+        nonlocal inside, most, ended
+        inside += 1
+        most = max(most, inside)
+        await asyncio.sleep(0)
+        inside, ended = inside - 1, ended + 1
+
+    async def many():
+        doors = Doors(slow)
+        scope = {"type": "http", "method": "PUT", "path": "/demo/_stcore/upload_file/a/b"}
+        await asyncio.gather(*(doors(scope, None, None) for _ in range(50)))
+
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, many()).result()
+    assert most == guard.AT_ONCE and ended == 50
+
+
+def test_an_upload_that_does_not_end_is_ended(monkeypatch):
+    monkeypatch.setattr(guard, "PATIENCE", 0.01)
+
+    async def never(scope, receive, send):
+        await asyncio.Event().wait()
+
+    status, _, body = ask(Doors(never), "/_stcore/upload_file/a/b", "PUT")
+    assert status == 503 and b"try it again" in body

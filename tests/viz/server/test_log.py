@@ -1,0 +1,79 @@
+"""The server's log: bounded in what one place of the code writes, and without typed text."""
+import io
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+from viz.server import log
+
+SECRET = "a sentence that somebody typed"
+
+
+@pytest.fixture
+def written():
+    """A logger of its own, whose clock the test moves, and what it wrote."""
+    class Place:
+        now, stream = 0.0, io.StringIO()
+        logger = logging.Logger("test")
+
+        @property
+        def lines(self):
+            return self.stream.getvalue().splitlines()
+
+    place = Place()
+    place.stream = io.StringIO()
+    handler = logging.StreamHandler(place.stream)
+    handler.addFilter(log.Sparing(lambda: place.now))
+    place.logger.addHandler(handler)
+    return place
+
+
+def test_a_flood_of_one_line_is_counted_and_other_lines_are_not_lost(written):
+    def flood(count):
+        for number in range(count):
+            written.logger.warning("bad request %d", number)
+
+    flood(10_000)
+    written.logger.warning("something else")
+    assert len(written.lines) == log.MOST + 1 and "are counted" in written.lines[log.MOST - 1]
+    written.now = log.SECONDS
+    flood(1)
+    assert written.lines[-1] == "bad request 0 (9,995 more were not written)"
+
+
+def test_a_line_is_one_line_and_short(written):
+    written.logger.warning("origin=%s", "x\nINFO forged\n" + "y" * 10_000)
+    assert len(written.lines) == 1 and len(written.lines[0]) < log.LONGEST + 10
+
+
+def test_an_exception_says_where_and_not_what(written):
+    try:
+        {}[SECRET]
+    except KeyError:
+        written.logger.exception("a page failed", stack_info=True)
+    assert "Traceback" in written.lines[1] and written.lines[-1] == "KeyError"
+    assert any("test_log.py" in line for line in written.lines) and SECRET not in "\n".join(written.lines)
+    assert len(written.lines) == 4
+
+
+def test_every_logger_of_the_process_goes_through_the_one_handler():
+    code = """
+import logging
+from streamlit.logger import get_logger
+before = get_logger("streamlit.before")
+from viz.server import log
+log.begin()
+for each in (before, get_logger("streamlit.after"), logging.getLogger("uvicorn.error")):
+    each.warning("from %s", each.name)
+    each.info("of no interest")
+for _ in range(20):
+    before.warning("a flood")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8")
+    names = ("streamlit.before", "streamlit.after", "uvicorn.error")
+    lines = [line.split(" WARNING ")[1] for line in ran.stderr.splitlines() if " WARNING " in line]
+    assert lines[:3] == [f"{name}: from {name}" for name in names] and len(lines) == 3 + log.MOST
+    assert "of no interest" not in ran.stderr

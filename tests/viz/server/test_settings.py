@@ -1,0 +1,57 @@
+"""The limits of a server for strangers are in force in Streamlit's own configuration, or it does not start."""
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+DEFAULTS = {"CLEARHEAD_FILE_MB": "32", "CLEARHEAD_SESSION_MB": "128", "CLEARHEAD_TOTAL_MB": "256"}
+QUIET = "PYTHONWARNDEFAULTENCODING"   # other packages' texts
+TOLD = """
+from streamlit import config
+from streamlit.runtime import runtime_util
+from model.core.limits import LIMITS
+config.get_config_options(force_reparse=True)   # as when a file of Streamlit's configuration changes
+print(json.dumps([LIMITS.file_bytes, config.get_option("server.maxUploadSize"),
+                  runtime_util.get_max_widget_state_size_bytes()]))
+"""
+
+
+def started(before: str = "", after: str = "", **environment: str) -> subprocess.CompletedProcess:
+    """A process that does what server.py does first."""
+    code = f"import json\n{before}\nfrom viz.server import settings\nsettings.put({DEFAULTS})\nsettings.hold()\n{after}"
+    clean = {name: value for name, value in os.environ.items() if name not in {*DEFAULTS, QUIET}}
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=clean | environment, capture_output=True,
+                          encoding="utf-8")
+
+
+FLAG = "from streamlit.web import bootstrap; bootstrap.load_config_options({'server_maxUploadSize': 5})"
+
+
+@pytest.mark.parametrize(("before", "environment", "file_bytes", "megabytes"), [
+    ("", {}, 32 * 2**20, 32),
+    ("", {"CLEARHEAD_FILE_MB": "7.5"}, 7.5 * 2**20, 8),
+    (FLAG, {"CLEARHEAD_FILE_MB": "8"}, 5 * 2**20, 5),
+], ids=["default", "Clearhead's setting", "Streamlit's flag wins"])
+def test_one_number_is_in_force_in_both_places_and_stays(before, environment, file_bytes, megabytes):
+    ran = started(before, TOLD, **environment)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout) == [file_bytes, megabytes, 4_000_000]
+
+
+@pytest.mark.parametrize(("before", "sentence"), [
+    ("import model.core.limits", "read before server.py could set them"),
+    ("from streamlit import config; config.set_option = lambda *_: None", "maxUploadSize is 200 and not 32"),
+], ids=["read too early", "Streamlit takes none"])
+def test_a_server_whose_limits_are_not_in_force_does_not_start(before, sentence):
+    ran = started(before, "print('started')")
+    assert ran.returncode == 1 and ran.stdout == ""
+    assert ran.stderr.startswith("Error: ") and sentence in ran.stderr and ran.stderr.count("\n") == 1
+
+
+def test_server_py_run_by_python_says_how_it_is_started(tmp_path):
+    ran = subprocess.run([sys.executable, "server.py"], cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert ran.returncode == 1 and "streamlit run server.py" in ran.stderr

@@ -1,0 +1,52 @@
+"""Files that a visitor drops on a page: read once, and what is gone is said to be gone."""
+import pytest
+from streamlit.proto.Common_pb2 import FileURLs
+from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
+
+from model.core.query import UserError
+from viz.session import Session
+from viz.text import strings
+from viz.widgets import upload
+
+GONE = strings("frame")["upload_dropped"]
+
+
+@pytest.fixture
+def place(monkeypatch):
+    """What the uploader "place" holds in this session."""
+    state, visitor = {"place": None}, Session()
+    monkeypatch.setattr(upload.st, "session_state", state)
+    monkeypatch.setattr(upload, "session", lambda: visitor)
+    return state
+
+
+def dropped(identity: str) -> UploadedFile:
+    return UploadedFile(UploadedFileRec(identity, f"{identity}.npz", "x", b"content"), FileURLs())
+
+
+def test_a_file_is_read_once_and_its_copy_goes(place):
+    assert upload.take("place") is None
+    place["place"] = file = dropped("one")
+    assert upload.take("place") == (b"content", "one.npz") and file.getvalue() == b""
+    place["place"] = DeletedFile("one")   # what Streamlit says of it from then on
+    assert upload.take("place") is None
+    place["place"] = dropped("two")
+    assert upload.take("place") == (b"content", "two.npz")
+
+
+def test_a_file_that_made_room_before_it_was_read_is_said_to_be_gone(place):
+    place["place"] = DeletedFile("never read")
+    with pytest.raises(UserError) as error:
+        upload.take("place")
+    assert str(error.value) == GONE
+
+
+@pytest.mark.parametrize(("value", "words"), [(None, []), (dropped("one"), []), (DeletedFile("one"), [GONE])],
+                         ids=["none", "there", "gone"])
+def test_a_page_that_reads_its_file_in_every_run_says_when_it_is_gone(place, value, words, monkeypatch):
+    warnings = []
+    place["place"] = value
+    monkeypatch.setattr(upload.st, "file_uploader", lambda label, key: None)
+    monkeypatch.setattr(upload.st, "warning", warnings.append)
+    upload.uploader("a file", "place")
+    assert warnings == words

@@ -1,0 +1,77 @@
+"""What stands between strangers and the app: headers on every answer, no metrics, and few uploads at a time."""
+import asyncio
+import base64
+import hashlib
+import os
+import re
+from pathlib import Path
+
+import streamlit
+from starlette.datastructures import MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+METRICS, UPLOADS = "/_stcore/metrics", "/_stcore/upload_file/"
+AT_ONCE = 4        # uploads; each is in memory as a whole when it ends
+PATIENCE = 120.0   # seconds that an upload may take, and that one waits for its turn
+
+
+def inline_scripts() -> str:
+    """The scripts that stand in Streamlit's own page, by their hashes, as a policy names them."""
+    page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+    hashes = [hashlib.sha256(script.encode()).digest()
+              for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
+    return " ".join(f"'sha256-{base64.b64encode(each).decode()}'" for each in hashes)
+
+
+# blob: is how components of Streamlit bring their JavaScript, and how a figure's camera saves; styles are set by every
+# library in the page
+POLICY = (f"default-src 'none'; script-src 'self' blob: {inline_scripts()}; style-src 'self' 'unsafe-inline'; "
+          "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' data: blob:; "
+          "worker-src 'self' blob:; manifest-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'self'")
+HEADERS = {"Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+           "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+           "Cross-Origin-Opener-Policy": "same-origin"}
+
+
+class Guard:
+    """Adds the headers to every answer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers as the app does, with the headers."""
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        await self.app(scope, receive, send_guarded)
+
+
+class Doors:
+    """Closes Streamlit's metrics unless CLEARHEAD_METRICS=1, and lets few uploads in at a time."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app, self.uploads = app, asyncio.Semaphore(AT_ONCE)
+        self.metrics = os.environ.get("CLEARHEAD_METRICS") == "1"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers as the app does, 404 for metrics, and 503 where uploads take too long."""
+        path = scope.get("path", "")
+        if path.rstrip("/").endswith(METRICS) and not self.metrics:
+            await PlainTextResponse("Not found", 404)(scope, receive, send)
+        elif scope["type"] == "http" and scope["method"] == "PUT" and UPLOADS in path:
+            await self.admit(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def admit(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An upload, when it is its turn."""
+        try:
+            async with asyncio.timeout(PATIENCE), self.uploads:
+                await self.app(scope, receive, send)
+        except TimeoutError:
+            await PlainTextResponse("This file took too long to come; try it again.", 503,
+                                    headers={"Connection": "close"})(scope, receive, send)
