@@ -31,10 +31,10 @@ def ask_first() -> Job | None:
 
 
 def start() -> None:
-    """Removes what killed processes left and asks first. What that has imported stays, and is left out of Python's
-    search for garbage."""
-    remove_left_behind()
+    """Asks first, and removes what killed processes left meanwhile. What the answer has imported stays, and is left out
+    of Python's search for garbage."""
     job = ask_first()
+    remove_left_behind()
     if job is not None:
         with suppress(UserError):
             job.result()
