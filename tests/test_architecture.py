@@ -25,7 +25,8 @@ MODEL = [
     ["model.__main__"],
 ]
 VIZ = [
-    ["viz.text", "viz.theme", "viz.page_controls", "viz.streamlit_patch", "viz.compression"],
+    ["viz.text", "viz.theme", "viz.page_controls", "viz.packed_text", "viz.streamlit_patch",
+     "viz.compression"],
     ["viz.format", "viz.examples", "viz.readable_scale"],
     ["viz.provenance", "viz.claims"],
     ["viz.components", "viz.figures", "viz.print"],

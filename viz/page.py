@@ -4,10 +4,12 @@ A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with 
 `def render(page: PageContext) -> None`. It is found by being there.
 """
 import importlib
+import os
 import pkgutil
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -42,6 +44,11 @@ class Page:
         if self.section not in SECTIONS or self.needs not in NEEDS:
             raise ValueError(f"Page: expected a section of {SECTIONS} and needs of {NEEDS}, got {self.section!r} and "
                              f"{self.needs!r}.")
+
+    @property
+    def asks(self) -> bool:
+        """Whether the page has a model and a text."""
+        return self.needs != "nothing"
 
 
 class PageContext:
@@ -126,12 +133,15 @@ class PageContext:
             self.open_page(chosen[0], **chosen[1])
 
     def link(self, state: State | None = None) -> str:
-        """The address of this page in a state, by default in its own."""
-        return address(st.context.url or "", state or self.state, self.name, self.about.controls)
+        """The address of this page in a state, by default in its own; it names model and text wherever the page has
+        them."""
+        return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
     def update_address(self) -> None:
-        """Writes the state into the address bar."""
+        """Writes the state into the address bar; the start's stays as short as it was typed."""
         wanted = to_params(self.state, self.name, self.about.controls)
+        if wanted and self.about.asks:
+            wanted = to_params(self.state, self.name, self.about.controls, named=True)
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted)
 
@@ -142,6 +152,16 @@ class PageContext:
         origin, now.presented_from = now.presented_from, ""
         if origin and not on and self.name == "handout":
             self.open_next(origin)
+
+
+def own_address() -> str:
+    """Where a browser has this page, without its query: where whoever runs the server says so with CLEARHEAD_ADDRESS,
+    under that address, else where this browser has it."""
+    here, stated = st.context.url or "", os.environ.get("CLEARHEAD_ADDRESS", "").rstrip("/")
+    if not stated:
+        return here
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return stated + urlsplit(here).path.removeprefix(f"/{base}" if base else "")
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
