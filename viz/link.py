@@ -35,10 +35,9 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = (), na
     asked = {field: getattr(state, field) or "" for field in TEXTS}
     texts = {field: text for field, text in asked.items() if text != (getattr(START, field) or "")}
     texts |= {"text": state.text} if named else {}
-    absent = state.absent
-    room = LONGEST - BASE - len(urlencode(model | others))
-    held = _text_params({field: text for field, text in texts.items() if field not in absent}, room)
-    return model | held | {f"{field}_id": name for field, name in absent.items()} | others
+    absent = {f"{field}_id": name for field, name in state.absent.items()}
+    held = {field: text for field, text in texts.items() if f"{field}_id" not in absent}
+    return model | _text_params(held, LONGEST - BASE - len(urlencode(model | absent | others))) | absent | others
 
 
 def left_out(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
