@@ -4,7 +4,6 @@ A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with 
 `def render(page: PageContext) -> None`. It is found by being there.
 """
 import importlib
-import os
 import pkgutil
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from model.core.view import View
 from viz import waiting
 from viz.link import address, to_params
 from viz.page_controls import Control
+from viz.provenance import stated_address
 from viz.session import session
 from viz.state import State, complete_view
 from viz.streamlit_patch import StreamlitPage
@@ -157,7 +157,7 @@ class PageContext:
 def own_address() -> str:
     """Where a browser has this page, without its query: where whoever runs the server says so with CLEARHEAD_ADDRESS,
     under that address, else where this browser has it."""
-    here, stated = st.context.url or "", os.environ.get("CLEARHEAD_ADDRESS", "").rstrip("/")
+    here, stated = st.context.url or "", stated_address()
     if not stated:
         return here
     base = st.get_option("server.baseUrlPath").strip("/")

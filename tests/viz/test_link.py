@@ -67,7 +67,8 @@ LONG = " ".join(f"{number * 7919 % 9973:x} saw the animal" for number in range(2
 
 
 @pytest.mark.parametrize("field", TEXTS)
-@pytest.mark.parametrize("text", [LONG, "Ein müdes Tier überquert die Straße nicht. " * 60, "它没有过马路，因为它太累了。" * 60])
+@pytest.mark.parametrize("text", [LONG, "Ein müdes Tier überquert die Straße nicht. " * 60,
+                                  "它没有过马路，因为它太累了。" * 60])
 def test_several_hundred_words_are_in_the_link(field, text):
     state = State(**{field: text})
     link = address("https://example.org/heads", state)
