@@ -67,8 +67,8 @@ def _number(value: Any) -> Any:
 
 
 def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
-    """The provenance as one line of ASCII JSON."""
-    return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False)
+    """The provenance as one line of ASCII JSON, without the semicolon that some spreadsheets take for a cell's end."""
+    return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
 
 
 def loads(text: str) -> tuple[Query, View]:
