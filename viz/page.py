@@ -138,9 +138,10 @@ class PageContext:
         return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
     def update_address(self) -> None:
-        """Writes the state into the address bar; the start's stays as short as it was typed."""
+        """Writes the state into the address bar. One that stands for more than the start names model and text; where
+        nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned there."""
         wanted = to_params(self.state, self.name, self.about.controls)
-        if wanted and self.about.asks:
+        if wanted and self.about.needs == "record":
             wanted = to_params(self.state, self.name, self.about.controls, named=True)
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted)
