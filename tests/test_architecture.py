@@ -334,6 +334,7 @@ CROSSING = {
     "viz/test_hostile_files.py": "every file of a stranger",
     "viz/test_hostile_links.py": "every address",
     "viz/test_hostile_markdown.py": "every place that reads Markdown",
+    "viz/test_nothing_runs.py": "every file that leaves the app",
     "viz/test_sheet_softmax.py": "assets/text/en/sheets",
     "viz/test_sheets.py": "assets/text/en/sheets",
 }
