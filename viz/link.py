@@ -1,15 +1,16 @@
 """State ⇄ URL parameters. The address bar holds what differs from the start; whatever a stranger puts there is checked
 or ignored.
 
-A text of up to READABLE bytes stands in the address as it is; a longer one is packed (viz/packed_text.py). What would
-make an address longer than LONGEST stays out: the address holds its short name, under which the browser's tab has the
-text (viz/widgets/stored_texts.py), and whoever opens such a link elsewhere is told so. """
+A text of up to LIMITS.link_text bytes stands in the address as it is; a longer one is packed (viz/packed_text.py).
+What would make an address longer than LONGEST stays out: the address holds its short name, under which the browser's
+tab has the text (viz/widgets/stored_texts.py), and whoever opens such a link elsewhere is told so. """
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from model.core.limits import LIMITS
 from model.core.measures import BY_NAME
 from model.core.query import Kind
 from model.core.view import LENSES, QUADRANTS, SCALES, View
@@ -21,7 +22,6 @@ from viz.state import TEXTS, State
 # an address that is to be checked first is longer by a third
 LONGEST = 6_000
 BASE = 200       # of them for scheme, host and path
-READABLE = 1500  # bytes of a text that stands in the address as it is
 NUMBER = r"\d{1,6}"
 SHORT_NAME = "[0-9a-f]{16}"
 START = State()
@@ -63,7 +63,7 @@ def _text_params(texts: dict[str, str], room: int) -> dict[str, str]:
 
 def _readable(field: str, text: str) -> dict[str, str]:
     held = not any("\ud800" <= sign <= "\udfff" for sign in text)
-    return {field: text} if held and len(text.encode("utf-8")) <= READABLE else _packed(field, text)
+    return {field: text} if held and len(text.encode("utf-8")) <= LIMITS.link_text else _packed(field, text)
 
 
 def _packed(field: str, text: str) -> dict[str, str]:

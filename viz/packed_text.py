@@ -6,9 +6,10 @@ import base64
 import hashlib
 import zlib
 
-MOST_PACKED = 6_000       # characters that are read
-MOST_TEXT = 200_000       # bytes of a text that is packed or unpacked; 6,000 characters may hold 4.6 MB
-RAW = -15                 # zlib's sign for deflate without a header
+from model.core.limits import LIMITS
+
+MOST_PACKED = 6_000   # characters that are read: they may hold 4.6 MB, of which no more is unpacked than may be
+RAW = -15             # zlib's sign for deflate without a header
 
 
 def pack(text: str) -> str | None:
@@ -18,7 +19,7 @@ def pack(text: str) -> str | None:
         content = text.encode("utf-8")
     except UnicodeEncodeError:
         return None
-    if len(content) > MOST_TEXT:
+    if len(content) > LIMITS.link_unpacked:
         return None
     deflate = zlib.compressobj(9, zlib.DEFLATED, RAW)
     packed = base64.urlsafe_b64encode(deflate.compress(content) + deflate.flush()).decode("ascii").rstrip("=")
@@ -26,14 +27,14 @@ def pack(text: str) -> str | None:
 
 
 def unpack(packed: str) -> str | None:
-    """The text again; None for anything that `pack` does not write, after at most MOST_TEXT bytes of it."""
+    """The text again; None for anything that `pack` does not write, after at most LIMITS.link_unpacked bytes of it."""
     if len(packed) > MOST_PACKED:
         return None
     inflate = zlib.decompressobj(RAW)
     try:
         content = inflate.decompress(base64.b64decode(packed + "=" * (-len(packed) % 4), b"-_", validate=True),
-                                     MOST_TEXT + 1)
-        whole = inflate.eof and not inflate.unused_data and len(content) <= MOST_TEXT
+                                     LIMITS.link_unpacked + 1)
+        whole = inflate.eof and not inflate.unused_data and len(content) <= LIMITS.link_unpacked
         return content.decode("utf-8") if whole else None
     except (ValueError, zlib.error):   # a link that was cut off, or that a stranger wrote
         return None
