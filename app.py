@@ -22,6 +22,7 @@ from viz.widgets.fragment import pause
 from viz.widgets.handout_button import handout
 from viz.widgets.presentation import hide_controls, listen_for_keys
 from viz.widgets.sidebar import ask_widgets, fetch_model
+from viz.widgets.stored_texts import require_texts, store_texts
 from viz.widgets.verification import show_badge
 
 HOME = "heads"
@@ -60,6 +61,7 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
     badge = ask_widgets(page)
     drawn = badge_drawn(badge, page)
     with errors_as_sentences(page):
+        require_texts(page)
         fetch_model(page)
         render(page)
     if not drawn:
@@ -86,6 +88,7 @@ def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapp
     now.page = name
     st.html(STYLE)
     context.update_address()
+    store_texts(context)
     if now.state.present:
         hide_controls()
     context.follow()

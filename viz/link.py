@@ -1,30 +1,81 @@
-"""State ⇄ URL parameters. Only what differs from the start is in the URL; whatever a stranger puts there is checked or
-ignored."""
+"""State ⇄ URL parameters. The address bar holds what differs from the start; whatever a stranger puts there is checked
+or ignored.
+
+A text of up to LIMITS.link_text bytes stands in the address as it is; a longer one is packed (viz/packed_text.py).
+What would make an address longer than LONGEST stays out: the address holds its short name, under which the browser's
+tab has the text (viz/widgets/stored_texts.py), and whoever opens such a link elsewhere is told so. """
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from model.core.limits import LIMITS
 from model.core.measures import BY_NAME
 from model.core.query import Kind
 from model.core.view import LENSES, QUADRANTS, SCALES, View
+from viz.packed_text import pack, short_name, unpack
 from viz.page_controls import Control
-from viz.state import State
+from viz.state import TEXTS, State
 
+# characters of an address: nginx and Apache refuse a request line of more than 8 kB, and what a mail program makes of
+# an address that is to be checked first is longer by a third
+LONGEST = 6_000
+BASE = 200       # of them for scheme, host and path
 NUMBER = r"\d{1,6}"
+SHORT_NAME = "[0-9a-f]{16}"
 START = State()
 
 
-def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
-    """The parameters that bring this state back, with the page's own controls. Texts over LIMITS.link_text stay out;
-    `too_long` tells."""
+def to_params(state: State, page: str = "", controls: Iterable[Control] = (), named: bool = False) -> dict[str, str]:
+    """The parameters that bring this state back, with the page's own controls. named: model and text are among them
+    also where they are those of the start."""
+    model = {"model": state.model} if named or state.model != START.model else {}
+    others = _view_params(state, page, controls)
+    asked = {field: getattr(state, field) or "" for field in TEXTS}
+    texts = {field: text for field, text in asked.items() if text != (getattr(START, field) or "")}
+    texts |= {"text": state.text} if named else {}
+    absent = {f"{field}_id": name for field, name in state.absent.items()}
+    held = {field: text for field, text in texts.items() if f"{field}_id" not in absent}
+    return model | _text_params(held, LONGEST - BASE - len(urlencode(model | absent | others))) | absent | others
+
+
+def left_out(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
+    """The texts that this state's address is too short for, by their short names."""
+    params = to_params(state, page, controls, named=True)
+    return {short_name(text): text for field in TEXTS
+            if (text := getattr(state, field)) and params.get(f"{field}_id") == short_name(text)}
+
+
+def _text_params(texts: dict[str, str], room: int) -> dict[str, str]:
+    """The texts by field, as readable as `room` characters allow."""
+    for form in (_readable, _packed):
+        params = {name: value for field, text in texts.items() for name, value in form(field, text).items()}
+        if len(urlencode(params)) <= room:
+            return params
+    shortest_first = sorted(texts, key=lambda field: len(params.get(f"{field}_z", "")))
+    while shortest_first and len(urlencode(params)) > room:
+        field = shortest_first.pop()
+        params.pop(f"{field}_z", None)
+        params[f"{field}_id"] = short_name(texts[field])
+    return params
+
+
+def _readable(field: str, text: str) -> dict[str, str]:
+    held = not any("\ud800" <= sign <= "\udfff" for sign in text)
+    return {field: text} if held and len(text.encode("utf-8")) <= LIMITS.link_text else _packed(field, text)
+
+
+def _packed(field: str, text: str) -> dict[str, str]:
+    packed = pack(text)
+    if packed is None:
+        return {f"{field}_id": short_name(text)}
+    return {f"{field}_z": packed} if len(packed) < len(quote(text)) else {field: text}
+
+
+def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[str, str]:
+    """The parameters of what is chosen: the view, the presentation, the page's controls."""
     view, params = state.view, {}
-    for name in ("model", "text", "text_b", "target"):
-        value = getattr(state, name)
-        if value is not None and value != getattr(START, name) and not _too_long(value):
-            params[name] = value
     if "kind" in state.user_set:
         params["kind"] = view.kind.value
     if "head" in state.user_set:
@@ -50,20 +101,9 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = ()) ->
                      if turned.get(control.name, control.start) != control.start}
 
 
-def too_long(state: State) -> bool:
-    """Whether a text is left out of the link."""
-    return any(_too_long(text) for text in (state.text, state.text_b, state.target) if text)
-
-
-def _too_long(text: str) -> bool:
-    return len(text.encode("utf-8", "surrogatepass")) > LIMITS.link_text or any(
-        "\ud800" <= sign <= "\udfff" for sign in text)
-
-
 def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:
     """The state that a link to a page describes; a parameter that makes no sense is as if it were not there."""
-    texts: dict[str, Any] = {name: params[name] for name in ("model", "text", "text_b", "target") if params.get(name)}
-    state = replace(START, **texts)
+    state = _asked(params)
     chosen: set[str] = set()
     view: dict[str, Any] = {}
     if params.get("kind") in set(Kind):
@@ -88,6 +128,24 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
                                               if clean.get(control.name, control.start) != control.start})
 
 
+def _asked(params: Mapping[str, str]) -> State:
+    """Model and texts. A text that the address names and does not hold, or that is damaged, is absent: never the one of
+    the start in its place."""
+    texts: dict[str, Any] = {"model": params["model"]} if params.get("model") else {}
+    absent = set()
+    for field in TEXTS:
+        if params.get(field) or (field == "text" and field in params):
+            texts[field] = params[field]
+        elif (packed := params.get(f"{field}_z")) is not None and (text := unpack(packed)) is not None:
+            texts[field] = text
+        elif packed is not None or f"{field}_id" in params:
+            name = params.get(f"{field}_id", "")
+            absent.add((field, name if re.fullmatch(SHORT_NAME, name) else ""))
+    if any(field == "text" for field, _ in absent):
+        texts["text"] = ""
+    return replace(START, **texts, absent_texts=frozenset(absent))
+
+
 def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
     values = [params.get(name, "") for name in names]
     return [int(value) for value in values] if all(re.fullmatch(NUMBER, value, re.ASCII) for value in values) else None
@@ -107,7 +165,7 @@ def _looks(params: Mapping[str, str]) -> dict:
     return view
 
 
-def address(base: str, state: State, page: str = "", controls: Iterable[Control] = ()) -> str:
-    """The whole link: the page's address without its query, and the state's parameters."""
-    params = to_params(state, page, controls)
+def address(base: str, state: State, page: str = "", controls: Iterable[Control] = (), named: bool = True) -> str:
+    """The whole link: the page's address without its query, and the state's parameters. named: as of `to_params`."""
+    params = to_params(state, page, controls, named)
     return base.split("?")[0] + ("?" + urlencode(params) if params else "")

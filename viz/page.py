@@ -8,6 +8,7 @@ import pkgutil
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import streamlit as st
 
@@ -18,6 +19,7 @@ from model.core.view import View
 from viz import waiting
 from viz.link import address, to_params
 from viz.page_controls import Control
+from viz.provenance import stated_address
 from viz.session import session
 from viz.state import State, complete_view
 from viz.streamlit_patch import StreamlitPage
@@ -42,6 +44,11 @@ class Page:
         if self.section not in SECTIONS or self.needs not in NEEDS:
             raise ValueError(f"Page: expected a section of {SECTIONS} and needs of {NEEDS}, got {self.section!r} and "
                              f"{self.needs!r}.")
+
+    @property
+    def asks(self) -> bool:
+        """Whether the page has a model and a text."""
+        return self.needs != "nothing"
 
 
 class PageContext:
@@ -126,12 +133,16 @@ class PageContext:
             self.open_page(chosen[0], **chosen[1])
 
     def link(self, state: State | None = None) -> str:
-        """The address of this page in a state, by default in its own."""
-        return address(st.context.url or "", state or self.state, self.name, self.about.controls)
+        """The address of this page in a state, by default in its own; it names model and text wherever the page has
+        them."""
+        return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
     def update_address(self) -> None:
-        """Writes the state into the address bar."""
+        """Writes the state into the address bar. One that stands for more than the start names model and text; where
+        nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned there."""
         wanted = to_params(self.state, self.name, self.about.controls)
+        if wanted and self.about.needs == "record":
+            wanted = to_params(self.state, self.name, self.about.controls, named=True)
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted)
 
@@ -142,6 +153,16 @@ class PageContext:
         origin, now.presented_from = now.presented_from, ""
         if origin and not on and self.name == "handout":
             self.open_next(origin)
+
+
+def own_address() -> str:
+    """Where a browser has this page, without its query: where whoever runs the server says so with CLEARHEAD_ADDRESS,
+    under that address, else where this browser has it."""
+    here, stated = st.context.url or "", stated_address()
+    if not stated:
+        return here
+    base = st.get_option("server.baseUrlPath").strip("/")
+    return stated + urlsplit(here).path.removeprefix(f"/{base}" if base else "")
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:

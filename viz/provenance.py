@@ -6,18 +6,24 @@ surrogates and NUL included. """
 import dataclasses
 import functools
 import importlib.metadata
+import ipaddress
 import json
 import math
+import os
 import platform
+from contextlib import suppress
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.format import format_difference
+from viz.packed_text import unpack
 
 MADE_BY = "Clearhead"
 QUOTED = 240   # signs of a text in a caption
+INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")   # names of one network
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide, Patch)}
 
@@ -44,7 +50,7 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
         "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted), "versions": versions(),
-        "link": link}
+        "link": link if opens_elsewhere(link) else ""}
 
 
 def _plain(edit: Edit) -> dict:
@@ -61,8 +67,8 @@ def _number(value: Any) -> Any:
 
 
 def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
-    """The provenance as one line of ASCII JSON."""
-    return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False)
+    """The provenance as one line of ASCII JSON, without the semicolon that some spreadsheets take for a cell's end."""
+    return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
 
 
 def loads(text: str) -> tuple[Query, View]:
@@ -109,6 +115,48 @@ def _view(values: dict) -> View:
                             "overlay": tuple(_places(head) for head in values["overlay"])})
 
 
+def stated_address() -> str:
+    """Where others find this server, as whoever runs it says with CLEARHEAD_ADDRESS; "" where nobody does."""
+    stated = os.environ.get("CLEARHEAD_ADDRESS", "").strip().rstrip("/")
+    return stated if stated.startswith(("http://", "https://")) else ""
+
+
+def opens_elsewhere(link: str) -> bool:
+    """Whether other machines than those of one network can open an address: its host has a public name or number, or is
+    the one that whoever runs the server states."""
+    try:
+        host = (urlsplit(link).hostname or "").rstrip(".")
+        if stated_address() and link.startswith(stated_address()):
+            return True
+        with suppress(ValueError):
+            number = ipaddress.ip_address(host)
+            return (getattr(number, "ipv4_mapped", None) or number).is_global
+    except ValueError:   # no address at all
+        return False
+    return "." in host and not host.endswith(INSIDE) and not host.rsplit(".")[-1].isdigit()
+
+
+def way_back(link: str, said: str = "") -> str:
+    """What a caption prints of the state that it was made in: its address where others can open it, else its page and
+    what is chosen there, in words, so that one can choose it again. said: what the caption says already; a model and
+    texts that stand in it are not said twice."""
+    from viz.text import strings
+
+    if not link or opens_elsewhere(link):
+        return link
+    phrases, address = strings("export"), urlsplit(link)
+    params = dict(parse_qsl(address.query, keep_blank_values=True))
+    asked = [("model", params.pop("model", ""))]
+    for field in ("text", "text_b", "target"):
+        text = params.pop(field, "") or unpack(params.pop(f"{field}_z", "")) or ""
+        asked.append((field, _quoted(text, phrases) if text else ""))
+    chosen = [(name, value) for name, value in asked if value and value not in said]
+    chosen += [(name, value) for name, value in params.items() if name != "present" and not name.endswith("_id")]
+    words = ", ".join(f"{name.replace('_', ' ')} {value}".strip() for name, value in chosen)
+    page = address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"
+    return phrases["way_back" if words else "way_back_plain"].format(page=page.replace("_", " "), words=words)
+
+
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
     """The same in words, for the caption of a picture: the texts, and where the picture comes from."""
     from viz.text import strings
@@ -121,7 +169,8 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
     if record.omitted is not None:
         lines.append(phrases["omitted"].format(count=record.omitted.count, limit=record.omitted.limit))
     lines.append(_checked(record, phrases))
-    return texts, [*lines, *([link] if link else [])]
+    back = way_back(link, said=" ".join([*texts, *lines]))
+    return texts, [*lines, *([back] if back else [])]
 
 
 def _quoted(text: str, phrases: dict) -> str:

@@ -34,6 +34,7 @@ class Session:
     presented_from: str = ""                               # the page that a presentation left for the handout's figures
     id: str = field(default_factory=lambda: uuid.uuid4().hex)   # under which it waits for answers
     open_head: HeadId | None = None                        # (layer, head) on screen: an edited text keeps it
+    texts_asked: bool = False                              # whether the browser said which texts of the link it has
     fetching: str = ""                                     # the model that is being downloaded
     import_error: str = ""                                 # what is wrong with the file that was dropped
     read_uploads: dict[str, str] = field(default_factory=dict)   # the last file that each uploader gave to be read once

@@ -11,6 +11,7 @@ from viz.examples import Example, example_for, examples, token_of
 from viz.readable_scale import readable_scale, tenth_weight
 
 WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # what is worked out from the record until somebody chooses it
+TEXTS = ("text", "text_b", "target")                      # what is typed
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,18 @@ class State:
     # (page, control, value) of every control that is not at its start; it outlives leaving the page
     control_values: frozenset[tuple[str, str, Any]] = frozenset()
     present: bool = False                    # large letters and no controls, for a lecture room
+    # (field, short name) of every text that a link named and did not hold; the name is "" where the link is damaged
+    absent_texts: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def question(self) -> tuple[str, str, str | None, str | None]:
         """Model, text, second text, target."""
         return self.model, self.text, self.text_b, self.target
+
+    @property
+    def absent(self) -> dict[str, str]:
+        """{field: short name} of the texts that a link named, did not hold, and that nobody has given since."""
+        return {field: name for field, name in sorted(self.absent_texts) if not getattr(self, field)}
 
     def with_control_values(self, page: str, **changes: Any) -> "State":
         """The state with some of a page's own controls changed; None puts one back to its start."""
@@ -53,7 +61,8 @@ class State:
     def with_question(self, **changes: Any) -> "State":
         """The state after another question. Another model or example starts with its own head; an edited text keeps the
         head that was open, and every one the scale that somebody chose."""
-        asked = replace(self, **changes)
+        absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
+        asked = replace(self, absent_texts=absent, **changes)
         if asked.model != self.model:
             return replace(asked, user_set=self.user_set & {"scale"},
                            view=replace(self.view, overlay=(), quadrant="", order="layer"))

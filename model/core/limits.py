@@ -65,7 +65,8 @@ class Limits:
     table_columns: int = _limit(40, "columns", "one table of a handout")
     # what somebody types, and a link
     longest_text: int = _limit(1_000_000, "characters", "a text that a model is asked about")
-    link_text: int = _limit(1_500, "bytes", "a text in a link, which proxies pass on up to some 8 kB")
+    link_text: int = _limit(1_500, "bytes", "a text that a link holds as it is; a longer one is packed")
+    link_unpacked: int = _limit(200_000, "bytes", "a packed text of a link, unpacked")
     link_length: int = _limit(8_000, "characters", "a link")
     # what an answer may take of this machine
     longest_wait: float = _limit(600, "seconds", "an answer, by its estimate")

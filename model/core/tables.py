@@ -40,6 +40,7 @@ def largest_first(numbers: "Series") -> "Series":
 
 def as_csv(frame: "DataFrame", provenance: str) -> str:
     """The frame with its index as CSV (RFC 4180), numbers in the fewest digits that give them back, none as an empty
-    cell; the provenance is the last column of the first row."""
-    cells = [provenance, *[""] * (len(frame) - 1)]
+    cell; the provenance, JSON, is the last column of the first row, without the semicolon that some spreadsheets take
+    for a cell's end."""
+    cells = [provenance.replace(";", "\\u003b"), *[""] * (len(frame) - 1)]
     return frame.assign(provenance=cells).to_csv(lineterminator="\r\n")

@@ -34,7 +34,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
     assert before[1].startswith("All 72 heads of 6 layers") and "At T = 0.5" in before[2]
     assert before[3].startswith("Logits: key 0 3.00, ")
     links = page.get_by_text("Open this state").evaluate_all("all => all.map(each => each.closest('a').href)")
-    assert links[2].endswith("/softmax?t=0.5")
+    assert "/softmax?model=minilm&text=The+animal" in links[2] and links[2].endswith("&t=0.5")
 
     page.locator("[class*=st-key-down-] button").first.click()
     rest()

@@ -1,19 +1,13 @@
-"""Script in a text and in every parameter of a link, in a real browser: it is shown and never runs, in the page or in
-what leaves it."""
+"""Script in a text and in every parameter of a link, in a real browser: it is shown and never runs. What leaves
+the page: tests/viz/test_nothing_runs.py."""
 from urllib.parse import quote
 
 import pytest
 from playwright.sync_api import expect
 
-from model.ask import sources
-from model.core.view import View
 from tests.browser.watch import PATIENCE
 from tests.hostile import RUNS
-from viz.export import export, formats
-from viz.figures.bars import bars
-from viz.print.options import Options
 from viz.text import strings
-from viz.widgets.figure import html
 
 TEXT = " it ".join(RUNS)
 
@@ -49,27 +43,3 @@ def test_a_hostile_link_opens_a_page_in_which_nothing_runs(seen):
     seen.page.goto(f"{seen.address}/heads?model={mask}&text=a")
     expect(seen.main.locator("[data-testid=stAlert]")).to_be_visible(timeout=PATIENCE)
     assert not ran(seen.page) and seen.wrong == []
-
-
-def test_what_leaves_the_page_is_opened_directly_and_nothing_runs(browser, tmp_path):
-    record = sources.ask(sources.open_query("scratch", TEXT)).result(60)
-    files = {f"{lens}{suffix}": export(suffix, record, View(lens=lens, token=1), Options(link="http://x/?a=<b>"))
-             for suffix in (".svg", ".html") for lens in ("matrix", "lines", "text")
-             if lens in formats()[suffix][0].subjects}
-    files |= {f"grid{suffix}": export(suffix, record, View(), Options(grid=True)) for suffix in (".svg", ".html")}
-    files["figure.html"] = html(bars("light", list(RUNS), {RUNS[0]: [1.0] * len(RUNS)}, axes=(RUNS[1], RUNS[2])))
-    context, wrong = browser.new_context(offline=True), []
-    context.on("dialog", lambda dialog: wrong.append(dialog.message))
-    for name, content in files.items():
-        (tmp_path / name).write_bytes(content)
-        page = context.new_page()
-        page.goto((tmp_path / name).as_uri())
-        page.wait_for_timeout(400)
-        assert not ran(page), name
-        # parsed as what it is
-        assert page.evaluate("document.documentElement.nodeName").lower() == name.rsplit(".", 1)[1], name
-        assert page.evaluate(
-            "document.querySelector('parsererror, [onload], [onerror], a[href^=javascript]') === null"), name
-        page.close()
-    context.close()
-    assert wrong == []

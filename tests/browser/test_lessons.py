@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
 from viz.page import pages
+from viz.state import State
 from viz.text import strings
 from viz.widgets.lesson import lessons
 
@@ -203,7 +204,8 @@ def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
     seen.main.get_by_role("button", name=strings("lesson")["link"]).click()
     link = seen.page.locator("[data-testid=stPopoverBody] code")
     expect(link).to_be_visible()
-    assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == seen.params()
+    assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == {
+        "model": [State().model], "text": [State().text]} | seen.params()
     seen.page.keyboard.press("Escape")
 
 

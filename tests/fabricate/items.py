@@ -33,7 +33,7 @@ def _record(count: int):
 
 def head(count: int = 16, number: int = 0, **view) -> Item:
     return head_item(_record(count), View(layer=0, head=number, token=10, pair=(10, 2), **view),
-                     link="http://127.0.0.1:8501/heads?layer=0")
+                     link="https://attention.example.org/heads?layer=0")
 
 
 def grid(count: int = 16) -> Item:

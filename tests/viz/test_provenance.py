@@ -1,10 +1,81 @@
-"""What a caption says of the check behind a picture."""
+"""What a caption says of the check behind a picture, and of where it was made: an address that others can open, or the
+state in words."""
+import re
 from dataclasses import replace
 
+import pytest
+
 from model.core.record import Verification
+from model.core.view import View
 from tests.fabricate import record
-from viz.provenance import sentences
+from tests.fabricate.items import curve, grid, head
+from viz import provenance
+from viz.export import export, formats
+from viz.handout.files import Handout
+from viz.handout.page import page
+from viz.packed_text import pack
+from viz.print.options import Options
+from viz.provenance import opens_elsewhere, sentences, way_back
 from viz.widgets.verification import badge_label
+
+HERE = ["http://localhost:8501/heads", "http://LOCALHOST/heads", "http://localhost./heads", "http://app.localhost/heads",
+        "http://127.0.0.1:8501/heads", "http://127.1/heads", "http://0.0.0.0:8501/heads", "http://[::1]:8501/heads",
+        "http://[::ffff:127.0.0.1]/heads", "http://[fe80::1]/heads", "http://teacher-pc:8501/heads",
+        "http://10.0.0.7/heads", "http://172.16.3.4/heads", "http://192.168.1.20:8501/heads", "http://169.254.1.1/heads",
+        "http://printer.local/heads", "http://nas.home.arpa/heads", "http://intern.lan/heads", "http://[bad/heads", ""]
+ELSEWHERE = ["https://attention.example.org/heads", "http://8.8.8.8:8501/heads", "https://[2606:4700::1111]/heads",
+             "https://example.org:8443/class/heads"]
+QUERY = "?model=minilm&text=a+cat&layer=3&head=1&lens=lines&words=1&present=1"
+
+
+@pytest.mark.parametrize("base", HERE)
+def test_an_address_of_this_machine_or_network_is_said_in_words(base):
+    assert not opens_elsewhere(base)
+    if base and "[bad" not in base:
+        assert way_back(base + QUERY, said="by (minilm) of “a cat”") == (
+            "to see it again: page heads, layer 3, head 1, lens lines, words 1")
+
+
+@pytest.mark.parametrize("base", ELSEWHERE)
+def test_an_address_that_others_can_open_is_printed(base):
+    assert opens_elsewhere(base) and way_back(base + QUERY) == base + QUERY
+
+
+def test_words_name_model_and_text_where_nothing_else_does():
+    packed = pack("The animal was tired. " * 90)
+    assert way_back("http://localhost/softmax?model=scratch&text=a+cat&t=0.5&z=3,2,1") == (
+        "to see it again: page softmax, model scratch, text “a cat”, t 0.5, z 3,2,1")
+    long = way_back(f"http://localhost/heads?model=scratch&text_z={packed}&text_b_id=0123456789abcdef")
+    assert "text “The animal was tired. The" in long and len(long) < 400 and "text b" not in long
+    assert way_back("http://localhost:8501") == "to see it again: page heads" and way_back("") == ""
+
+
+def test_what_the_server_says_of_itself_is_printed(monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_ADDRESS", "http://192.168.1.20:8501/")
+    assert opens_elsewhere("http://192.168.1.20:8501/heads") and not opens_elsewhere("http://192.168.1.21/heads")
+    monkeypatch.setenv("CLEARHEAD_ADDRESS", "javascript:alert(1)")
+    assert not opens_elsewhere("javascript:alert(1)") and provenance.stated_address() == ""
+
+
+@pytest.mark.parametrize("address", ["http://localhost:8501/heads", "http://127.0.0.1:8501/heads", "http://teacher-pc/heads"])
+def test_no_file_holds_an_address_of_this_machine(address):
+    made, view, host = record(5), View(layer=1, head=2, token=3), address.split("/")[2]
+    link = f"{address}?layer=1&head=2&token=3"
+    for suffix in formats():
+        content = export(suffix, made, view, Options(link=link))
+        assert host.encode() not in content, suffix
+        if suffix in (".svg", ".html"):
+            assert "page heads" in re.sub(r"\s+", " ", content.decode()), suffix
+    texts, lines = provenance.sentences(made, link)
+    assert lines[-1] == "to see it again: page heads, layer 1, head 2, token 3" and host not in " ".join(texts + lines)
+
+
+def test_a_handout_prints_no_address_of_this_machine_and_keeps_those_of_others():
+    local = replace(head(), link="http://127.0.0.1:8501/heads?layer=0")
+    whole = page(Handout("of a class", (local, grid(), curve())))
+    assert b"127.0.0.1" not in whole and b"page heads" in whole
+    public = page(Handout("", (head(),)))
+    assert b'href="https://attention.example.org/heads?layer=0"' in public and b"to see it again" not in public
 
 
 def test_caption_and_badge_quote_the_difference_of_this_pass_and_not_that_at_load():

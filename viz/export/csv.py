@@ -5,11 +5,14 @@ tokens are two columns; each row is one query: its token, then one weight a key,
 same float32. Rows are queries however the picture is turned; words and filters are those of the view.
 
 Text cells are made harmless for spreadsheets, which run what begins with = + - @: such a cell gets an apostrophe before
-it, and so does one that begins with an apostrophe. `unguarded` (drop one leading apostrophe) gives back the token. NUL
-and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on; the text itself is unchanged in the
-provenance. """
+it, and so does one that begins with an apostrophe. The same holds after a semicolon, a tab and a new line, which a
+spreadsheet of another country takes for the end of a cell. `unguard_cell` (drop one apostrophe at each of these places)
+gives back the token. NUL and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on; the text
+itself is unchanged in the provenance. pandas reads the tokens, "NA" among them, with
+`read_csv(file, dtype={"query": str}, keep_default_na=False)`, but tells equal keys apart by .1, .2 and so on. """
 import csv
 import io
+import re
 
 from model.core.displayed import MAX_UNPOOLED, displayed_head
 from model.core.query import UserError
@@ -21,17 +24,18 @@ from viz.print.options import PLAIN, Options
 
 FORMAT = Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets")
 ACTS = "=+-@＝＋－＠\t\r\n'"   # what makes a spreadsheet run a cell, full width too, and the guard itself
+BEGINS = r"(\A|[;\t\r\n])"   # where a spreadsheet may take a cell to begin
 
 
 def guard_cell(text: str) -> str:
     """The text as a cell that no spreadsheet runs."""
     plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
-    return "'" + plain if plain.lstrip(" ")[:1] in tuple(ACTS) else plain
+    return re.sub(f"{BEGINS}(?= *[{re.escape(ACTS)}])", r"\1'", plain)
 
 
 def unguard_cell(cell: str) -> str:
-    """The text that `guarded` was given."""
-    return cell.removeprefix("'")
+    """The text that `guard_cell` was given."""
+    return re.sub(f"{BEGINS}'", r"\1", cell)
 
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:

@@ -1,7 +1,7 @@
 """Lines over one axis, with bands, bounds and marks: whatever depends on a temperature, a width, a distance or a
 depth."""
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from viz import theme as colours
 from viz.figures.base import MUTED, annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px", "12px,3px,2px,3px,2px,3px")
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 
 
@@ -19,7 +20,7 @@ class Line:
     name: str                                           # in the legend
     y: np.ndarray                                       # one number for each x
     colour: int | None = 0                              # a place in theme.HEADS; None: grey, it stands for others
-    style: str = "solid"                                # solid, dash, dot or dots
+    style: str = "solid"                                # dots, or a dash of plotly's
     band: tuple[np.ndarray, np.ndarray] | None = None   # (low, high) round it
 
 
@@ -39,10 +40,20 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     if y_range is not None:
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
     palette = series_colours(theme)
-    for line in drawn:
+    for line in _dashed(drawn):
         _draw(figure, x, line, MUTED[theme] if line.colour is None else palette[line.colour % len(palette)])
     annotate(figure, theme, marks, bounds)
     return figure
+
+
+def _dashed(drawn: Sequence[Line]) -> list[Line]:
+    """The lines, told apart without their colours too, as on grey paper: each solid one has the dashes of its place
+    where nothing else is said by dashes."""
+    coloured = [line for line in drawn if line.colour is not None]
+    if any(line.style != "solid" for line in coloured):
+        return list(drawn)
+    dashes = {id(line): DASHES[place % len(DASHES)] for place, line in enumerate(coloured)}
+    return [replace(line, style=dashes.get(id(line), line.style)) for line in drawn]
 
 
 def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str) -> None:

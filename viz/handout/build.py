@@ -79,15 +79,15 @@ def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "")
 
 
 def _head(body: bytes, state: bytes) -> str:
-    """Which head, in which lens, and what the token in focus looks at."""
+    """Which head, and what the token in focus looks at."""
     saved = head_of(body, state)
     shown, view = saved.pictures[0], saved.view
     if saved.covered:
         return WORDS["covered"].format(layer=shown.layer, head=shown.head, kind=WORDS["kinds"][shown.kind])
     if saved.bound is not None:
         return WORDS["change"].format(bound=saved.bound)
-    sentences = [WORDS["head"].format(layer=shown.layer, head=shown.head, lens=WORDS["lenses"][view.lens],
-                                      kind=WORDS["kinds"][shown.kind])]
+    # the lens is no part of it: a reader chooses another
+    sentences = [WORDS["head"].format(layer=shown.layer, head=shown.head, kind=WORDS["kinds"][shown.kind])]
     if len(saved.pictures) > 1:
         sentences.append(WORDS["overlay"].format(heads=", ".join(head_label(picture.layer, picture.head)
                                                                  for picture in saved.pictures[1:])))

@@ -19,6 +19,7 @@ from viz.handout import print_svg, tables
 from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.pictures import head_of
+from viz.provenance import way_back
 from viz.text import show_invisibles, strings
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
@@ -100,7 +101,12 @@ def _figure(item: Item, number: int, words: dict) -> str:
     body, state = (base64.b64encode(zlib.compress(content, 9)).decode() for content in (item.body, item.state))
     if item.kind == "chart":
         body = _json(json.loads(item.body))
-    link = f' <a href="{html.escape(item.link, quote=True)}" rel="noreferrer">{words["open"]}</a>' if item.link else ""
+    about = [show_invisibles(item.about)] if item.about else []
+    back, link = way_back(item.link, said=f"{item.caption} {item.about}"), ""
+    if back and back == item.link:
+        link = f' <a href="{html.escape(back, quote=True)}" rel="noreferrer">{words["open"]}</a>'
+    elif back:
+        about.append(show_invisibles(back))
     messages = (f'<script type="text/plain" class="body">{body}</script><script type="text/plain" '
                 f'class="state">{state}</script>\n')
     drawn = tables.as_html(item.body) if item.kind == "table" else ""
@@ -108,7 +114,7 @@ def _figure(item: Item, number: int, words: dict) -> str:
     return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
-<p class="from">{html.escape(show_invisibles(item.about))}{link}</p>
+<p class="from">{html.escape(" · ".join(about))}{link}</p>
 {"" if drawn else messages}<script type="application/json" class="source">{source}</script>
 </figure>"""
 

@@ -1,7 +1,8 @@
 """The messages of the smaller components, read back: a block's drawing, handles, painted cells, a strip of tokens, the
 Transformer's figure.
 
-As in pictures.py, nothing is taken over as it came: each value is checked, and the component's own payload writes both
+In a handout nothing is dragged or painted: neither its caption nor the figures beside it would follow. As in
+pictures.py, nothing is taken over as it came: each value is checked, and the component's own payload writes both
 messages anew. """
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def handles_of(body: bytes, state: bytes) -> Part:
     numbers = (" ".join(f"{value:z.2f}" for value in values[at:at + per_label])
                for at in range(0, len(values), per_label))
     listed = ", ".join(f"{label} {written}" for label, written in zip(labels, numbers, strict=True))
-    return Part(lambda room: (handles_payload.body(control, drawn, room=room),
+    return Part(lambda room: (handles_payload.body(control, drawn, room=room, frozen=True),
                               handles_payload.state(values, room=room, faint=faint)),
                 f"{drawn.name[:1].upper()}{drawn.name[1:]}: {listed}.")
 
@@ -80,7 +81,7 @@ def mask_editor_of(body: bytes, state: bytes) -> Part:
     allowed = np.array([integer(cell, 0, 1) for cell in how["allowed"]], bool).reshape(len(labels), len(labels))
     marked = None if how["marked"] is None else integer(how["marked"], 0, len(labels) - 1)
     require(0 < len(labels) <= LIMITS.handout_parts)
-    return Part(lambda room: (mask_payload.body(labels, room=room),
+    return Part(lambda room: (mask_payload.body(labels, room=room, frozen=True),
                               mask_payload.state(allowed, room=room, marked=marked)),
                 WORDS["cells"].format(open=int(allowed.sum()), cells=allowed.size))
 

@@ -18,7 +18,7 @@ from viz.handout.files import Handout
 from viz.handout.item import Item
 from viz.handout.store import HandoutStore, Stored
 from viz.link import address
-from viz.page import pages
+from viz.page import own_address, pages
 from viz.session import session
 from viz.text import escape_markdown, strings
 
@@ -69,7 +69,7 @@ def page_and_link() -> tuple[str, str]:
         return "", ""
     page = pages()[name][0]
     asked = [state.model, f"“{state.text}”"] if page.needs == "record" else []
-    return BETWEEN.join([page.title, *asked]), address(st.context.url or "", state, name, page.controls)
+    return BETWEEN.join([page.title, *asked]), address(own_address(), state, name, page.controls, page.asks)
 
 
 def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:

@@ -44,6 +44,7 @@ from viz.page_controls import Choice
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fragment import fragment
+from viz.widgets.link_box import link_box
 
 LETTERS = ("a", "b", "c", "d")
 # the control that holds the answer to the prompt; a link with it shows the answer
@@ -84,7 +85,7 @@ class Lesson:
                           args=(other,))
             with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
                 if opened.open:
-                    st.code(self.page.link(), language=None, wrap_lines=True)
+                    link_box(self.page)
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""

@@ -8,7 +8,7 @@ from model.ask.sources import Entry
 from model.core.query import UserError
 from model.core.view import View
 from viz.examples import examples
-from viz.link import too_long
+from viz.link import left_out
 from viz.page import PageContext
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator
@@ -87,7 +87,7 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
                 if asked[field] and not _reads(state.model, field):
                     st.caption(words["not_read"].format(field=words[field]))
         _import_widget(page)
-        if too_long(state):
+        if left_out(state, page.name, page.about.controls):
             st.caption(words["too_long"])
     typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items()
              if st.session_state[f"ask_{field}"] != value}

@@ -93,7 +93,7 @@ def acting(suffix: str, content: bytes) -> Counter:
 def tokens_of(suffix: str, content: bytes) -> list[str] | None:
     """The tokens' texts where the format has them one by one."""
     if suffix == ".csv":
-        return [cell.removeprefix("'")
+        return [re.sub(r"(^|[;\t\r\n])'", r"\1", cell)
                 for cell in next(csv.reader(io.StringIO(content.decode("utf-8"), newline="")))[1:-1]]
     if suffix == ".npz":
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:

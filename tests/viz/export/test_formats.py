@@ -44,9 +44,9 @@ def test_a_file_carries_its_question_and_its_view(suffix, grid):
                                query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits))
     view = View(layer=1, head=2, token=1, pair=(1, 2), scale="root", transpose=True, overlay=((0, 1),), keep=0.9,
                 hide_special=True, words=True)
-    found = provenance_of(suffix, export(suffix, made, view, Options(grid=grid, link="http://x/?a=1&b=<2>")))
+    found = provenance_of(suffix, export(suffix, made, view, Options(grid=grid, link="http://x.org/?a=1&b=<2>")))
     assert provenance.loads(provenance.json.dumps(found)) == (made.query, view)
-    assert found["link"] == "http://x/?a=1&b=<2>" and found["verification"]["status"] == "verified"
+    assert found["link"] == "http://x.org/?a=1&b=<2>" and found["verification"]["status"] == "verified"
     assert found["versions"]["numpy"]
     assert (found["model"], found["kind"], found["layer"], found["head"]) == ("fake/model", "self", 1, 2)
 

@@ -140,3 +140,11 @@ def test_names_may_be_left_out_where_there_is_no_room_and_equal_ones_stay_apart(
 def test_of_many_numbers_only_round_ones_are_written():
     axis = matrix("light", np.zeros((2, 100)), ["the", "the"], [str(place) for place in range(100)]).layout.xaxis
     assert axis.type is None and axis.tickvals is None and axis.labelalias is None
+
+
+def test_curves_are_told_apart_without_their_colours():
+    curves = [Line(f"key {place}", X ** place, place) for place in range(8)] + [Line("the rest", X, None, "dot")]
+    styles = [trace.line.dash for trace in lines("light", X, curves, axes=("T", "p")).data]
+    assert len(set(styles[:8])) == 8 and styles[0] == "solid" and styles[8] == "dot"
+    said = [Line("theory", X, 0), Line("the same, measured", X, 0, "dash")]
+    assert [trace.line.dash for trace in lines("light", X, said, axes=("T", "p")).data] == ["solid", "dash"]

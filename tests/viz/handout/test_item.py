@@ -68,7 +68,7 @@ def test_the_caption_says_the_state_in_words():
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     weight = fabricate.shown(made, layer=0, head=3).weights[10, 2]
     item = head_item(made, View(layer=0, head=3, token=10, pair=(10, 2)), where="Heads")
-    assert item.caption.startswith("Layer 0 · head 3, ") and item.caption.endswith("“text”")
+    assert item.caption.startswith("Layer 0 · head 3. ") and item.caption.endswith("“text”")
     assert f"“it” gives “animal” the weight {weight:.2f}." in item.caption
     assert item.about.startswith("Heads · Fabricated (fake/model, revision 0") and "verified" in item.about
     row = head_item(made, View(layer=0, head=3, token=10)).caption

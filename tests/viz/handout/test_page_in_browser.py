@@ -84,7 +84,7 @@ def test_it_behaves_like_the_view_offline(opened):
     shown.wait_for_timeout(100)
     expect(figure.locator(".say")).to_contain_text("column = the token that looks")
     expect(figure.get_by_text("Open this state in Clearhead")).to_have_attribute(
-        "href", "http://127.0.0.1:8501/heads?layer=0")
+        "href", "https://attention.example.org/heads?layer=0")
     block = shown.locator("figure[data-kind=block_diagram]")
     assert "Attention <b>" in block.locator("svg g.box").nth(1).text_content()
     assert block.locator("svg g.open").count() == 1
@@ -119,18 +119,32 @@ def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer
     assert shown.evaluate(pixel, [3, best[0]]) != "255,255,255"
     head.get_by_text("square root").click()
     expect(head.locator(".say")).to_contain_text("You found")
-    handle = shown.locator(".drag .handle").first
-    handle.focus()
-    shown.keyboard.press("End")
-    expect(handle).to_have_attribute("aria-valuetext", "5.00")
-    shown.locator(".cells button").nth(1).click()
-    expect(shown.locator(".cells button").nth(1)).to_have_attribute("aria-pressed", "true")
+    nothing_moves(shown)
     assert shown.locator(".strip button.from").inner_text() == "it" and shown.locator(".anatomy .door").count() == 1
     table = shown.locator("figure[data-kind=table]")
     for wanted in (["1·0", "0·2", "1·1"], ["0·2", "1·0", "1·1"]):
         table.get_by_role("button", name="fit").click()
         expect(table.locator("td:first-child")).to_have_text(wanted)
     expect(table.locator("th")).to_have_text(["head", "fit", "<b>"])
+
+
+def nothing_moves(shown):
+    """What a caption says of handles and painted cells stays true, whatever one drags."""
+    svg, square = shown.locator(".drag svg"), shown.locator(".cells .square")
+    before = svg.evaluate("each => each.outerHTML"), square.evaluate("each => each.outerHTML")
+    for place in (svg.locator(".handle circle").first, square.locator("button").nth(1)):
+        place.scroll_into_view_if_needed()
+        box = place.bounding_box()
+        shown.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        shown.mouse.down()
+        shown.mouse.move(box["x"] + box["width"] / 2, box["y"] - 40, steps=3)
+        shown.mouse.up()
+    svg.locator(".handle").first.evaluate("each => each.focus()")
+    shown.keyboard.press("End")
+    shown.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    assert (svg.evaluate("each => each.outerHTML"), square.evaluate("each => each.outerHTML")) == before
+    assert shown.locator(".drag [role=slider], .cells button:enabled").count() == 0
+    assert shown.locator(".drag .handle").first.get_attribute("aria-label") == "a: nats, 1.00"
 
 
 def test_charts_answer_the_pointer_and_are_shapes(opened):
@@ -195,6 +209,27 @@ def test_no_word_of_a_handout_ever_runs(opened):
     assert not plain.locator(".live").is_visible(), "without scripts the printed pictures are shown"
 
 
+def test_a_presentation_uses_the_screen_and_a_dark_room_stays_dark_while_paper_is_white(opened):
+    shown = opened(Handout("Class", (items.head(), items.curve())), "#present=1")
+    shown.set_viewport_size({"width": 1366, "height": 768})
+    shown.wait_for_function("document.querySelector('figure.now .live').getBoundingClientRect().height > 500")
+    picture, caption = (shown.locator(f"figure.now {part}").bounding_box() for part in (".live", "figcaption"))
+    assert picture["x"] + picture["width"] <= caption["x"] and caption["x"] + caption["width"] > 0.9 * 1366
+    shown.keyboard.press("ArrowRight")
+    shown.wait_for_selector("figure.now .xtitle")
+    words = shown.locator("figure.now .xtitle").bounding_box()
+    for tick in shown.locator("figure.now .xtick").all():
+        assert tick.bounding_box()["y"] + tick.bounding_box()["height"] <= words["y"] + 1
+    look = """() => [document.body, document.querySelector('figure.now .live')].map((each) =>
+        getComputedStyle(each)).map(({ backgroundColor, filter }) => [backgroundColor, filter])"""
+    assert shown.evaluate(look) == [["rgb(255, 255, 255)", "none"]] * 2
+    shown.emulate_media(color_scheme="dark")
+    page, figure = shown.evaluate(look)
+    assert page[0] == "rgb(20, 20, 20)" and figure[1] == "invert(0.92) hue-rotate(180deg)"
+    shown.emulate_media(color_scheme="dark", media="print")
+    assert shown.evaluate(look) == [["rgb(255, 255, 255)", "none"]] * 2
+
+
 def test_print_has_shapes_and_no_pixels(opened):
     """Printed, a matrix is as many filled squares as it has cells with a colour; the one image on the paper is the bar
     of the ramp."""
@@ -215,7 +250,7 @@ def test_print_has_shapes_and_no_pixels(opened):
     assert strokes[0] < 30, "a covered head is paper to be marked"
     assert all(min(image.image.size) < 16 for each in covered.pages
                for image in each.images), "thumbnails and differences are shapes"
-    assert "Figure 1." in text and "animal" in text and "http://127.0.0.1:8501/heads?layer=0" in text
+    assert "Figure 1." in text and "animal" in text and "https://attention.example.org/heads?layer=0" in text
 
 
 def _streams(at):

@@ -24,7 +24,8 @@ export function mount(element, bytes, send) {
     for (const each of handles) each.group.remove();
     handles = body.labels.map((label, at) => {
       const range = { "aria-valuemin": body.low, "aria-valuemax": body.high };
-      const group = shape("g", { class: "handle", tabindex: 0, role: "slider", ...range }, svg);
+      const held = body.frozen ? { role: "img" } : { tabindex: 0, role: "slider", ...range };
+      const group = shape("g", { class: "handle", ...held }, svg);
       const bar = points() ? undefined : shape("rect", { class: "column", rx: 2 }, group);
       const hit = shape("rect", { class: "hit" }, group), dot = shape("circle", { r: 7 }, group);
       const number = shape("text", { class: "number", "text-anchor": "middle" }, group);
@@ -33,7 +34,8 @@ export function mount(element, bytes, send) {
       return { group, bar, hit, dot, number, name };
     });
     svg.setAttribute("aria-label", fill(body.text.group, { name: body.name }));
-    hint.textContent = body.text[body.mode];
+    hint.textContent = body.frozen ? "" : body.text[body.mode];
+    root.classList.toggle("frozen", body.frozen === true);
   }
 
   function redraw() {
@@ -97,7 +99,8 @@ export function mount(element, bytes, send) {
   function say(each, at, value, text) {
     const label = `${body.labels[at]}: ${body.unit || body.name}`;
     each.group.classList.toggle("faint", faint.includes(at));
-    set(each.group, { "aria-valuenow": value, "aria-valuetext": text, "aria-label": label });
+    set(each.group, body.frozen ? { "aria-label": `${label}, ${text}` }
+      : { "aria-valuenow": value, "aria-valuetext": text, "aria-label": label });
   }
 
   // One number of the row to a new value. Shares give way in proportion, so that the whole stays 1.
@@ -137,7 +140,7 @@ export function mount(element, bytes, send) {
 
   on(svg, "pointerdown", (event) => {
     const at = handles.findIndex((each) => each.group.contains(event.target));
-    if (at < 0 || event.button) return;
+    if (at < 0 || event.button || body.frozen) return;
     held = at;
     svg.setPointerCapture(event.pointerId);
     handles[at].group.focus({ focusVisible: false });

@@ -33,11 +33,11 @@ class HandleSet:
         return len(self.labels) * (2 if self.mode == "points" else 1)
 
 
-def body(control: Numbers, drawn: HandleSet, *, room: str) -> bytes:
-    """The message of what stays while one drags."""
+def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False) -> bytes:
+    """The message of what stays while one drags. frozen: nothing can be dragged, as where no caption would follow."""
     return pack({"room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
                  "high": control.high, "name": drawn.name, "unit": drawn.unit, "height": drawn.height,
-                 "colours": COLOURS, "text": strings("lesson")["drag"]}, {})
+                 "colours": COLOURS, "frozen": frozen, "text": strings("lesson")["drag"]}, {})
 
 
 def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:

@@ -5,6 +5,7 @@ import { STRUCK } from "../js/negative_marks.js";
 import { fits } from "./present.js";
 
 const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through
+const GROWS = /font\.size$|margin\.[lrtb]$|standoff$|ticklen$|yshift$|line\.width$|marker\.size$/;   // in pixels
 
 export function chart(figure) {
   const stage = figure.querySelector(".live"), body = figure.querySelector("script.body");
@@ -13,17 +14,19 @@ export function chart(figure) {
   plotly.newPlot(stage, data, { ...layout, autosize: true }, config).then(() => {
     shapes(stage);
     stage.on("plotly_afterplot", () => shapes(stage));
-    fits(figure, (height, zoom) => plotly.react(stage, data, { ...larger(layout, height ? zoom : 1), autosize: true,
-      height: height ? height * zoom : layout.height }, config));
+    fits(figure, (height, zoom) => {
+      const [drawn, round] = height ? [larger(data, zoom), larger(layout, zoom)] : [data, layout];
+      plotly.react(stage, drawn, { ...round, autosize: true, height: height ? height * zoom : layout.height }, config);
+    });
   });
 }
 
-// The same with larger letters: plotly does not know where the pointer is in what a style enlarges.
-function larger(value, zoom, name = "") {
-  if (Array.isArray(value)) return value.map((each) => larger(each, zoom, name));
-  if (value === null || typeof value !== "object") return name === "font size" ? value * zoom : value;
-  const nameOf = (key) => (name.endsWith("font") && key === "size" ? "font size" : key);
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, larger(each, zoom, nameOf(key))]));
+// The same with larger letters, lines and the room that they need: plotly does not know where the pointer is in what a
+// style enlarges.
+function larger(value, zoom, path = "") {
+  if (Array.isArray(value)) return value.map((each) => larger(each, zoom, path));
+  if (value === null || typeof value !== "object") return GROWS.test(path) ? value * zoom : value;
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, larger(each, zoom, `${path}.${key}`)]));
 }
 
 function shapes(stage) {

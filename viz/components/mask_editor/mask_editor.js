@@ -24,11 +24,13 @@ export function mount(element, bytes, send) {
         const made = node("button", "", undefined, square);
         made.type = "button";
         made.tabIndex = i || j ? -1 : 0;
+        made.disabled = body.frozen === true;
         made.setAttribute("aria-label", fill(text.cell, { row: `${row} (${i})`, column: `${column} (${j})` }));
         buttons.push(made);
       });
     });
-    hint.textContent = text.hint;
+    hint.textContent = body.frozen ? "" : text.hint;
+    square.classList.toggle("frozen", body.frozen === true);
     at = 0;
   }
 
@@ -53,7 +55,7 @@ export function mount(element, bytes, send) {
 
   on(square, "pointerdown", (event) => {
     const cell = buttons.indexOf(event.target);
-    if (cell < 0 || event.button) return;
+    if (cell < 0 || event.button || body.frozen) return;
     brush = 1 - allowed[cell];
     paint(cell, brush);
     rove(cell);

@@ -8,9 +8,10 @@ from viz.components.messages import pack
 from viz.text import strings
 
 
-def body(labels: list[str], *, room: str) -> bytes:
-    """The message of the tokens' names, rows and columns alike."""
-    return pack({"room": room, "part": "body", "labels": labels, "colours": theme.COMPONENT,
+def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
+    """The message of the tokens' names, rows and columns alike. frozen: nothing can be painted, as where no caption
+    would follow."""
+    return pack({"room": room, "part": "body", "labels": labels, "colours": theme.COMPONENT, "frozen": frozen,
                  "text": strings("lesson")["cells"]}, {})
 
 

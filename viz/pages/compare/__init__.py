@@ -24,6 +24,7 @@ from viz.widgets.fields import bind
 from viz.widgets.folded import folded
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
+from viz.widgets.link_box import link_box
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch")
 LONGEST = 1500   # characters of the other sentence
@@ -178,7 +179,7 @@ def _link(page: PageContext) -> None:
     """The address of exactly this comparison."""
     with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
         if opened.open:
-            st.code(page.link(), language=None, wrap_lines=True)
+            link_box(page)
 
 
 def _formula() -> None:

@@ -226,7 +226,7 @@ def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Pi
     words, example = strings("heads"), example_for(page.state.text, page.state.text_b)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         start_button(page, record, view)
-        export_menu(record, view, page.link())
+        export_menu(page, record, view)
         add_to_handout("head", item_maker(picture, (record,)))
         asks = record.verification.status != "imported"   # a file has no model that could be asked anew
         if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary",

@@ -15,6 +15,7 @@ from viz.readable_scale import tenth_weight
 from viz.session import session
 from viz.text import strings
 from viz.widgets.fields import bind, segments, select, toggle
+from viz.widgets.link_box import link_box
 
 KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
@@ -57,20 +58,20 @@ def _tuples(choose: Callable[..., None]) -> Callable[..., None]:
     return lambda **changes: choose(**{name: tuple(value) for name, value in changes.items()})
 
 
-def export_menu(record: AttentionRecord, view: View, link: str) -> None:
+def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Files of the open head in its lens, of the grid, of the numbers; each is made when its button is pressed."""
     from viz import export
 
     words = strings("heads")
     with st.popover(words["export"], type="tertiary"):
         st.caption(words["link"])
-        st.code(link, language=None, wrap_lines=True)
+        link_box(page)
         zoom = session().export_zoom
         slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
             st.caption(words["subjects"][subject])
-            options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=link)
+            options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=page.link())
             with st.container(horizontal=True):
                 for suffix, (form, _) in export.formats().items():
                     if subject in form.subjects:

@@ -21,6 +21,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
+from viz.widgets.link_box import link_box
 
 # tokens of a text that is predicted; marks that a link holds; a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
@@ -75,7 +76,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             if opened.open:
                 st.caption(words["link_about"])
                 state = page.state.with_view(kind=view.kind, head=(view.layer, view.head), token=view.token)
-                st.code(page.link(state), language=None, wrap_lines=True)
+                link_box(page, state)
         st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
     with right:
         if max(len(record[view.kind].queries), len(record[view.kind].keys)) > LONGEST:

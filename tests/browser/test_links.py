@@ -1,0 +1,62 @@
+"""The text that was typed is the text that is shown: after a reload, in another tab, behind a link that was sent."""
+import hashlib
+from urllib.parse import urlencode
+
+from playwright.sync_api import expect
+
+from tests.browser.watch import PATIENCE
+from viz.text import strings
+
+WORDS = strings("frame")
+# longer than an address shows as it is, and longer than it holds; each word is one token, for the page's sake
+LONG = " ".join("it was" if number % 2 else "a" * 150 + "ä" * number for number in range(24))
+TOO_LONG = "It was " + "".join(hashlib.sha256(str(number).encode()).hexdigest() for number in range(160)) + "."
+
+
+def text_of(seen):
+    return seen.page.locator("[data-testid=stSidebar] textarea").first
+
+
+def type_in(seen, text):
+    text_of(seen).fill(text)
+    text_of(seen).press("Control+Enter")
+    return seen.rest()
+
+
+def test_long_texts_survive_a_reload_and_whoever_gets_their_link_is_told_what_is_missing(watch):
+    seen, other = watch("/measures"), watch()
+    type_in(seen, LONG)
+    assert "text_z" in seen.params() and seen.params()["model"]
+    other.page.goto(seen.page.url)
+    expect(text_of(other)).to_have_value(LONG, timeout=PATIENCE)
+    seen.page.reload()
+    expect(text_of(seen)).to_have_value(LONG, timeout=PATIENCE)
+
+    type_in(seen.rest(), TOO_LONG)
+    assert "text_id" in seen.params() and len(seen.page.url) < 6_000
+    expect(seen.page.get_by_text(WORDS["too_long"])).to_be_visible()
+    seen.page.reload()
+    expect(text_of(seen)).to_have_value(TOO_LONG, timeout=PATIENCE)
+    assert "text_id" in seen.rest().params()
+
+    other.page.goto(seen.page.url)   # another tab, which has no such text
+    told = WORDS["absent"].format(texts=WORDS["absent_fields"]["text"])
+    expect(other.main.get_by_text(told)).to_be_visible(timeout=PATIENCE)
+    assert text_of(other.rest()).input_value() == "" and other.params()["text_id"] == seen.params()["text_id"]
+    other.page.reload()
+    expect(other.main.get_by_text(told)).to_be_visible(timeout=PATIENCE)
+    type_in(other.rest(), "A cat saw it.")
+    assert other.params()["text"] == ["A cat saw it."] and "text_id" not in other.params()
+    other.page.go_back()
+    assert [text_of(other.rest()).input_value()] == other.params()["text"], "page and address agree"
+
+
+def test_a_damaged_link_says_so_and_a_second_text_that_is_missing_is_missed(watch):
+    seen = watch()
+    seen.page.goto(f"{seen.address}/compare?{urlencode({'model': 'minilm', 'text_z': 'damaged', 'target_id': ''})}")
+    told = WORDS["absent_damaged"].format(texts=" and ".join(WORDS["absent_fields"][field]
+                                                             for field in ("target", "text")))
+    expect(seen.main.get_by_text(told)).to_be_visible(timeout=PATIENCE)
+    seen.rest().page.get_by_text(WORDS["absent_go_on"]).click()
+    expect(seen.main.get_by_text("There is no text to look at")).to_be_visible(timeout=PATIENCE)
+    assert not {"text_z", "text_id", "target_id"} & set(seen.rest().params())

@@ -1,0 +1,250 @@
+"""Every kind of file that leaves the app, with script in each text that it holds, opened by a real browser: nothing of
+it runs, asks another machine, or leads anywhere but to the app. What looks for that is shown to see it first."""
+import dataclasses
+import io
+import json
+import re
+
+import numpy as np
+import pypdf
+import pytest
+from pandas import DataFrame
+from pypdf.generic import DictionaryObject, NameObject
+
+from model.core.query import Silence, UserError
+from model.core.view import View
+from tests import fabricate
+from tests.hostile import RUNS
+from viz.components.block_diagram import payload as block_payload
+from viz.components.handles import payload as handles_payload
+from viz.components.mask_editor import payload as cells_payload
+from viz.components.token_strip import payload as strip_payload
+from viz.export import export, formats
+from viz.export.comparison import SavedComparison, picture
+from viz.figures.bars import bars
+from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
+from viz.handout.files import Handout, load, save
+from viz.handout.item import Item
+from viz.handout.page import page
+from viz.notebook import Figure
+from viz.page_controls import Numbers
+from viz.print.options import Options
+from viz.text import strings
+from viz.widgets.figure import html as figure_page
+
+LOUD = (
+    *RUNS, "<img src='https://example.org/seen'>", "<script>alert(1)</script>", "<script>console.log('ran')</script>",
+    "<style>@import url(https://example.org/seen)</style>", "\"onmouseover=\"window.got=1\" x=\"", "</textarea></xmp>",
+    "<svg/onload=fetch('//example.org/seen')>", "</desc></metadata></svg><script>window.got=1</script>",
+    "<meta http-equiv=refresh content='0;url=https://example.org'>", "</iframe>",
+    "\"></iframe><script>got=1</script>", "<base href='https://example.org/'>",
+    "<a href=\"javascript:window.got=1\">x</a>", "&quot;><script>got=1</script>")
+TEXT = " it ".join(LOUD)
+LOCAL, PUBLIC = "http://localhost:8501/heads", "https://attention.example.com/heads"
+
+
+class Detector:
+    """Opens files in one browser without a network and lists what happened that should not."""
+
+    def __init__(self, browser, folder):
+        self.context, self.folder = browser.new_context(offline=True), folder
+
+    def what_ran(self, name: str, content: bytes) -> list[str]:
+        """What ran, asked, or stands there ready to run, in the page and in its frames."""
+        path = self.folder / name
+        path.write_bytes(content)
+        shown, seen = self.context.new_page(), []
+        shown.on("dialog", lambda dialog: (seen.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        shown.on("console", lambda message: seen.append(f"console {message.text}"))
+        shown.on("pageerror", lambda error: seen.append(f"error {error}"))
+        shown.on("request", lambda request: None if request.url.startswith((path.as_uri(), "data:", "blob:", "about:"))
+                 else seen.append(f"request {request.url}"))
+        shown.goto(path.as_uri())
+        shown.wait_for_function(MOUNTED)
+        for frame in shown.frames:
+            frame.evaluate(SOON)
+            seen += frame.evaluate(READY)
+        if shown.url != path.as_uri():
+            seen.append(f"went to {shown.url}")
+        shown.close()
+        return seen
+
+
+    def printed(self, content: bytes) -> bytes:
+        """A page as PDF."""
+        (self.folder / "printed.html").write_bytes(content)
+        shown = self.context.new_page()
+        shown.goto((self.folder / "printed.html").as_uri())
+        shown.wait_for_function(MOUNTED)
+        made = shown.pdf()
+        shown.close()
+        return made
+
+
+# every figure of a handout has drawn
+MOUNTED = """() => [...document.querySelectorAll('figure[data-kind]')].every((figure) => {
+    const live = figure.querySelector('.live'); return live.shadowRoot || live.children.length; })"""
+SOON = "() => new Promise((done) => setTimeout(() => requestAnimationFrame(done), 60))"   # what waits to run, runs
+# a flag, handlers and addresses that run, resources of other machines
+READY = r"""() => {
+    const all = (root) => [...root.querySelectorAll('*')].flatMap((each) =>
+        [each, ...(each.shadowRoot ? all(each.shadowRoot) : [])]);
+    const leads = ({ name, value }) => /^(href|src|action|formaction|xlink:href|data)$/.test(name)
+        && !/^(#|data:image\/|data:text\/plain|blob:|https:\/\/attention\.example\.com\/heads)/.test(value);
+    const wrong = window.got === undefined ? [] : ['flag'];
+    if (document.querySelector('parsererror')) wrong.push('a drawing that is broken');
+    for (const each of all(document)) for (const one of each.attributes)
+        if (one.name.startsWith('on') || leads(one))
+            wrong.push(`${each.nodeName} ${one.name}=${one.value.slice(0, 60)}`);
+    return wrong; }"""
+
+PLANTED = {
+    "flag": "<script>window.got=1</script>",
+    "dialog": "<script>alert('x')</script>",
+    "console": "<script>console.log('x')</script>",
+    "request": "<img src='https://example.org/seen'>",
+    "IMG onerror": "<img alt='' onerror='1'>",
+    "A href": "<a href='javascript:1'>x</a>",
+    "error": "<script>throw new Error('x')</script>",
+}
+
+
+@pytest.fixture(scope="module")
+def detector(browser, tmp_path_factory):
+    made = Detector(browser, tmp_path_factory.mktemp("files"))
+    yield made
+    made.context.close()
+
+
+@pytest.mark.parametrize("kind", PLANTED.keys())
+def test_the_detector_sees_what_an_unescaped_text_does(detector, kind):
+    wrapped = f"<!doctype html><title>x</title><p>{PLANTED[kind]}</p>"
+    assert any(each.startswith(kind) for each in detector.what_ran(f"planted {kind}.html", wrapped.encode()))
+
+
+def test_the_detector_sees_into_frames_and_drawings(detector):
+    framed = Figure(PLANTED["flag"].encode(), 100)._repr_html_()
+    assert "flag" in detector.what_ran("planted frame.html", f"<!doctype html>{framed}".encode())
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg"><script>window.got=1</script></svg>'
+    assert "flag" in detector.what_ran("planted.svg", drawing)
+
+
+def hostile_record():
+    made = fabricate.record(LOUD, layers=1, text=TEXT)
+    card = dataclasses.replace(made.card, title=LOUD[0], licence=LOUD[2], id=LOUD[4])
+    query = dataclasses.replace(made.query, model=LOUD[1], revision=LOUD[5], text_b=LOUD[3], target=TEXT,
+                                edits=frozenset({Silence(made.maps[0].kind, 0, 1)}))
+    return dataclasses.replace(made, card=card, query=query)
+
+
+def parts() -> list[Item]:
+    """The small components with hostile names."""
+    labels = list(LOUD[:20])
+    control = Numbers("z", (1.0,) * 20, -5, 5, 20, 20)
+    drawn = handles_payload.HandleSet(labels, LOUD[0], LOUD[2], height=200)
+    boxes = [block_payload.DiagramBox(text, "in", text, text) for text in LOUD[:6]]
+    return [
+        picture_item("handles", handles_payload.body(control, drawn, room=""),
+                     handles_payload.state(control.start, room="")),
+        picture_item("mask_editor", cells_payload.body(labels[:6], room=""),
+                     cells_payload.state(np.tri(6, dtype=bool), room="")),
+        picture_item("token_strip", strip_payload.body(fabricate.tokens(LOUD), room=""),
+                     strip_payload.state(room="", focus=1, pair=(1, 2))),
+        picture_item("block_diagram", block_payload.body(boxes, room="", alt=LOUD[1]),
+                     block_payload.state(LOUD[0], room="")),
+        table_item(DataFrame({text: [text, TEXT] for text in LOUD}), LOUD[2])]
+
+
+def charts() -> list[Item]:
+    """A chart for each text; one that would be a link in plotly's own markup is refused."""
+    made = []
+    for text in LOUD:
+        try:
+            made.append(chart_item(bars("light", [text, "x"], {text: np.ones(2)}, axes=(text, text)), text))
+        except UserError:
+            assert "<a" in text.lower() or "url(" in text.lower(), text
+    return made
+
+
+def handout() -> Handout:
+    made = hostile_record()
+    heads = [head_item(made, View(token=1, pair=(1, 2), lens=lens), link=f"{link}?lens={LOUD[0]}&model={TEXT}")
+             for lens, link in (("matrix", LOCAL), ("lines", PUBLIC), ("text", LOCAL))]
+    items = [*heads, head_item(made, View(token=1), covered=True), grid_item(made, View(pair=(1, 2))), *parts(),
+             *charts()[:6]]
+    items = [dataclasses.replace(item, caption=TEXT[:2000], about=TEXT[:1000]) for item in items]
+    return load(save(Handout("".join(LOUD)[:200], tuple(items))))
+
+
+def files() -> dict[str, bytes]:
+    """Everything that leaves the app and that a browser opens, by its name."""
+    made, options = hostile_record(), [Options(link=f"{link}?text={TEXT}&lens={LOUD[0]}") for link in (LOCAL, PUBLIC)]
+    produced = {f"{lens}{suffix}": export(suffix, made, View(lens=lens, token=1, pair=(1, 2)), options[at % 2])
+                for suffix in (".svg", ".html")
+                for at, lens in enumerate(lens for lens in ("matrix", "lines", "text")
+                                          if lens in formats()[suffix][0].subjects)}
+    produced |= {f"grid{suffix}": export(suffix, made, View(), Options(grid=True)) for suffix in (".svg", ".html")}
+    shown = (fabricate.shown(made),) * 3
+    comparison = SavedComparison(shown, View(), 1.0, tuple(LOUD[:3]), (made, made), f"{LOCAL}?text={TEXT}")
+    produced["comparison.svg"] = picture(comparison, "svg")
+    produced["figure.html"] = figure_page(bars("light", list(LOUD), {LOUD[0]: np.ones(len(LOUD))},
+                                               axes=(LOUD[1], LOUD[2])))
+    produced["handout.html"] = page(handout())
+    produced["notebook.html"] = f"<!doctype html>{Figure(produced['lines.html'], 500)._repr_html_()}".encode()
+    pasted = [content[content.index(b"<svg"):] for name, content in produced.items() if name.endswith(".svg")]
+    return produced | {"drawings that somebody pasted.html": b"<!doctype html><body>" + b"<p>".join(pasted)}
+
+
+def test_no_script_from_text_runs_in_any_file(detector):
+    ran = {name: seen for name, content in files().items() if (seen := detector.what_ran(name, content))}
+    assert ran == {}
+
+
+def names_in(pdf_bytes: bytes) -> tuple[set[str], list[str]]:
+    """The names of everything in a PDF, and where its links lead."""
+    names, links = set(), []
+
+    def walk(value):
+        parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+        for name, each in parts:
+            names.add(str(name))
+            if name == "/URI":
+                links.append(str(each))
+            walk(each)   # what is an object of its own has its turn below
+
+    reader = pypdf.PdfReader(io.BytesIO(pdf_bytes), strict=True)
+    for number in range(1, reader.trailer["/Size"]):
+        walk(reader.get_object(number))
+    return names, links
+
+
+ACTIONS = {"/JS", "/JavaScript", "/OpenAction", "/AA", "/Launch", "/SubmitForm", "/EmbeddedFile", "/RichMedia"}
+
+
+def test_script_in_a_pdf_is_text_and_no_action(detector):
+    exported = export(".pdf", hostile_record(), View(token=1, lens="text"), Options(link=f"{LOCAL}?text={TEXT}"))
+    printed = detector.printed(page(Handout("x", handout().items[:3])))
+    for content, wanted in ((exported, []), (printed, [PUBLIC])):
+        names, links = names_in(content)
+        assert not names & ACTIONS, names & ACTIONS
+        assert sorted({link.split("?")[0] for link in links}) == wanted
+        text = "".join(each.extract_text() for each in pypdf.PdfReader(io.BytesIO(content)).pages)
+        assert "<script>window.got=1</script>" in re.sub(r"\s+", "", text)
+    planted = pypdf.PdfWriter()
+    planted.add_blank_page(100, 100)
+    planted.root_object[NameObject("/OpenAction")] = DictionaryObject({NameObject("/S"): NameObject("/JavaScript")})
+    content = io.BytesIO()
+    planted.write(content)
+    assert names_in(content.getvalue())[0] & ACTIONS
+
+
+def test_a_saved_handout_with_script_in_its_own_fields_is_refused_or_harmless(detector):
+    """A file that no app wrote: addresses that run, and words in every field."""
+    whole = json.loads(save(Handout("x", handout().items[:1])))
+    whole["items"][0]["link"] = "javascript:window.got=1"
+    with pytest.raises(UserError, match="not the address of a web page"):
+        load(json.dumps(whole).encode())
+    whole["items"][0] |= {"link": "https://attention.example.com/heads?\"onclick=\"window.got=1",
+                          "source": json.dumps({"</script><script>window.got=1</script>": TEXT})}
+    assert detector.what_ran("foreign.html", page(load(json.dumps(whole).encode()))) == []
+    assert strings("handout")["page"]["open"].encode() in page(load(json.dumps(whole).encode()))
