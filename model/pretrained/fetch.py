@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from model.core.files import clear, disk_error, flush, make_folder, put, unwritable, write, writing
+from model.core.files import clear, disk_error, flush, put, unwritable, write, writing
 from model.core.query import UserError
 from model.core.temporary import TemporaryFolder
 from model.core.types import Progress
@@ -45,7 +45,7 @@ def _refusal(model_id: str, error: OSError) -> UserError:
     if error.errno in FULL:
         return UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes on "
                          f"from there.")
-    if error.errno in SHUT:
+    if error.errno in SHUT or isinstance(error, (FileExistsError, NotADirectoryError)):
         return UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.")
     return unwritable(catalogue.home(), error)
 
@@ -82,7 +82,7 @@ def _brought(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: 
 @contextmanager
 def _alone(partial: Path, report: Progress) -> Iterator[Path]:
     """Within the block no other process writes to this unfinished folder. Before it, those go that nobody finishes."""
-    make_folder(partial.parent)
+    partial.parent.mkdir(parents=True, exist_ok=True)
     _remove_unfinished(partial)
     lock = _lock_of(partial)
     while not lock.is_locked:

@@ -58,14 +58,15 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     seen.page.goto(seen.address + "/heads?layer=3&head=1")
     seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).click(timeout=PATIENCE)
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
-    assert seen.rest().params() == {"layer": ["3"], "head": ["1"], "versus": ["edit"]}
+    named = {"model": ["minilm"], "text": [headline.TIRED], "versus": ["edit"]}
+    assert seen.rest().params() == named | {"layer": ["3"], "head": ["1"]}
     seen.page.go_back()
     grid = seen.main.locator(".st-key-grid [data-pitch]")
     left, pitch = (float(grid.get_attribute(name, timeout=PATIENCE)) for name in ("data-left", "data-pitch"))
     spot = {"x": left + 2.4 * pitch, "y": 16 + 1.4 * pitch}
     seen.rest().main.locator(".st-key-grid canvas").first.click(position=spot, modifiers=["Alt"], force=True)
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
-    assert seen.rest().params() == {"layer": ["1"], "head": ["2"], "versus": ["edit"]}, "one action from the grid"
+    assert seen.rest().params() == named | {"layer": ["1"], "head": ["2"]}, "one action from the grid"
     main = at(seen, "/compare?model=induction&text=k7Qx2bVk7Q&other=k7Rx2bVk7Q")
     expect(main.locator("[data-testid=stMarkdown] table")).to_contain_text("x")
 

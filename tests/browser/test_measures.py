@@ -2,6 +2,7 @@
 by it."""
 import csv
 import io
+import re
 
 from playwright.sync_api import expect
 
@@ -34,7 +35,7 @@ def test_silencing_fills_its_column_and_a_row_opens_its_head(seen):
     seen.page.mouse.move(*spot)
     seen.page.wait_for_timeout(600)   # the table learns where the pointer is only some frames after it moved
     seen.page.mouse.click(*spot)
-    seen.page.wait_for_url("**/heads?layer=0&head=2", timeout=PATIENCE)
+    seen.page.wait_for_url(re.compile(r"/heads\?.*&layer=0&head=2$"), timeout=PATIENCE)
     expect(seen.main.get_by_text(strings("heads")["head_title"].format(layer=0, head=2))).to_be_visible(
         timeout=PATIENCE)
 
@@ -54,7 +55,7 @@ def test_a_file_is_averaged_and_colours_the_grid_and_a_hostile_one_is_one_senten
     assert len(rows) == 72 and {row["texts"] for row in rows} == {row["entropy_n"] for row in rows} == {"3"}
     assert rows[2]["pattern"] == "previous"
     seen.main.get_by_role("button", name=words["many_open"]).click()
-    seen.page.wait_for_url("**/heads?colour=file_previous", timeout=PATIENCE)
+    seen.page.wait_for_url(re.compile(r"/heads\?.*&colour=file_previous$"), timeout=PATIENCE)
     expect(seen.main.get_by_role("combobox", name=strings("heads")["colour"])).to_have_value(
         strings("heads")["colour_file"].format(title="looks at the previous token", name="three.jsonl"),
         timeout=PATIENCE)

@@ -125,7 +125,7 @@ def test_a_full_disk_is_said_and_with_room_it_goes_on(hub, contents, home, repor
 
 def test_a_file_in_the_place_of_the_home_is_said(hub, home, report):
     home.touch()
-    with pytest.raises(UserError, match="a file stands where a folder should be"):
+    with pytest.raises(UserError, match="home cannot be written to; set CLEARHEAD_HOME"):
         fetching.fetch("owner/name", report)
     assert home.is_file()
 
