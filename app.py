@@ -22,7 +22,7 @@ from viz.widgets.fragment import pause
 from viz.widgets.handout_button import handout
 from viz.widgets.presentation import hide_controls, listen_for_keys
 from viz.widgets.sidebar import ask_widgets, fetch_model
-from viz.widgets.stored_texts import require_texts, store_texts
+from viz.widgets.stored_texts import awaits_texts, require_texts, store_texts
 from viz.widgets.verification import show_badge
 
 HOME = "heads"
@@ -58,7 +58,9 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
         with errors_as_sentences(page):
             render(page)
         return
-    badge = ask_widgets(page)
+    # a field that was drawn empty would have to be told its text, and an event that left the browser before that would
+    # say, for the reader, that it is empty
+    badge = st.empty() if awaits_texts(page) else ask_widgets(page)
     drawn = badge_drawn(badge, page)
     with errors_as_sentences(page):
         require_texts(page)

@@ -37,12 +37,17 @@ def store_texts(page: PageContext) -> None:
         _CODE(key=KEY, data={"held": held, "wanted": wanted}, on_event_change=_take)
 
 
+def awaits_texts(page: PageContext) -> bool:
+    """Whether the browser has not yet said which of the absent texts it has."""
+    return not session().texts_asked and any(page.state.absent.values())
+
+
 def require_texts(page: PageContext) -> None:
     """Raises UserError where a text is absent, with the button that goes on without it."""
-    now, words, absent = session(), strings("frame"), page.state.absent
+    words, absent = strings("frame"), page.state.absent
     if not absent:
         return
-    if not now.texts_asked and any(absent.values()):
+    if awaits_texts(page):
         raise UserError(words["absent_asked"])
     st.button(words["absent_go_on"], key="absent-go-on", on_click=_go_on)
     which = " and ".join(words["absent_fields"][field] for field in absent)
