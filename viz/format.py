@@ -2,15 +2,11 @@
 import math
 
 from model.core.record import Tokens
+from model.core.types import head_label as head_label
 from viz.text import escape_markdown
 
 JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two signs they belong to one picture or one word
 SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
-
-
-def head_label(layer: int, head: int) -> str:
-    """A head: its layer and its number in it, both from 0."""
-    return f"{layer}·{head}"
 
 
 def paper_head_label(layer: int, head: int) -> str:

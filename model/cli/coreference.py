@@ -11,6 +11,7 @@ from model.cli.commands import FilePath
 from model.cli.progress import answer_to
 from model.core.query import UserError
 from model.core.statistics import MeanInterval, accuracy_intervals
+from model.core.types import head_label
 from model.studies.coreference.cases import Case, read_file, shipped_cases
 from model.studies.coreference.heads import CasesQuery
 from model.studies.coreference.model_answers import AnswersQuery
@@ -115,7 +116,7 @@ def as_text(result: Report) -> str:
               + ("" if math.isnan(row["both"]) else f", both twins right {row['both']:.1%}")
               for (layer, head), row in result.frame().head(SHOWN).iterrows()]
     if result.held_out is not None:
-        heads = " and ".join("{0.layer}·{0.head}".format(result.named(number)) for number in result.held_out.chosen)
+        heads = " and ".join(head_label(head.layer, head.head) for head in map(result.named, result.held_out.chosen))
         scored = result.held_out.accuracy
         lines.append(f"  chosen on other sentences ({heads}): {_percent(scored.value, scored.low, scored.high)}")
     lines.append(f"  luck: the best of as many heads that know nothing reaches {result.luck.mean:.1%} on average and "

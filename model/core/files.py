@@ -6,7 +6,7 @@ import secrets
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -80,13 +80,27 @@ def writing(place: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
+def disk_errors(refusal: Callable[[OSError], UserError]) -> Iterator[None]:
+    """Round what writes: an error of the disk, however it is worded, is raised as what `refusal` makes of it."""
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:
+        cause = disk_error(error)
+        if cause is None:
+            raise
+        raise refusal(cause) from error
+
+
+@contextmanager
 def beside(place: Path) -> Iterator[Path]:
     """A path to be written within the block; what is there in the end is flushed and moved to `place`, so that whoever
     reads meanwhile, or after a crash, finds the old file whole. Each writer has a path of its own. Where the block
     raises, nothing is left and the old file stays; an error of the disk becomes UserError.
 
     A link is followed. What is no file, such as a pipe or /dev/stdout, is written to directly. """
-    try:
+    with disk_errors(lambda error: unwritable(place, error)):
         if not is_replaceable(place):
             yield place
             return
@@ -102,13 +116,6 @@ def beside(place: Path) -> Iterator[Path]:
         finally:
             with suppress(OSError):
                 new.unlink()
-    except UserError:
-        raise
-    except Exception as error:
-        cause = disk_error(error)
-        if cause is None:
-            raise
-        raise unwritable(place, cause) from error
 
 
 def is_replaceable(place: Path) -> bool:

@@ -10,5 +10,10 @@ KindHeadId = tuple[Kind, int, int]        # kind, layer, head
 Span = tuple[int, int]                    # characters of a text, from 0, the end not included
 
 
+def head_label(layer: int, head: int) -> str:
+    """A head: its layer and its number in it, both from 0."""
+    return f"{layer}·{head}"
+
+
 def quiet(fraction: float, text: str) -> None:
     """Progress that nobody watches."""

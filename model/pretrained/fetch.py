@@ -13,7 +13,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from model.core.files import clear, disk_error, flush, put, unwritable, write, writing
+from model.core.files import clear, disk_errors, flush, put, unwritable, write, writing
 from model.core.query import UserError
 from model.core.temporary import TemporaryFolder
 from model.core.types import Progress
@@ -29,15 +29,8 @@ def fetch(model_id: str, report: Progress) -> Path:
 
     `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or
     may not be written to. """
-    try:
+    with disk_errors(lambda error: _refusal(model_id, error)):
         return _fetch(model_id, report)
-    except UserError:
-        raise
-    except Exception as error:
-        cause = disk_error(error)
-        if cause is None:
-            raise
-        raise _refusal(model_id, cause) from error
 
 
 def _refusal(model_id: str, error: OSError) -> UserError:

@@ -13,7 +13,7 @@ import torch
 
 from model.core import attention
 from model.core.query import Kind, Silence
-from model.core.types import KindHeadId
+from model.core.types import KindHeadId, head_label
 from model.scratch import edits
 from model.scratch.grammar import Sentence
 from model.scratch.probe import capture
@@ -116,7 +116,7 @@ def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], flo
     places = [(kind, layer, head) for kind, layer in edits.attentions(model) for head in range(model.config.heads)]
     others = [place for place in places if place not in pointers]
     rows: list[dict] = [{"heads": "none", "zero": right(()), "mean": right(())}]
-    sets = [(f"{kind} {layer}·{head}", [[(kind, layer, head)]]) for kind, layer, head in places]
+    sets = [(f"{kind} {head_label(layer, head)}", [[(kind, layer, head)]]) for kind, layer, head in places]
     if pointers:
         sets.append((f"all that point: {len(pointers)}", [list(pointers)]))
     if 0 < len(pointers) <= len(others):

@@ -1,6 +1,4 @@
 """What is not public of Streamlit, part by part: each is there under its name and does what the patch says."""
-import importlib
-
 import pytest
 from streamlit import net_util
 from streamlit.proto.Common_pb2 import FileURLs
@@ -10,6 +8,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
+from tests.parts import require_part
 from viz.streamlit_patch import RECORD, ask_no_stranger, bound_uploads, forget_upload, is_dropped, keep_order
 
 
@@ -22,10 +21,7 @@ from viz.streamlit_patch import RECORD, ask_no_stranger, bound_uploads, forget_u
     ("streamlit.net_util", "get_external_ip"), ("streamlit.runtime.scriptrunner", "get_script_run_ctx"),
     ("streamlit.runtime.memory_uploaded_file_manager", "MemoryUploadedFileManager.add_file")])
 def test_the_part_is_there(module, name):
-    part = importlib.import_module(module)
-    for step in name.split("."):
-        assert hasattr(part, step), f"{module}.{name} is gone: mend viz/streamlit_patch.py"
-        part = getattr(part, step)
+    require_part(module, name, "viz/streamlit_patch.py")
 
 
 def test_the_queue_has_the_table_that_the_patch_empties():

@@ -1,11 +1,10 @@
 """Every part of transformers that is not public is there, by its name, and does what is asked of it."""
-import importlib
-
 import pytest
 import torch
 
 from model.capture import transformers_internals as internals
 from tests.model import tiny
+from tests.parts import require_part
 
 
 @pytest.mark.parametrize(("module", "name"), [
@@ -18,10 +17,7 @@ from tests.model import tiny
     ("transformers", "PreTrainedConfig.per_layer_config"),
     ("transformers", "PreTrainedTokenizerFast.vocab_files_names")])
 def test_the_part_is_there(module, name):
-    part = importlib.import_module(module)
-    for step in name.split("."):
-        assert hasattr(part, step), f"{module}.{name} is gone: mend model/capture/transformers_internals.py"
-        part = getattr(part, step)
+    require_part(module, name, "model/capture/transformers_internals.py")
 
 
 @pytest.mark.parametrize(("architecture", "head"), [
