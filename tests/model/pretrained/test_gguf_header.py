@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.bombs import gguf, gguf_entry, with_number
+from benchmarks.bomb_files import gguf, gguf_entry, with_number
 from model.core.query import UserError
 from model.pretrained.gguf import convert, refuse_what_does_not_fit
 from model.pretrained.gguf_header import read_header
