@@ -28,7 +28,7 @@ class CorpusResult:
 class Session:
     """One visitor's. The question, the view and the pages' controls are in `state`, and nowhere else."""
 
-    state: State = field(default_factory=State)
+    state: State = field(default_factory=State)            # what the address says, and no more
     page: str = ""                                         # the open page's name; "" before the first run
     next_page: tuple[str, dict[str, Any]] | None = None    # name and controls of the page that a callback chose
     presented_from: str = ""                               # the page that a presentation left for the handout's figures
@@ -49,6 +49,8 @@ class Session:
     handout: str = ""                                      # the name under which the server keeps the handout
     handout_error: str = ""                                # what is wrong with the handout file that was dropped
     toast: str = ""                                        # what came of "add to handout", to be said once
+    answered: dict[str, dict[str, str]] | None = None      # what the browser remembers of the lessons; None: not asked
+    forget_answers: bool = False                           # whether it shall forget that
     saving: set[str] = field(default_factory=set)          # keys of the figures whose *Save* is open
     camera: str = "png"                                    # what a figure's camera saves
     export_zoom: int = 2                                   # pixels of an exported picture for each of the screen's

@@ -25,7 +25,7 @@ from viz.widgets.vector_heatmap import columns_switch, token_name, vector_strips
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
 DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
-PAGE = Page("One block", "Learn", 7, "head", controls=(
+PAGE = Page("One block", "Learn", 8, "head", controls=(
     GUESS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True),
     Number("word", 1, 0, 99_999, whole=True),
     Choice("which", "first", ("first", "last")), Number("depth", 12, 2, 24, whole=True)))

@@ -27,7 +27,7 @@ SHARES = np.linspace(0, 3, 61)
 NEAREST = 5
 MOST_TEXTS = 50
 KRUSKAL = (0.05, 0.1, 0.2)   # stress that he called good, fair, poor (1964)
-PAGE = Page("What heads share", "Learn", 12, "head",
+PAGE = Page("What heads share", "Learn", 13, "head",
             controls=(
     GUESS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
     Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),

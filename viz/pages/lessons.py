@@ -8,6 +8,7 @@ from viz.text import FOLDER, strings
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import lessons
+from viz.widgets.progress import Answers, answered, forget, right_answers
 
 PAGE = Page("Start here", "Learn", 0, "nothing")
 IN_A_ROW = 3     # cards
@@ -23,10 +24,13 @@ def render(page: PageContext) -> None:
     picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=page.open_next),
                    beside=lambda: st.caption(words["figure_source"], width="content"))
     st.markdown(f"### {words['all']}")
+    done = answered()
     for start in range(0, len(names), IN_A_ROW):
         for column, name in zip(st.columns(IN_A_ROW), names[start:start + IN_A_ROW], strict=False):
             with column:
-                _card(page, name, names.index(name) + 1, prose[name], words)
+                _card(page, name, names.index(name) + 1, prose[name], done.get(name, {}))
+    if done:
+        st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget)
     _sheets(words)
     _beside(page, words)
 
@@ -64,14 +68,21 @@ def _about(name: str, lesson: dict, prose: dict[str, dict]) -> str:
                        *([f"{shared['builds_on']} {', '.join(before)}"] if before else [])])
 
 
-def _card(page: PageContext, name: str, number: int, lesson: dict, words: dict) -> None:
+def _card(page: PageContext, name: str, number: int, lesson: dict, answers: Answers) -> None:
+    """answers: what this browser remembers of the lesson, which then opens with them."""
     shared, known = strings("lesson"), pages()
+    words = shared["start"]
     before = ", ".join(known[other][0].title for other in lesson["builds_on"] if other in known)
     with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {known[name][0].title}**  \n{lesson['question']}")
         st.caption(shared["minutes"].format(minutes=lesson["minutes"])
                    + (f" · {shared['builds_on']} {before}" if before else ""))
-        st.button(words["open"], key=f"open-{name}", on_click=page.open_next, args=(name,))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.button(words["open"], key=f"open-{name}", on_click=page.open_next, args=(name,), kwargs=answers)
+            if answers:
+                right, asked = right_answers(name, answers)
+                st.caption(f":material/check: {words['answered'].format(right=right, answered=asked)}",
+                           width="content")
 
 
 def _sheets(words: dict) -> None:

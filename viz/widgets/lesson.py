@@ -3,7 +3,7 @@ is registered anywhere.
 
 The page:
 
-    PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(GUESS, Number("t", 1.0, 0.01, 100)))
+    PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(*QUESTIONS, Number("t", 1.0, 0.01, 100)))
 
     def render(page: PageContext) -> None:
         lesson = Lesson(page, "softmax")
@@ -16,20 +16,27 @@ The page:
             ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
             lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
+The page's controls begin with QUESTIONS, its render ends with lesson.end(). Its first section is for seeing: one thing
+to move, one sentence, the question beside its picture, all of it on one screen of 1440 × 900. The others say why, and
+what proves it is folded away below each of them.
+
 The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keyword arguments of explanation and alt):
 
     question, lead, minutes, builds_on = ["softmax"], boxes = ["softmax"]
         boxes: of the Transformer's figure, viz/components/transformer_diagram
+    remember = [three lines]
     [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
         why: the sentence that puts it right
-    [SECTION]  title, lead, alt, notice = [...], formula, symbols = [[symbol, what it is on screen], ...], practice,
-        sources = [...]
+    [[check]]  two of them, each as [predict]: what the lesson has answered by its end
+    [SECTION]  title, lead, alt, notice = [at most three], more = [...], formula, symbols = [[symbol, what it is on
+        screen], ...], practice, sources = [...]
 
-explanation draws what to notice, then the tabs Formula, Code (the source of the functions in `shown` and the shapes
-now), Where it matters, Sources; a tab without text is left out. Before the page computes anything with torch it must
-have drawn its header, and it computes inside `with computing():`, which says so while torch is still being loaded.
-Controls are widgets of control_widgets.py (this file's neighbour), which show page.controls and call page.set_controls;
-what one drags is `viz.components.handles`; a head of the record is chosen with `viz.widgets.head_picker`. """
+explanation draws what to notice, then a row that opens Formula, Code (the source of the functions in `shown` and the
+shapes now), More to notice, Where it matters, Sources; one without text is left out. Before the page computes anything
+with torch it must have drawn its header, and it computes inside `with computing():`, which says so while torch is
+still being loaded. Controls are widgets of control_widgets.py (this file's neighbour), which show page.controls and
+call page.set_controls; what one drags is `viz.components.handles`; a head of the record is chosen with
+`viz.widgets.head_picker`. """
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -44,11 +51,15 @@ from viz.page_controls import Choice
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fragment import fragment
+from viz.widgets.lesson_questions import LETTERS, ask
 from viz.widgets.link_box import link_box
+from viz.widgets.progress import remember_answers
 
-LETTERS = ("a", "b", "c", "d")
-# the control that holds the answer to the prompt; a link with it shows the answer
+# the controls that hold the answers to the prompt and to the two questions at the end; a link with them shows what was
+# answered
 GUESS = Choice("guess", "", LETTERS)
+CHECKS = Choice("check_1", "", LETTERS), Choice("check_2", "", LETTERS)
+QUESTIONS = (GUESS, *CHECKS)
 
 
 @contextmanager
@@ -89,32 +100,14 @@ class Lesson:
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""
-        prompt, guess = self.prose[table], self.page.controls[control]
-        letters = LETTERS[:len(prompt["answers"])]
-        key = f"view_{control}"
-        st.session_state[key] = None
-
-        def answer() -> None:
-            self.page.set_controls(**{control: st.session_state[key]})
-
         with st.container(border=True, width=READABLE, key=f"predict-{control}"):
-            st.markdown(f"**{self.words['predict']}.** {prompt['ask']}")
-            if guess not in letters:
-                st.radio(prompt["ask"], letters,
-                         format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
-                         on_change=answer, label_visibility="collapsed")
-                return False
-            st.markdown("\n\n".join(self._judged(prompt, letters.index(guess))))
-            st.button(self.words["again"], type="tertiary", key=f"again-{control}",
-                      on_click=lambda: self.page.set_controls(**{control: ""}))
-        return True
+            return ask(self.page, self.prose[table], control, self.words["predict"])
 
-    def _judged(self, prompt: dict, guess: int) -> list[str]:
-        """Every answer with its sentence; whether it is right, and whose it was."""
-        signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
-        own = [f" *({self.words['yours']})*" if place == guess else "" for place in range(len(signs))]
-        return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
-                for sign, mine, answer in zip(signs, own, prompt["answers"], strict=True)]
+    def end(self) -> None:
+        """What to remember, and two questions that the lesson has answered; the last part of its page."""
+        st.markdown(f"### {self.words['remember']}\n" + "\n".join(f"- {line}" for line in self.prose["remember"]),
+                    width=READABLE)
+        self.fragment(_checks)
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
@@ -139,29 +132,29 @@ class Lesson:
         now."""
         prose = self.prose[name]
         if prose.get("notice"):
-            st.markdown(f"**{self.words['notice']}**\n"
-                        + "\n".join(f"- {sentence.format(**numbers)}" for sentence in prose["notice"]), width=READABLE)
-        drawn = {"formula": prose.get("formula"), "code": shown, "practice": prose.get("practice"),
-                 "sources": prose.get("sources")}
-        names = [tab for tab, there in drawn.items() if there]
-        if names:
-            self._tabs(name, names, shown, shapes or {})
+            st.markdown(f"**{self.words['notice']}**\n{_listed(prose['notice'], numbers)}", width=READABLE)
+        texts = {"formula": prose.get("formula") and self._formula(name), "code": shown and self.words["code_about"],
+                 "more": prose.get("more") and _listed(prose["more"], numbers), "practice": prose.get("practice"),
+                 "sources": prose.get("sources") and _listed(prose["sources"], {})}
+        there = {tab: text for tab, text in texts.items() if text}
+        if there:
+            self._proof(name, there, shown, shapes or {})
 
     @st.fragment
-    def _tabs(self, name: str, names: list[str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
-        """A fragment: only the open tab is drawn, and another one without the page's arithmetic. A choice, not
-        Streamlit's tabs: those of a page took its browser a tenth of a second in every run."""
-        tab = st.segmented_control(self.words["tabs_label"], names, default=names[0],
-                                   format_func=self.words["tabs"].__getitem__, required=True,
-                                   key=f"tabs-{name}", label_visibility="collapsed") or names[0]
-        prose = self.prose[name]
-        if tab == "code":
-            st.caption(self.words["code_about"])
-            st.code(source_listing(shown, shapes), language="python")
+    def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
+        """A fragment: nothing is drawn until a tab is chosen, and it then is without the page's arithmetic. A choice,
+        not Streamlit's tabs: those of a page took its browser a tenth of a second in every run."""
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{name}"):
+            st.caption(self.words["prove"], width="content")
+            tab = st.segmented_control(self.words["tabs_label"], list(texts), key=f"tabs-{name}",
+                                       format_func=self.words["tabs"].__getitem__, label_visibility="collapsed")
+        if tab is None:
             return
-        text = {"practice": prose.get("practice", ""),
-                "sources": "\n".join(f"- {source}" for source in prose.get("sources", ()))}
-        st.markdown(text.get(tab) or self._formula(name), width=READABLE)
+        if tab != "code":
+            st.markdown(texts[tab], width=READABLE)
+            return
+        st.caption(texts[tab])
+        st.code(source_listing(shown, shapes), language="python")
 
     def _formula(self, name: str) -> str:
         """The formula, its symbols and the terms of the glossary: one element, as every element of a page takes part in
@@ -180,6 +173,20 @@ class Lesson:
         with st.container(border=True, height=height, key=f"waits-{key}", horizontal_alignment="center",
                           vertical_alignment="center"):
             st.caption(self.words["waits"], width="content")
+
+
+def _checks(page: PageContext, lesson: Lesson) -> None:
+    """The two questions at the end, folded away until somebody wants them, or a link has them answered."""
+    words, asked = lesson.words, {each.name: page.controls[each.name] for each in CHECKS}
+    with st.expander(words["check"], expanded=any(asked.values()), key="check"):
+        for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
+            ask(page, prompt, control)
+    remember_answers(page)
+
+
+def _listed(sentences: list[str], numbers: Mapping[str, Any]) -> str:
+    """As a list in Markdown, its {names} filled in with the numbers where there are any."""
+    return "\n".join(f"- {sentence.format(**numbers) if numbers else sentence}" for sentence in sentences)
 
 
 def lessons() -> list[str]:

@@ -15,7 +15,7 @@ from viz.page import pages
 from viz.page_controls import Numbers
 from viz.text import FOLDER, strings
 from viz.widgets.control_widgets import log_steps, slider_for
-from viz.widgets.lesson import LETTERS, lessons, source_listing
+from viz.widgets.lesson import LETTERS, QUESTIONS, lessons, source_listing
 
 Z = Numbers("z", (1.0, 0.0), -10, 10, 2, 5)
 HOSTILE = [None, 1, "x", [], {}, {"values": None}, {"values": [1]}, {"values": [1, 2, 3]}, {"values": [1, "2"]},
@@ -103,10 +103,16 @@ def test_the_prose_of_a_lesson_is_whole(name):
     prose = tomllib.loads((FOLDER / "lessons" / f"{name}.toml").read_text(encoding="utf-8"))
     known = {box for box, *_ in anatomy.BOXES}
     assert prose["question"].endswith("?") and prose["lead"] and 5 <= prose["minutes"] <= 30
-    assert set(prose["boxes"]) <= known and set(prose["builds_on"]) <= set(lessons())
+    assert set(prose["boxes"]) <= known
+    assert set(prose["builds_on"]) <= set(lessons()[:lessons().index(name)])   # no lesson builds on a later one
     prompts = [each for each in prose.values() if isinstance(each, dict) and "answers" in each and "ask" in each]
     assert prompts and all(3 <= len(each["answers"]) <= len(LETTERS) and 0 <= each["right"] < len(each["answers"])
                            for each in prompts)
     assert all(set(answer) == {"text", "why"} for each in prompts for answer in each["answers"])
+    assert len(prose["remember"]) == 3 and len(prose["check"]) == 2
+    assert all(3 <= len(each["answers"]) <= len(LETTERS) and 0 <= each["right"] < len(each["answers"])
+               for each in prose["check"])
+    assert [title for title, each in prose.items() if isinstance(each, dict) and len(each.get("notice", ())) > 3] == []
+    assert pages()[name][0].controls[:3] == QUESTIONS
     assert any(isinstance(each, dict) and each.get("sources") for each in prose.values())
     assert pages()[name][0].section == "Learn" and pages()[name][0].needs in ("nothing", "head")

@@ -26,7 +26,7 @@ RANGE = "\u2060–\u2060"                 # from … to …, never broken over t
 N_S, D_S, K_S, R_S = (tuple(2**power for power in span)
                       for span in (range(4, 17), range(4, 13), range(1, 6), range(2, 13)))
 SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
-PAGE = Page("What it costs", "Learn", 10, "nothing", controls=(
+PAGE = Page("What it costs", "Learn", 11, "nothing", controls=(
     GUESS, Number("width", 64, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
     Number("again", 0, 0, 99, whole=True),
     SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),

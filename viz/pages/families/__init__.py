@@ -25,7 +25,7 @@ from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import GUESS, Lesson, computing
 
-PAGE = Page("Encoder, decoder, or both", "Learn", 8, "nothing", controls=(
+PAGE = Page("Encoder, decoder, or both", "Learn", 9, "nothing", controls=(
     GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
     Number("hide", 4, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))

@@ -30,7 +30,7 @@ WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # places of the curves
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
-PAGE = Page("From kernels to attention", "Learn", 11, "nothing", controls=(
+PAGE = Page("From kernels to attention", "Learn", 12, "nothing", controls=(
     GUESS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5), Number("q", 0.5, -3, 3),
     Choice("keys", "line", kernels.LIFTS), Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),

@@ -9,7 +9,7 @@ from viz.text import strings
 from viz.widgets.lesson import GUESS, Lesson
 
 PRESETS = strings("lessons/vectors")["presets"]
-PAGE = Page("From text to vectors", "Learn", 1, "nothing", controls=(
+PAGE = Page("From text to vectors", "Learn", 2, "nothing", controls=(
     GUESS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
     Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
     Words("word", "bank", 40),

@@ -1,0 +1,65 @@
+"""A lesson's page without a browser: what it says at any position of its controls, and the numbers behind it."""
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+from streamlit.testing.v1 import AppTest
+
+from viz.widgets import figure as figure_module
+from viz.widgets.lesson import Lesson
+
+
+@dataclass
+class Shown:
+    """One run of a lesson's page."""
+
+    notices: dict[str, list[str]] = field(default_factory=dict)          # by section, as they are read
+    more: dict[str, list[str]] = field(default_factory=dict)             # those folded away
+    numbers: dict[str, dict[str, Any]] = field(default_factory=dict)     # by section: what filled them in
+    alts: dict[str, str] = field(default_factory=dict)                   # by the figure's key
+    charts: dict[str, dict] = field(default_factory=dict)                # by the figure's key, as plotly gets them
+    words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
+
+
+def _run(name: str, controls: dict) -> None:
+    from viz.page import PageContext, pages, with_controls
+    from viz.session import session
+    from viz.state import State
+
+    about, render = pages()[name]
+    session().state = with_controls(State(), name, about, controls)
+    render(PageContext(name, about, {}))
+
+
+@contextmanager
+def _noted(shown: Shown) -> Iterator[None]:
+    explain, chart = Lesson.explanation, figure_module.chart
+
+    def explanation(self: Lesson, section: str, /, **given: Any) -> None:
+        numbers = {key: value for key, value in given.items() if key not in ("shown", "shapes")}
+        shown.numbers[section] = numbers
+        for kind, kept in (("notice", shown.notices), ("more", shown.more)):
+            kept[section] = [line.format(**numbers) for line in self.prose[section].get(kind, ())]
+        explain(self, section, **given)
+
+    def drawn(spec: dict, *, key: str, **given: Any) -> None:
+        shown.charts[key.removeprefix("chart-")] = spec
+        shown.alts[key.removeprefix("chart-")] = given.get("alt", "")
+        chart(spec, key=key, **given)
+
+    with patch.object(Lesson, "explanation", explanation), patch.object(figure_module, "chart", drawn):
+        yield
+
+
+def shown(name: str, **controls: Any) -> Shown:
+    """The page of lesson `name` with these controls, all else as opened; fails where the page does. Answer its question
+    with guess="a" to see what it covers."""
+    found = Shown()
+    with _noted(found):
+        app = AppTest.from_function(_run, args=(name, controls), default_timeout=120).run()
+    assert not app.exception and not app.error, (app.exception, app.error)
+    found.words = [each.value for kind in ("markdown", "caption", "info", "warning") for each in app.get(kind)]
+    found.words += [each.label for kind in ("radio", "button", "toggle", "segmented_control") for each in app.get(kind)]
+    return found

@@ -1,0 +1,24 @@
+"""What a browser may say that it remembers of the lessons."""
+import pytest
+
+from viz.text import strings
+from viz.widgets.progress import parse_event, right_answers
+
+HOSTILE = [None, 1, "softmax", [], {}, {"softmax": None}, {"softmax": {"guess": "z"}}, {"nowhere": {"guess": "a"}},
+           {"softmax": {"t": "a"}}, {"softmax": {"guess": ["a"]}}, {"handout": {"guess": "a"}}]
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+def test_nothing_is_remembered_but_answers_to_questions_that_there_are(value):
+    assert parse_event(value) == {}
+
+
+def test_answers_come_back_and_the_rest_stays_outside():
+    said = {"softmax": {"guess": "b", "t": "a", "check_9": "a"}, "scale": {"guess": "c"}, "x": {}}
+    assert parse_event(said) == {"softmax": {"guess": "b"}, "scale": {"guess": "c"}}
+
+
+def test_the_mark_counts_what_is_right():
+    right = "abcd"[strings("lessons/softmax")["predict"]["right"]]
+    wrong = next(letter for letter in "abcd" if letter != right)
+    assert right_answers("softmax", {"guess": right}) == (1, 1) and right_answers("softmax", {"guess": wrong}) == (0, 1)

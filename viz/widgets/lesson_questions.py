@@ -1,0 +1,34 @@
+"""A question of a lesson: answers to choose from, and once one is chosen what is true of each of them."""
+import streamlit as st
+
+from viz.page import PageContext
+from viz.text import strings
+
+LETTERS = ("a", "b", "c", "d")
+
+
+def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> bool:
+    """Asks `prompt` (ask, answers, right, as in a lesson's prose); the page's control of this name holds the letter of
+    the answer. Whether it is answered. title: a word or two before the question."""
+    words, chosen, key = strings("lesson"), page.controls[control], f"view_{control}"
+    letters = LETTERS[:len(prompt["answers"])]
+    st.session_state[key] = None
+    st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
+    if chosen not in letters:
+        st.radio(prompt["ask"], letters,
+                 format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
+                 on_change=lambda: page.set_controls(**{control: st.session_state[key]}),
+                 label_visibility="collapsed")
+        return False
+    st.markdown("\n\n".join(_judged(prompt, letters.index(chosen), words["yours"])))
+    st.button(words["again"], type="tertiary", key=f"again-{control}",
+              on_click=lambda: page.set_controls(**{control: ""}))
+    return True
+
+
+def _judged(prompt: dict, chosen: int, yours: str) -> list[str]:
+    """Every answer with its sentence; whether it is right, and whose it was."""
+    signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
+    own = [f" *({yours})*" if place == chosen else "" for place in range(len(signs))]
+    return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
+            for sign, mine, answer in zip(signs, own, prompt["answers"], strict=True)]

@@ -1,0 +1,75 @@
+"""What was answered in the lessons: this browser remembers it, the start page shows it, and it can be forgotten."""
+from typing import Any
+
+import streamlit as st
+
+from viz.components.component import component_value
+from viz.components.files import module_code
+from viz.page import PageContext, pages
+from viz.session import session
+from viz.text import strings
+from viz.widgets.lesson_questions import LETTERS
+
+KEY = "progress"
+# the answers at one lesson: {control: letter}
+Answers = dict[str, str]
+_CODE = st.components.v2.component("clearhead_progress",
+                                   js=module_code("js/progress.js", "module.progress", otherwise=""))
+
+
+def remember_answers(page: PageContext) -> None:
+    """Gives the browser what is answered on this lesson's page; an answer that was cleared stays remembered until it is
+    given anew, or all are forgotten."""
+    now, answers = session(), {name: value for name, value in page.controls.items() if is_question(name) and value}
+    if not answers:
+        return
+    if now.answered is not None:
+        now.answered = now.answered | {page.name: now.answered.get(page.name, {}) | answers}
+    _CODE(key=KEY, data={"lesson": page.name, "answers": answers, "read": False, "forget": False})
+
+
+def answered() -> dict[str, Answers]:
+    """By lesson what this browser remembers; empty until it has said so, and the page then runs again."""
+    now = session()
+    _CODE(key=KEY, data={"lesson": "", "answers": {}, "read": now.answered is None, "forget": now.forget_answers},
+          on_event_change=_take)
+    now.forget_answers = False
+    return now.answered or {}
+
+
+def forget() -> None:
+    """For a button's callback: the browser forgets all answers, and so do the lessons that are open here."""
+    now = session()
+    now.forget_answers, now.answered = True, {}
+    for name, (page, _) in pages().items():
+        now.state = now.state.with_control_values(
+            name, **{control.name: None for control in page.controls if is_question(control.name)})
+
+
+def is_question(control: str) -> bool:
+    """Whether a control of a lesson holds the answer to a question."""
+    return control.startswith(("guess", "check_"))
+
+
+def right_answers(name: str, answers: Answers) -> tuple[int, int]:
+    """(right, answered) of a lesson's questions."""
+    prose = strings(f"lessons/{name}")
+    checks = {f"check_{place + 1}": each for place, each in enumerate(prose.get("check", ()))}
+    prompts = {"guess": prose["predict"]} | checks
+    found = [prompts[control]["right"] == LETTERS.index(letter) for control, letter in answers.items()
+             if control in prompts]
+    return sum(found), len(found)
+
+
+def _take() -> None:
+    session().answered = parse_event(component_value(KEY))
+
+
+def parse_event(value: Any) -> dict[str, Answers]:
+    """What a browser said that it remembers, less whatever cannot have been answered here."""
+    if not isinstance(value, dict):
+        return {}
+    known = pages()
+    return {name: clean for name, answers in value.items() if name in known and isinstance(answers, dict)
+            if (clean := {control.name: answers[control.name] for control in known[name][0].controls
+                          if is_question(control.name) and answers.get(control.name) in LETTERS})}
