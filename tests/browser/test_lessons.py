@@ -16,6 +16,7 @@ from viz.widgets.lesson import lessons
 # what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
 KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"),
          "box": (".block [aria-checked=true]", "ArrowUp"),
+         "sketch": (".sketch [role=slider]", "ArrowUp"),
          "slider": ("input[type=range]", "ArrowLeft"),
          "choice": (".stElementContainer:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] "
                     "[role=radio]:not([aria-checked=true])", None),

@@ -96,5 +96,5 @@ def test_the_components_are_all_here():
     folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/payload.py")
                    if "def parse_event(" in path.read_text(encoding="utf-8")}
-    assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "slider",
+    assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "sketch", "slider",
                            "token_strip", "transformer_diagram"}

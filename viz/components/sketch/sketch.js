@@ -1,0 +1,122 @@
+// A curve drawn by hand. A stroke sets the heights of the places it passes; places that no stroke has passed take the
+// nearest height, so that one stroke makes a curve. What was drawn is sent as {values} when the stroke ends.
+import { receiver } from "../js/messages.js";
+import { div, fill, frame, palette, within } from "../js/shared.js";
+import { set, shape } from "../js/svg.js";
+
+const STEPS = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0.02,
+  PageUp: 0.2, PageDown: -0.2, Home: -1, End: 1 };
+const LEFT = 52, RIGHT = 12, TOP = 24, FOOT = 40, MIDDLE = 0.5;
+const rounded = (height) => Math.round(Math.min(1, Math.max(0, height)) * 100) / 100;
+
+export function mount(element, bytes, send) {
+  const { root, on, draw, end } = frame(element, "sketch", redraw);
+  const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
+  const curve = shape("polyline", { class: "curve" }, svg), invited = shape("text", { class: "invite" }, svg);
+  const hint = div("hint", root);
+  let body, heights = [], dots = [], before;   // before: [place, height] where the stroke was last
+
+  const box = () => ({ left: LEFT, right: Math.max(120, root.clientWidth - RIGHT), top: TOP, bottom: body.height - FOOT });
+  const toX = (share, { left, right }) => left + share * (right - left);
+  const toY = (share, { top, bottom }) => bottom - share * (bottom - top);
+  const at = (place) => place / (body.places - 1);
+
+  function build() {
+    for (const each of dots) each.remove();
+    dots = Array.from({ length: body.places }, () =>
+      shape("circle", { r: 5, tabindex: 0, role: "slider", "aria-valuemin": 0, "aria-valuemax": 1 }, svg));
+    svg.setAttribute("aria-label", fill(body.text.group, { name: body.names[1] }));
+    hint.textContent = body.text.hint;
+    invited.textContent = body.text.invite;
+  }
+
+  function redraw() {
+    if (!body) return;
+    const plane = box(), drawn = heights.some((each) => each !== undefined);
+    palette(root, body.colours);
+    svg.setAttribute("height", body.height);
+    drawAxes(plane);
+    const full = filled();
+    curve.setAttribute("points", drawn ? full.map((each, i) => [toX(at(i), plane), toY(each, plane)].join()).join(" ") : "");
+    dots.forEach((dot, i) => {
+      set(dot, { cx: toX(at(i), plane), cy: toY(full[i], plane), "aria-valuenow": full[i],
+        "aria-label": fill(body.text.place, { place: i + 1, places: body.places }) });
+      dot.classList.toggle("open", heights[i] === undefined);
+    });
+    set(invited, { x: (plane.left + plane.right) / 2, y: (plane.top + plane.bottom) / 2, "text-anchor": "middle" });
+    invited.toggleAttribute("hidden", drawn);
+  }
+
+  function drawAxes(plane) {
+    axes.replaceChildren();
+    for (const [share, name] of body.across) {
+      const x = toX(share, plane), place = share === 0 ? "start" : share === 1 ? "end" : "middle";
+      shape("line", { class: "axis", x1: x, x2: x, y1: plane.top, y2: plane.bottom }, axes);
+      shape("text", { x, y: plane.bottom + 16, "text-anchor": place }, axes).textContent = name;
+    }
+    for (const [share, name] of body.up) {
+      const y = toY(share, plane);
+      shape("line", { class: "axis", x1: plane.left, x2: plane.right, y1: y, y2: y }, axes);
+      shape("text", { x: plane.left - 6, y: y + 4, "text-anchor": "end" }, axes).textContent = name;
+    }
+    const middle = { x: (plane.left + plane.right) / 2, y: body.height - 6, "text-anchor": "middle" };
+    shape("text", middle, axes).textContent = body.names[0];
+    shape("text", { x: plane.left, y: 12 }, axes).textContent = body.names[1];
+  }
+
+  // The curve with its open places at the height of the nearest one that is drawn.
+  function filled() {
+    const known = heights.flatMap((each, i) => (each === undefined ? [] : [i]));
+    if (!known.length) return Array(body.places).fill(MIDDLE);
+    const nearest = (i) => known.reduce((best, each) => (Math.abs(each - i) < Math.abs(best - i) ? each : best));
+    return Array.from({ length: body.places }, (_, i) => heights[i] ?? heights[nearest(i)]);
+  }
+
+  // The stroke goes on to a point; every place between the last one and this takes its height on the line between them.
+  function stroke(event) {
+    const plane = box(), [x, y] = within(svg, event);
+    const across = Math.min(1, Math.max(0, (x - plane.left) / (plane.right - plane.left))) * (body.places - 1);
+    const height = rounded((plane.bottom - y) / (plane.bottom - plane.top)), [from, high] = before ?? [across, height];
+    heights[Math.round(across)] = height;
+    for (let i = Math.ceil(Math.min(from, across)); i <= Math.max(from, across); i += 1) {
+      heights[i] = across === from ? height : rounded(high + ((i - from) / (across - from)) * (height - high));
+    }
+    before = [across, height];
+    draw();
+  }
+
+  function finish() {
+    if (!before) return;
+    before = undefined;
+    heights = filled();
+    send({ values: heights });
+    draw();
+  }
+
+  on(svg, "pointerdown", (event) => {
+    if (event.button) return;
+    svg.setPointerCapture(event.pointerId);
+    stroke(event);
+    event.preventDefault();
+  });
+  on(svg, "pointermove", (event) => before && stroke(event));
+  on(svg, "pointerup", finish);
+  on(svg, "pointercancel", finish);
+  on(svg, "keydown", (event) => {
+    const place = dots.indexOf(event.target), step = STEPS[event.key];
+    if (place < 0 || step === undefined) return;
+    heights = filled();
+    heights[place] = rounded(heights[place] + step);
+    send({ values: heights });
+    draw();
+    event.preventDefault();
+  });
+
+  return receiver(bytes, (read) => {
+    if (read.part === "body") {
+      body = read;
+      build();
+    } else if (!before) heights = [...read.values];
+    draw();
+  }, end);
+}
