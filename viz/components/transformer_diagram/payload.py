@@ -24,6 +24,9 @@ BOXES = (
     ("norm", 0, RIGHT, 266, 26, "yellow"), ("feed-forward", 0, RIGHT, 208, 44, "blue"),
     ("norm", 0, RIGHT, 158, 26, "yellow"),
     ("linear", 0, RIGHT, 98, HIGH, "grey"), ("probabilities", 0, RIGHT, 48, HIGH, "green"),
+    # above the encoder, where figure 1 is empty: what is built of its two halves
+    ("encoder-only", 0, LEFT, 66, 26, "grey"), ("decoder-only", 0, LEFT, 104, 26, "grey"),
+    ("both", 0, LEFT, 142, 26, "grey"),
     ("product", 1, INSIDE, 510, HIGH, "violet"), ("scale", 1, INSIDE, 430, HIGH, "orange"),
     ("mask", 1, INSIDE, 350, HIGH, "pink"),
     ("softmax", 1, INSIDE, 270, HIGH, "green"), ("mix", 1, INSIDE, 190, HIGH, "violet"),
@@ -51,6 +54,7 @@ WIRES = (
 # (drawing, x, y, words in lesson.toml, where they are anchored)
 LABELS = (
     (0, LEFT, 618, "inputs", "middle"), (0, RIGHT, 618, "outputs", "middle"), (0, RIGHT, 14, "answer", "middle"),
+    (0, LEFT, 40, "families", "middle"),
     (0, 12, 346, "times", "middle"),
     (0, 452, 290, "times", "middle"), (1, 80, 596, "q", "middle"), (1, 160, 596, "k", "middle"),
     (1, 222, 596, "v", "middle"),
