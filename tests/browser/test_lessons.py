@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
+from tests.leaks import given_away
 from viz.page import pages
 from viz.state import State
 from viz.text import strings
@@ -52,10 +53,23 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
     seen.main.locator(".st-key-again-guess button").click()
     expect(seen.main.get_by_text(why[:40])).to_have_count(0, timeout=PATIENCE)
     assert why not in seen.rest().main.inner_text() and "guess" not in seen.params()
+    assert given_away(prose["predict"], beside_the_question(seen)) == []
     seen.main.locator(".st-key-predict-guess label[data-testid=stRadioOption], .st-key-predict-guess "
                       "[data-testid=stRadio] label").last.click()
     expect(seen.main.get_by_text(why[:40]).first).to_be_visible(timeout=PATIENCE)
     assert "guess" in seen.rest().params()
+
+
+def beside_the_question(seen: Watch) -> str:
+    """The words and numbers of the page and its charts, without the box of the question."""
+    text = seen.main.evaluate("""(main) => {
+        const boxes = [...main.querySelectorAll('[class*=st-key-predict-]')];
+        boxes.forEach((box) => { box.hidden = true; box.style.display = 'none'; });
+        const text = main.innerText;
+        boxes.forEach((box) => { box.hidden = false; box.style.display = ''; });
+        return text;
+    }""")
+    return "\n".join([text, *drawn(seen)])
 
 
 def drawn(seen: Watch) -> list[str]:
