@@ -54,4 +54,6 @@ def text_set(model: str, kind: str, chosen: str) -> str:
     """
     from model.scratch import catalogue
 
+    if model.split(catalogue.SNAPSHOT)[0] == "stories":
+        return "stories"
     return OWN_SETS[kind] if catalogue.is_scratch(model) else chosen

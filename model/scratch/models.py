@@ -1,4 +1,6 @@
 """Our models: how each reads a question and what it answers, and the studies that all of them can be put to."""
+from dataclasses import replace
+
 import numpy as np
 import torch
 
@@ -31,7 +33,7 @@ class ScratchModel(Reader):
         return trace.last_vectors(self, question, report)
 
     def next_word(self, query: Query, report: Progress) -> NextWord:
-        """Raises NoNextWord: only the induction model and the translator write."""
+        """Raises NoNextWord: only the decoders and the translator write."""
         raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as "
                          "SmolLM2.")
 
@@ -113,6 +115,14 @@ class Induction(ScratchModel):
         logits, _ = self.run(query, sides, report)
         ids = tuple(logits[-1].topk(min(NAMED, len(self.tokenizer.words))).indices.tolist())
         return NextWord(logits[-1].numpy(), ids, tuple(self.tokenizer.words[i] for i in ids), ())
+
+
+class Stories(Induction):
+    """One text of words, and at each the word that follows; [EOS] ends a story."""
+
+    def next_word(self, query: Query, report: Progress) -> NextWord:
+        """All logits after the text and its continuation."""
+        return replace(super().next_word(query, report), ends=(scratch_tokens.END,))
 
 
 class Translator(Induction):

@@ -90,9 +90,11 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
 
     transformer, about = weights.load(*weights_file(model_id, folder))
     kind = _kind(model_id)
-    behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction}[kind]
+    behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction,
+                 "stories": models.Stories}[kind]
     words, signs = tuple(about["words"]), kind == "induction"
-    tokenizer = tokens.SignTokenizer(words) if signs else tokens.WordTokenizer(words)
+    tokenizer = {"induction": tokens.SignTokenizer, "stories": tokens.WriterTokenizer}.get(
+        kind, tokens.WordTokenizer)(words)
     known = len(words) - len(tokens.SPECIALS)
     more = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them",
             "max_tokens": LONGEST_TRAINED * (1 + signs),

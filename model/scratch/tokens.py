@@ -114,6 +114,15 @@ class WordTokenizer:
         return {word: i for i, word in enumerate(self.words) if i >= len(SPECIALS)}
 
 
+class WriterTokenizer(WordTokenizer):
+    """The same of a model that writes words, which says which of them stand for something else."""
+
+    all_special_ids = tuple(range(len(SPECIALS)))
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
 @dataclass(frozen=True)
 class SignTokenizer:
     """Each sign is a token, spaces are none; a sign outside the alphabet is [UNK]. `words` is SPECIALS and the

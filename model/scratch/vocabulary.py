@@ -4,8 +4,9 @@ import re
 import string
 from dataclasses import dataclass
 
-from model.scratch import lexicon
+from model.scratch import lexicon, story_grammar
 from model.scratch.catalogue import SNAPSHOT
+from model.scratch.grammar import join_words
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:
@@ -20,6 +21,8 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
         return {"signs": tuple(string.ascii_lowercase + string.ascii_uppercase + string.digits)}
     if name == "scratch":
         return {}
+    if name == "stories":
+        return story_grammar.phrases()
     nouns = {pool: tuple(f"the {noun}" for noun in members) for pool, members in lexicon.POOLS.items()}
     reasons = tuple(connector[0].replace("{is}", verb).removesuffix(" {adjective}") for connector in lexicon.CONNECTORS
                     for verb in ("was", "is"))
@@ -83,6 +86,8 @@ def join_phrases(model_id: str, chosen: list[str]) -> str:
     """Phrases as a text: signs without spaces, words as a sentence."""
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
+    if model_id.split(SNAPSHOT)[0] == "stories":
+        return join_words(" ".join(chosen).split())   # a story may stop anywhere: what comes next is the question
     text = re.sub(r" (?=[,.])", "", " ".join(chosen))
     return re.sub(r"(^|\. )(\w)", lambda match: match[1] + match[2].upper(),
                   text) + "." * bool(text and text[-1] not in ".,")

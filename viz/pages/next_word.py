@@ -32,7 +32,7 @@ PAGE = Page("Next word", "Look", 2, "record",
                       Number("top_p", 1.0, 0.01, 1)))
 DRAWN = 16    # tokens in the chart
 OFFERED = 8   # tokens that one can click
-OURS = "induction"   # the decoder that is trained here
+OURS = ("stories", "induction")   # the decoders that are trained here
 
 
 def render(page: PageContext) -> None:
@@ -51,8 +51,8 @@ def render(page: PageContext) -> None:
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
-    """What keeps this model from answering, and the decoders one click away: those on this disk, the one trained here
-    with a text that it reads, and one to be fetched."""
+    """What keeps this model from answering, and the decoders one click away: those on this disk, those trained here
+    with a text that they read, and one to be fetched."""
     words, offers = strings("next_word"), sources.catalogue()
     writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
@@ -62,9 +62,10 @@ def _ways_out(page: PageContext, sentence: str) -> None:
             if offer.on_disk:
                 st.button(words["read"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
                           on_click=partial(page.set_question, model=offer.id))
-        ours = next(offer for offer in offers if offer.id == OURS)
-        st.button(words["ours"].format(model=escape_markdown(ours.title)), key="read-ours", help=ours.good_for,
-                  on_click=partial(page.set_question, model=OURS, text=words["ours_text"], text_b=None, target=None))
+        for offer in (each for name in OURS for each in offers if each.id == name):
+            st.button(words["ours"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
+                      help=offer.good_for, on_click=partial(page.set_question, model=offer.id, text_b=None, target=None,
+                                                            text=words["ours_texts"][offer.id]))
         if absent and sources.may_fetch():
             st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
                       key="fetch-writer", help=absent[0].good_for, on_click=_fetch, args=(page, absent[0].id))

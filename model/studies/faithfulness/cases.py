@@ -27,7 +27,7 @@ class Text:
 
 @functools.cache
 def texts(which: str) -> tuple[Text, ...]:
-    """The texts of a set: sentences, agreement, resolver or induction."""
+    """The texts of a set: sentences, agreement, resolver, induction or stories."""
     if which == "agreement":
         return _agreement()
     with FILE.open(encoding="utf-8", newline="") as file:

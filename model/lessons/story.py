@@ -1,0 +1,115 @@
+"""From letters to the next word: what one pass of a decoder computes for the last token of a text, stage by stage.
+
+Everything is read from the record, the trace and the answer of the very pass; nothing is fitted or rounded here. All
+vectors are rows; T tokens, d_model numbers each, layers and heads count from 0. """
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core import heads
+from model.core.models import Models, TraceQuery
+from model.core.query import Kind, Query, UserError
+from model.core.record import Card, Tokens
+from model.core.trace import Block, Trace
+from model.core.types import HeadId, Progress
+from model.studies.next_token import NextWord, NextWordQuery
+
+
+@dataclass(frozen=True)
+class StoryQuery:
+    """What does a decoder compute on the way from this text to its next word?"""
+
+    query: Query
+
+    def answer(self, models: Models, report: Progress) -> "Story":
+        """Every stage. Raises NoNextWord for a model that is no decoder, UserError for one that cannot be followed."""
+        word = NextWordQuery(self.query).answer(models, report)
+        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        if not all(block.norm_first and block.feed_forward is not None for block in trace.blocks):
+            raise UserError(f"The blocks of {record.card.title} do not add to an unnormalised stream, so their shares "
+                            f"cannot be told apart; choose another decoder.")
+        layers = record[Kind.CAUSAL].layers
+        last = len(record[Kind.CAUSAL].queries) - 1
+        rows = np.stack([heads.row_weights(layer, last) for layer in layers]).astype(np.float32)
+        start = trace.start(Kind.CAUSAL)
+        return Story(record.card, record[Kind.CAUSAL].queries, dict(start.parts).get("token", start.output),
+                     start.output, rows, lengths(trace), tuple(hidden(block) for block in trace.blocks), word)
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """One pass, seen from its last token."""
+
+    card: Card                        # of the model
+    tokens: Tokens                    # pieces and ids
+    embedded: np.ndarray              # (T, d_model): the rows of the table, as the model scales them
+    placed: np.ndarray                # (T, d_model): what the first block reads, positions added where they are added
+    rows: np.ndarray                  # (layer, head, T): whom the last token looks at; each row sums to 1
+    lengths: "Lengths"
+    hidden: tuple[np.ndarray, ...]    # by layer, (d_ff): what the last token's neurons say before W_2
+    word: NextWord
+
+    @property
+    def positions_added(self) -> bool:
+        """Whether a vector of the place is added before the first block; else places count inside attention."""
+        return not np.array_equal(self.embedded, self.placed)
+
+    @property
+    def probabilities(self) -> np.ndarray:
+        """The softmax of all logits, float64 (vocabulary)."""
+        powers = np.exp(self.word.logits.astype(np.float64) - float(self.word.logits.max()))
+        return powers / powers.sum()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(each.nbytes for each in (self.embedded, self.placed, self.rows, *self.hidden)) + self.word.nbytes
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Lengths (Euclidean) of the last token's vectors, one for each layer."""
+
+    before: tuple[float, ...]         # the residual stream that enters
+    attention: tuple[float, ...]      # what attention adds
+    feed_forward: tuple[float, ...]   # what the feed-forward layer adds
+    after: tuple[float, ...]          # the residual stream that leaves
+
+
+def lengths(trace: Trace) -> Lengths:
+    """How long the last token's vectors are, by layer."""
+    parts = [(block.before, block.attentions[0].output, _added(block), block.after) for block in trace.blocks]
+    return Lengths(*(tuple(float(np.linalg.norm(rows[-1].astype(np.float64))) for rows in each)
+                     for each in zip(*parts, strict=True)))
+
+
+def _added(block: Block) -> np.ndarray:
+    """(T, d_model): what the feed-forward layer adds."""
+    assert block.feed_forward is not None   # asked before
+    return block.feed_forward.output
+
+
+def hidden(block: Block) -> np.ndarray:
+    """(d_ff): what the last token's neurons say."""
+    assert block.feed_forward is not None
+    return block.feed_forward.hidden[-1]
+
+
+def looks_back(rows: np.ndarray) -> np.ndarray:
+    """(layer, head): the largest weight on a token between the first, where many heads rest, and the last token's
+    neighbour; 0 where there is none."""
+    between = rows[:, :, 1:-2]
+    return between.max(-1) if between.shape[-1] else np.zeros(rows.shape[:2], np.float32)
+
+
+def clearest_head(rows: np.ndarray) -> HeadId:
+    """(layer, head) of the head that looks most at one token, as `looks_back` measures it."""
+    layer, head = np.unravel_index(int(np.argmax(looks_back(rows))), rows.shape[:2])
+    return int(layer), int(head)
+
+
+def strongest_share(values: np.ndarray, share: float = 0.1) -> tuple[int, float]:
+    """(count, their part): how much of the sum of absolute values the strongest `share` of all neurons hold."""
+    sizes = np.sort(np.abs(values.astype(np.float64)))[::-1]
+    count = max(1, round(len(sizes) * share))
+    return count, float(sizes[:count].sum() / max(sizes.sum(), np.finfo(float).tiny))

@@ -1,0 +1,255 @@
+"""Very short stories of two animals, from a grammar whose next word has a probability that can be written down.
+
+"The rabbit near the houses hears the dogs. It is hungry and eats carrots. Then the dogs wait." One animal is singular
+and the other plural, so "it" and "they" say which of the two is meant; what it eats, where it sleeps and what it does
+when it is happy follow from the animal, the form of a verb from its subject, however far away that is.
+
+A story is drawn from a `random.Random` (`draw`); what may follow its first words, and how probably, is said by
+`following` without any drawing. Split by pairs of animals: a pair that is tested never meets in a training. """
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from model.scratch.grammar import bucket
+
+
+@dataclass(frozen=True)
+class Animal:
+    """A noun and what is true of it."""
+
+    one: str                # singular
+    many: str               # plural
+    food: str               # that it eats
+    home: str               # that it sleeps in
+    action: tuple[str, str]   # what it does when it is happy: of one, of many
+
+    def noun(self, plural: bool) -> str:
+        """Its name."""
+        return self.many if plural else self.one
+
+
+_ANIMALS = """
+bear bears honey cave dances dance
+bee bees nectar hive buzzes buzz
+bird birds worms nest sings sing
+cat cats tuna basket purrs purr
+cow cows grass barn moos moo
+dog dogs bones kennel barks bark
+duck ducks bread lake quacks quack
+frog frogs flies pond croaks croak
+goat goats leaves shed bleats bleat
+hen hens corn coop clucks cluck
+horse horses hay stable neighs neigh
+lion lions meat den roars roar
+monkey monkeys bananas tree climbs climb
+mouse mice cheese hole squeaks squeak
+panda pandas bamboo forest rolls roll
+penguin penguins fish snow slides slide
+pig pigs apples sty grunts grunt
+rabbit rabbits carrots burrow hops hop
+squirrel squirrels nuts oak jumps jump
+wolf wolves sheep mountains howls howl
+"""
+ANIMALS = tuple(Animal(one, many, food, home, (does, do))
+                for one, many, food, home, does, do in map(str.split, _ANIMALS.strip().splitlines()))
+OPENINGS = ((), ("today",), ("every", "day"), ("at", "night"), ("in", "spring"))   # the first half of the time none
+ADJECTIVES = ("small", "big", "old", "young", "brown", "white", "clever", "quiet")  # a quarter of the time one
+NEAR = ("near", "behind", "beside")                                                # half of the time a place
+PLACES = (("house", "houses"), ("river", "rivers"), ("road", "roads"), ("bridge", "bridges"), ("garden", "gardens"),
+          ("field", "fields"))
+VERBS = (("sees", "see"), ("hears", "hear"), ("follows", "follow"), ("meets", "meet"), ("likes", "like"),
+         ("watches", "watch"))
+STATES = ("hungry", "tired", "happy")
+ENDINGS = (("waits", "wait"), ("runs", "run"), ("smiles", "smile"), ("leaves", "leave"))
+END = "[EOS]"
+
+
+@dataclass(frozen=True)
+class Story:
+    """All that is chosen for one story."""
+
+    opening: tuple[str, ...]        # of OPENINGS
+    adjective: str                  # of ADJECTIVES, or empty
+    first: Animal
+    first_is_many: bool             # the second animal is the other number
+    near: tuple[str, str]           # of NEAR and the place, or two empty strings
+    verb: tuple[str, str]           # of VERBS
+    second: Animal
+    teller: bool                    # whether "it" or "they" is the second animal
+    state: str                      # of STATES
+    returns: bool                   # whether the noun that comes back is the second animal
+    ending: tuple[str, str]         # of ENDINGS
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The story, word by word, without its end."""
+        many = self.first_is_many
+        subject, place = [*self.adjective.split(), self.first.noun(many)], [self.near[0], "the", self.near[1]]
+        words = [*self.opening, "the", *subject, *(place if self.near[0] else []), self.verb[many], "the",
+                 self.second.noun(not many), "."]
+        animal, plural = (self.second, not many) if self.teller else (self.first, many)
+        words += [*("they are" if plural else "it is").split(), self.state, "and", *_consequence(animal, plural,
+                                                                                            self.state), "."]
+        animal, plural = (self.second, not many) if self.returns else (self.first, many)
+        return (*words, "then", "the", animal.noun(plural), self.ending[plural], ".")
+
+
+def _consequence(animal: Animal, plural: bool, state: str) -> list[str]:
+    """What an animal does in a state."""
+    if state == "hungry":
+        return ["eat" if plural else "eats", animal.food]
+    if state == "tired":
+        return ["sleep" if plural else "sleeps", "in", "the", animal.home]
+    return [animal.action[plural]]
+
+
+@cache
+def acquaintances(animal: Animal, split: str = "train") -> tuple[Animal, ...]:
+    """The animals that this one meets in the stories of a split: train, validation or test."""
+    return tuple(other for other in ANIMALS if other != animal and bucket(animal.one, other.one) == split)
+
+
+def draw(rng: random.Random, split: str = "train") -> Story:
+    """One story."""
+    first = rng.choice([animal for animal in ANIMALS if acquaintances(animal, split)])
+    opening = rng.choice(OPENINGS[1:]) if rng.random() < 1 / 2 else ()
+    adjective = rng.choice(ADJECTIVES) if rng.random() < 1 / 4 else ""
+    near = (rng.choice(NEAR), rng.choice(rng.choice(PLACES))) if rng.random() < 1 / 2 else ("", "")
+    return Story(opening, adjective, first, rng.random() < 1 / 2, near, rng.choice(VERBS),
+                 rng.choice(acquaintances(first, split)), rng.random() < 1 / 2, rng.choice(STATES), rng.random() < 1 / 2,
+                 rng.choice(ENDINGS))
+
+
+def stories(rng: random.Random, split: str = "train") -> Iterator[Story]:
+    """Stories without end."""
+    while True:
+        yield draw(rng, split)
+
+
+# What may follow, read off the words alone: one short rule for each place in a story.
+
+Chances = dict[str, float]
+
+
+def following(words: tuple[str, ...]) -> Chances:
+    """{next word: its probability} after the first words of a story, END after a whole one; of the stories that are
+    trained on. Empty where no story begins so."""
+    sentences = _sentences(words)
+    if len(sentences) > 3:
+        return {END: 1.0} if not sentences[3] else {}
+    return (_first, _second, _third)[len(sentences) - 1](sentences)
+
+
+def _sentences(words: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Words up to each full stop, without it; the last is what has begun."""
+    parts: list[list[str]] = [[]]
+    for word in words:
+        if word == ".":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [tuple(part) for part in parts]
+
+
+def _even(words: tuple[str, ...] | list[str], share: float = 1.0) -> Chances:
+    """The same probability for each, `share` together."""
+    return {word: share / len(words) for word in words}
+
+
+def _nouns() -> list[str]:
+    return [noun for animal in ANIMALS for noun in (animal.one, animal.many)]
+
+
+def _known(noun: str) -> tuple[Animal, bool]:
+    """The animal of a noun, and whether it is many. Raises KeyError for no animal's noun."""
+    return {noun: (animal, plural) for animal in ANIMALS
+            for plural, noun in enumerate((animal.one, animal.many))}[noun]
+
+
+def _first(sentences: list[tuple[str, ...]]) -> Chances:
+    """In the sentence that names both animals."""
+    words = sentences[0]
+    opening = next((each for each in OPENINGS[1:] if words[:len(each)] == each[:len(words)]), ()) if words else ()
+    if not words:
+        return {"the": 1 / 2} | _even([each[0] for each in OPENINGS[1:]], 1 / 2)
+    if len(words) < len(opening):
+        return {opening[len(words)]: 1.0}
+    words = words[len(opening):]
+    if not words:
+        return {"the": 1.0}
+    if len(words) == 1:
+        return _even(_nouns(), 3 / 4) | _even(ADJECTIVES, 1 / 4)
+    words = words[1:] if words[1] not in ADJECTIVES else words[2:]
+    return _after_subject(words) if words else _even(_nouns())
+
+
+def _after_subject(words: tuple[str, ...]) -> Chances:
+    """Behind the first animal, which `words` begin with."""
+    animal, many = _known(words[0])
+    verbs = [verb[many] for verb in VERBS]
+    if len(words) == 1:
+        return _even(verbs, 1 / 2) | _even(NEAR, 1 / 2)
+    rest = words[1:]
+    if rest[0] in NEAR:
+        if len(rest) < 3:
+            return {"the": 1.0} if len(rest) == 1 else _even([form for place in PLACES for form in place])
+        rest = rest[3:]
+    if not rest:
+        return _even(verbs)
+    if len(rest) == 1:
+        return {"the": 1.0}
+    return _even([each.noun(not many) for each in acquaintances(animal)]) if len(rest) == 2 else {".": 1.0}
+
+
+def _animals(sentence: tuple[str, ...]) -> list[str]:
+    """The nouns of a first sentence that are animals, in its order."""
+    return [word for word in sentence if word in _nouns()]
+
+
+def _second(sentences: list[tuple[str, ...]]) -> Chances:
+    """In the sentence about "it" or "them"."""
+    words, plural = sentences[1], sentences[1][:1] == ("they",)
+    if not words:
+        return {"it": 1 / 2, "they": 1 / 2}
+    if len(words) == 1:
+        return {"are" if plural else "is": 1.0}
+    if len(words) == 2:
+        return _even(STATES)
+    if len(words) == 3:
+        return {"and": 1.0}
+    animal = next(animal for animal, many in map(_known, _animals(sentences[0])) if many == plural)
+    rest = [*_consequence(animal, plural, words[2]), "."]
+    return {rest[len(words) - 4]: 1.0}
+
+
+def _third(sentences: list[tuple[str, ...]]) -> Chances:
+    """In the sentence where one of the two comes back."""
+    words = sentences[2]
+    if len(words) < 2:
+        return {("then", "the")[len(words)]: 1.0}
+    if len(words) == 2:
+        return _even(_animals(sentences[0]))
+    return _even([ending[_known(words[2])[1]] for ending in ENDINGS]) if len(words) == 3 else {".": 1.0}
+
+
+def phrases() -> dict[str, tuple[str, ...]]:
+    """Phrases of a story by group, in the order in which it needs them."""
+    animals = [noun for animal in ANIMALS for noun in (animal.one, animal.many)]
+    return {"openings": tuple(" ".join(opening) for opening in OPENINGS[1:]),
+            "animals": tuple(f"the {noun}" for noun in animals),
+            "behind a noun": tuple(f"{near} the {form}" for near in NEAR for place in PLACES for form in place),
+            "verbs": tuple(form for verb in VERBS for form in verb), "full stop": (".",),
+            "states": tuple(f"{who} {state} and" for who in ("it is", "they are") for state in STATES),
+            "what follows": tuple(dict.fromkeys(" ".join(_consequence(animal, plural, state)) for animal in ANIMALS
+                                                for state in STATES for plural in (False, True))),
+            "then": ("then",), "endings": tuple(form for ending in ENDINGS for form in ending)}
+
+
+def vocabulary() -> tuple[str, ...]:
+    """Every word that a story may have, once, END aside."""
+    groups = [form for opening in OPENINGS for form in opening]
+    groups += ["the", *ADJECTIVES, *_nouns(), *NEAR, *(form for each in (*PLACES, *VERBS, *ENDINGS) for form in each)]
+    groups += [*"it they is are and then eats eat sleeps sleep in .".split(), *STATES]
+    groups += [word for each in ANIMALS for word in (each.food, each.home, *each.action)]
+    return tuple(dict.fromkeys(groups))

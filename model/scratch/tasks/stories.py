@@ -1,0 +1,87 @@
+"""Which word comes next? A decoder learns very short stories (model/scratch/story_grammar.py), word by word, and so what
+follows with certainty and what does not."""
+import random
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from model.scratch import story_grammar
+from model.scratch.task import NO_TARGET, Batch, Task, pad_rows
+from model.scratch.tokens import BEGIN, END, SPECIALS, WordTokenizer
+from model.scratch.transformer import Config, Transformer
+
+WORDS = (*SPECIALS, *story_grammar.vocabulary())
+TOKENIZER = WordTokenizer(WORDS)
+NUMBERS = {word: i for i, word in enumerate(WORDS)}
+CERTAIN = 1 - 1e-9
+
+
+def batch(texts: list[tuple[str, ...]]) -> Batch:
+    """Stories as ids behind [BOS]; asked is every next word, [EOS] after the last."""
+    rows = [[TOKENIZER.number(word) for word in words] for words in texts]
+    return Batch((pad_rows([[BEGIN, *row] for row in rows]),), pad_rows([[*row, END] for row in rows], NO_TARGET))
+
+
+def draw(rng: random.Random, size: int) -> Batch:
+    """A training batch."""
+    return batch([story_grammar.draw(rng).words for _ in range(size)])
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A model beside the grammar, over every place of some stories. Places that the split itself decides (the second
+    animal) are left out."""
+
+    determined: np.ndarray   # where one word alone is possible: whether the model's first choice is it, bool (place)
+    distance: np.ndarray     # total variation between the model's and the grammar's probabilities, 0 to 1 (place)
+    loss: float              # of the model, nats a word
+    entropy: float           # of the grammar: the least loss there is, nats a word
+    words: tuple[str, ...]   # that came at the determined places
+
+
+def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
+    """Holds the model's probabilities against the grammar's."""
+    asked = batch(texts)
+    with torch.inference_mode():
+        chances = model(*asked.inputs).double().softmax(-1).numpy()
+    determined, distances, losses, entropies, said = [], [], [], [], []
+    for row, words in enumerate(texts):
+        for place in range(len(words) + 1):
+            truth = story_grammar.following(words[:place])
+            right = words[place] if place < len(words) else story_grammar.END
+            if right not in truth:
+                continue
+            true = np.zeros(len(WORDS))
+            true[[NUMBERS[word] for word in truth]] = list(truth.values())
+            own = chances[row, place]
+            distances.append(np.abs(own - true).sum() / 2)
+            losses.append(-np.log(own[NUMBERS[right]]))
+            entropies.append(-sum(share * np.log(share) for share in truth.values()))
+            if max(truth.values()) > CERTAIN:
+                determined.append(WORDS[own.argmax()] == right)
+                said.append(right)
+    return Judged(np.array(determined), np.array(distances), float(np.mean(losses)), float(np.mean(entropies)),
+                  tuple(said))
+
+
+def test_stories(split: str, size: int = 500) -> list[tuple[str, ...]]:
+    """Always the same ones."""
+    rng = random.Random(f"stories {split}")
+    return [story_grammar.draw(rng, split).words for _ in range(size)]
+
+
+def score(model: Transformer) -> dict[str, float]:
+    """Of stories whose two animals never met in training: the share of determined words foretold right, the mean total
+    variation to the grammar's probabilities, loss and entropy in nats a word."""
+    figures = {}
+    for split in ("validation", "test"):
+        judged = judge(model, test_stories(split))
+        figures |= {f"right_{split}": float(judged.determined.mean()), f"distance_{split}": float(judged.distance.mean()),
+                    f"loss_{split}": judged.loss, f"entropy_{split}": judged.entropy}
+    return figures
+
+
+CONFIG = Config(vocabulary=len(WORDS), d_model=64, heads=4, d_ff=256, encoder_layers=0, decoder_layers=4, dropout=0.0,
+                norm_first=True, final_norm=True, activation="gelu")
+TASKS = (Task("stories", "stories: a decoder of 4 layers × 4 heads", CONFIG, WORDS, draw, score, steps=4_000),)
