@@ -24,6 +24,14 @@ def film(model: str) -> Film:
     return training_film.read_film(catalogue.film_path(catalogue.weights_file(model)[0]))
 
 
+def scores(model: str) -> dict[str, float]:
+    """What a small model reached in what it was not trained on, as its training measured it."""
+    from model.scratch import catalogue, weights
+
+    found: dict[str, float] = weights.read_metadata(catalogue.weights_file(model)[0])["scores"]
+    return found
+
+
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     """{group: phrases of a small model's vocabulary}; empty for a model that reads any word."""
     from model.scratch import catalogue
