@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads
-from model.core.models import Models, TraceQuery
+from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.record import Card, Tokens
 from model.core.trace import Block, Trace

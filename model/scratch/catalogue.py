@@ -15,8 +15,8 @@ OFFERS = {   # name: (title, what it is good for)
                    'The same sentences in French, where "it" becomes il or elle: which part decides?'),
     "induction": ("Induction, random signs", "A decoder of two layers that learned one trick: what came after this "
                                              "sign last time?"),
-    "stories": ("Stories, word by word", "A decoder of four blocks that learned very short stories of two animals: what "
-                                         "eats \"it\", and which of them is \"it\"?"),
+    "stories": ("Stories, word by word", "A decoder of four blocks that learned very short stories of two animals: "
+                                         "which of them is \"it\", and what does it eat?"),
     "scratch": ("From scratch, untrained",
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it "
                 "means nothing yet."),

@@ -117,8 +117,8 @@ def draw(rng: random.Random, split: str = "train") -> Story:
     adjective = rng.choice(ADJECTIVES) if rng.random() < 1 / 4 else ""
     near = (rng.choice(NEAR), rng.choice(rng.choice(PLACES))) if rng.random() < 1 / 2 else ("", "")
     return Story(opening, adjective, first, rng.random() < 1 / 2, near, rng.choice(VERBS),
-                 rng.choice(acquaintances(first, split)), rng.random() < 1 / 2, rng.choice(STATES), rng.random() < 1 / 2,
-                 rng.choice(ENDINGS))
+                 rng.choice(acquaintances(first, split)), rng.random() < 1 / 2, rng.choice(STATES),
+                 rng.random() < 1 / 2, rng.choice(ENDINGS))
 
 
 def stories(rng: random.Random, split: str = "train") -> Iterator[Story]:
@@ -163,8 +163,7 @@ def _nouns() -> list[str]:
 
 def _known(noun: str) -> tuple[Animal, bool]:
     """The animal of a noun, and whether it is many. Raises KeyError for no animal's noun."""
-    return {noun: (animal, plural) for animal in ANIMALS
-            for plural, noun in enumerate((animal.one, animal.many))}[noun]
+    return {animal.noun(plural): (animal, plural) for animal in ANIMALS for plural in (False, True)}[noun]
 
 
 def _first(sentences: list[tuple[str, ...]]) -> Chances:
@@ -250,6 +249,6 @@ def vocabulary() -> tuple[str, ...]:
     """Every word that a story may have, once, END aside."""
     groups = [form for opening in OPENINGS for form in opening]
     groups += ["the", *ADJECTIVES, *_nouns(), *NEAR, *(form for each in (*PLACES, *VERBS, *ENDINGS) for form in each)]
-    groups += [*"it they is are and then eats eat sleeps sleep in .".split(), *STATES]
+    groups += ["it", "they", "is", "are", "and", "then", "eats", "eat", "sleeps", "sleep", "in", ".", *STATES]
     groups += [word for each in ANIMALS for word in (each.food, each.home, *each.action)]
     return tuple(dict.fromkeys(groups))

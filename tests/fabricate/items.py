@@ -15,6 +15,9 @@ from viz.components.head_grid import payload as grid_payload
 from viz.components.head_grid.payload import GridState, HeadValues
 from viz.components.head_view import payload
 from viz.components.mask_editor import payload as cells_payload
+from viz.components.story import STEPS, Scene, Step
+from viz.components.story import payload as story_payload
+from viz.components.story.payload import CELLS
 from viz.components.token_strip import payload as strip_payload
 from viz.components.transformer_diagram import payload as anatomy_payload
 from viz.figures.lines import Line, lines
@@ -101,6 +104,22 @@ def block() -> Item:
              DiagramBox("add", "add", "+", "5 × 4")]
     return picture_item("block_diagram", block_payload.body(boxes, room="", alt="A block of three."),
                         block_payload.state("add", room=""))
+
+
+def scene() -> Scene:
+    """One text of four pieces through two blocks of two heads."""
+    numbers = np.linspace(-1, 1, 4 * CELLS, dtype=np.float32).reshape(4, CELLS)
+    rows = np.full((2, 2, 4), 0.25, np.float32)
+    steps = tuple(Step(name, f"What {name} says.", "softmax", "Softmax") for name in STEPS)
+    return Scene((("a", True), (" ", False), ("<b>", True)), ("[BOS]", "a", "<b>", "c"), (2, 10, 11, 12), numbers,
+                 numbers + 1, rows, (1, -1), "{:.0%}".format, rows[:, :, 0], np.array([[1, 2], [3, 4]], np.float32),
+                 np.linspace(-1, 1, 20, dtype=np.float32), ("x", "y"), (7, 8), (2.0, -1.0), (0.9, 0.05), "2 others", 64,
+                 "Again", steps, "A text.")
+
+
+def story() -> Item:
+    return picture_item("story", story_payload.body(scene(), room=""),
+                        story_payload.state(room="", step=len(STEPS) - 1, plays=False))
 
 
 def squares() -> Item:

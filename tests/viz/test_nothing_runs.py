@@ -14,10 +14,12 @@ from pypdf.generic import DictionaryObject, NameObject
 from model.core.query import Silence, UserError
 from model.core.view import View
 from tests import fabricate
+from tests.fabricate import items
 from tests.hostile import RUNS
 from viz.components.block_diagram import payload as block_payload
 from viz.components.handles import payload as handles_payload
 from viz.components.mask_editor import payload as cells_payload
+from viz.components.story import payload as story_payload
 from viz.components.token_strip import payload as strip_payload
 from viz.export import export, formats
 from viz.export.comparison import SavedComparison, picture
@@ -152,7 +154,15 @@ def parts() -> list[Item]:
                      strip_payload.state(room="", focus=1, pair=(1, 2))),
         picture_item("block_diagram", block_payload.body(boxes, room="", alt=LOUD[1]),
                      block_payload.state(LOUD[0], room="")),
+        picture_item("story", story_payload.body(hostile_scene(), room=""), story_payload.state(room="", step=9)),
         table_item(DataFrame({text: [text, TEXT] for text in LOUD}), LOUD[2])]
+
+
+def hostile_scene() -> story_payload.Scene:
+    """A text, its next words and all that is said of them, hostile."""
+    steps = tuple(story_payload.Step(text, text, "softmax", text) for text in (LOUD * 10)[:10])
+    return dataclasses.replace(items.scene(), line=((LOUD[0], True), (LOUD[1], False)), pieces=tuple(LOUD[:4]),
+                               words=tuple(LOUD[2:4]), rest=LOUD[4], again=LOUD[5], steps=steps, alt=LOUD[1])
 
 
 def charts() -> list[Item]:

@@ -18,6 +18,7 @@ from viz.components.mask_editor import payload as mask_payload
 from viz.components.messages import unpack
 from viz.components.token_strip import payload as strip_payload
 from viz.components.transformer_diagram import payload as diagram_payload
+from viz.handout.story import story_of
 from viz.handout.validation import integer, number, require, safely, switch, text
 from viz.page_controls import Numbers
 from viz.text import strings
@@ -117,6 +118,11 @@ def transformer_diagram_of(body: bytes, state: bytes) -> Part:
                 strings("lesson")["anatomy"]["figure"] + ".")
 
 
+def story_part(body: bytes, state: bytes) -> Part:
+    """One text on its way to the next word."""
+    return Part(*story_of(body, state))
+
+
 PARTS: dict[str, Callable[[bytes, bytes], Part]] = {
     "block_diagram": block_of, "handles": handles_of, "mask_editor": mask_editor_of, "token_strip": strip_of,
-    "transformer_diagram": transformer_diagram_of}
+    "transformer_diagram": transformer_diagram_of, "story": story_part}

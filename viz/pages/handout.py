@@ -9,7 +9,16 @@ from model.ask import sources
 from model.core.files import name_for
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from viz.components import block_diagram, handles, head_grid, head_view, mask_editor, token_strip, transformer_diagram
+from viz.components import (
+    block_diagram,
+    handles,
+    head_grid,
+    head_view,
+    mask_editor,
+    story,
+    token_strip,
+    transformer_diagram,
+)
 from viz.components.chart import draw_saved
 from viz.handout import pdf
 from viz.handout.files import Handout, load, save
@@ -30,7 +39,8 @@ from viz.widgets.upload import take
 PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
-              "mask_editor": mask_editor, "token_strip": token_strip, "transformer_diagram": transformer_diagram}
+              "mask_editor": mask_editor, "token_strip": token_strip, "transformer_diagram": transformer_diagram,
+              "story": story}
 
 
 def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:

@@ -1,5 +1,5 @@
-"""Which word comes next? A decoder learns very short stories (model/scratch/story_grammar.py), word by word, and so what
-follows with certainty and what does not."""
+"""Which word comes next? A decoder learns very short stories (model/scratch/story_grammar.py), word by word, and so
+what follows with certainty and what does not."""
 import random
 from dataclasses import dataclass
 
@@ -74,11 +74,12 @@ def test_stories(split: str, size: int = 500) -> list[tuple[str, ...]]:
 def score(model: Transformer) -> dict[str, float]:
     """Of stories whose two animals never met in training: the share of determined words foretold right, the mean total
     variation to the grammar's probabilities, loss and entropy in nats a word."""
-    figures = {}
+    figures: dict[str, float] = {}
     for split in ("validation", "test"):
         judged = judge(model, test_stories(split))
-        figures |= {f"right_{split}": float(judged.determined.mean()), f"distance_{split}": float(judged.distance.mean()),
-                    f"loss_{split}": judged.loss, f"entropy_{split}": judged.entropy}
+        figures |= {f"right_{split}": float(judged.determined.mean()),
+                    f"distance_{split}": float(judged.distance.mean()), f"loss_{split}": judged.loss,
+                    f"entropy_{split}": judged.entropy}
     return figures
 
 

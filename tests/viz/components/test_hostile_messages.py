@@ -10,7 +10,7 @@ from model.core.displayed import displayed_head
 from model.core.heads import overview
 from model.core.query import Kind
 from model.core.view import View
-from tests.fabricate import record
+from tests.fabricate import items, record
 from tests.hostile import JSON, TEXTS, examples
 from viz.components import transformer_diagram
 from viz.components.block_diagram.payload import DiagramBox
@@ -26,6 +26,7 @@ from viz.components.messages import pack, unpack
 from viz.components.slider.payload import LATEST
 from viz.components.slider.payload import message as slider_message
 from viz.components.slider.payload import parse_event as read_slider
+from viz.components.story.payload import parse_event as read_story
 from viz.components.token_strip.payload import StripEvent
 from viz.components.token_strip.payload import parse_event as read_strip
 from viz.components.transformer_diagram.payload import Door
@@ -37,6 +38,7 @@ from viz.widgets.head_table import clicked_head
 MADE = record(7)
 GRID, SHOWN = overview(MADE[Kind.SELF]), displayed_head(MADE, View())
 DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words", 5, ())}
+SCENE = items.scene()
 BOXES = [DiagramBox("token", "in", "words", "4"), DiagramBox("pair", "norm", "words", "4")]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
 WORDS = ["0", "the", "the"]
@@ -44,7 +46,8 @@ HEADS = [(3, 1), (5, 11)]
 NEAR = st.integers(-2, 9) | JSON   # nearly right: what an attacker would try next
 MESSAGES = st.one_of(
     JSON, NEAR, st.fixed_dictionaries({"token": NEAR, "pair": NEAR | st.lists(NEAR, max_size=3)}),
-    st.fixed_dictionaries({"box": NEAR}),
+    st.fixed_dictionaries({"box": NEAR}), st.fixed_dictionaries({"lesson": NEAR | st.just("softmax")}),
+    st.fixed_dictionaries({"write": NEAR}), st.fixed_dictionaries({"opened": st.lists(NEAR, max_size=3) | NEAR}),
     st.fixed_dictionaries({"values": st.lists(NEAR | st.floats(-6, 6), min_size=2, max_size=4)}),
     st.fixed_dictionaries({"allowed": st.lists(st.integers(0, 1) | NEAR, min_size=3, max_size=5)}),
     st.fixed_dictionaries({"at": NEAR, "word": NEAR | st.sampled_from(WORDS), "count": NEAR}),
@@ -65,6 +68,9 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     assert tool_from_event(message) in (None, *TOOLS)
     assert read_door(message, DOORS) in (None, "softmax", "inside")
     assert read_box(message, BOXES) in (None, "token", "pair")
+    told = read_story(message, SCENE)
+    assert told is None or (told.lesson in (None, "softmax") and told.write in (None, 7, 8)
+                            and told.opened in (None, *((block, head) for block in (0, 1) for head in (-1, 0, 1))))
     moved = read_drag(message, CONTROL, 3)
     assert moved is None or (len(moved) == 3 and all(isinstance(each, (int, float)) and -5 <= each <= 5
                                                      for each in moved))
@@ -97,4 +103,4 @@ def test_the_components_are_all_here():
     with_events = {path.parent.name for path in folder.glob("*/payload.py")
                    if "def parse_event(" in path.read_text(encoding="utf-8")}
     assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "sketch", "slider",
-                           "token_strip", "transformer_diagram"}
+                           "story", "token_strip", "transformer_diagram"}

@@ -20,14 +20,18 @@ def dead_end():
 def test_the_decoder_that_is_here_opens_with_a_text_that_it_reads_and_a_real_one_is_fetched(monkeypatch):
     offers = (sources.Entry("big", "Big", "", size=10**9, on_disk=False, writes=True),
               sources.Entry("small", "Small", "", size=98_362_432, on_disk=False, writes=True),
-              sources.Entry("reader", "Reader", "", on_disk=False), sources.Entry("induction", "Induction", ""))
+              sources.Entry("reader", "Reader", "", on_disk=False), sources.Entry("induction", "Induction", ""),
+              sources.Entry("stories", "Stories", ""))
     monkeypatch.setattr(sources, "catalogue", lambda: offers)
     app = AppTest.from_function(dead_end).run(timeout=30)
-    assert [button.label for button in app.button] == ["Open Induction, which is here", "Fetch Small (98 MB)"]
-    app.button[1].click().run(timeout=30)
+    assert [button.label for button in app.button] == ["Open Stories, which is here", "Open Induction, which is here",
+                                                      "Fetch Small (98 MB)"]
+    app.button[2].click().run(timeout=30)
     assert app.markdown[-1].value.startswith("small | ") and app.markdown[-1].value.endswith(" | small")
-    app.button[0].click().run(timeout=30)
+    app.button[1].click().run(timeout=30)
     assert app.markdown[-1].value.startswith("induction | B l u e s k y i n B l u e s |")
+    app.button[0].click().run(timeout=30)
+    assert app.markdown[-1].value.startswith("stories | The rabbit near the houses hears the dogs. It is hungry and")
 
 
 def test_one_on_disk_is_opened_and_where_nothing_is_fetched_nothing_offers_it(monkeypatch):

@@ -1,5 +1,5 @@
 // The parts of the picture, left to right: pieces, vectors, a block opened, all blocks, the words that may come next.
-import { div, fill, node, parts as channels, short } from "../js/shared.js";
+import { div, fill, node, parts } from "../js/shared.js";
 import { shape } from "../js/svg.js";
 
 export function panels(body) {
@@ -18,8 +18,8 @@ function panel(body, steps, name) {
   made.dataset.steps = steps.join(" ");
   node("h4", "", body.text[name], made);
   const inside = div("inside", made), links = div("lessons", made);
-  const doors = new Map(body.steps.filter(([each]) => steps.includes(each)).map(([, , , lesson, door]) => [lesson, door]));
-  for (const [lesson, door] of doors) node("button", "lesson", `${door} ›`, links).dataset.lesson = lesson;
+  const own = body.steps.filter(([each]) => steps.includes(each));
+  for (const [lesson, door] of new Map(own.map(([, , , lesson, door]) => [lesson, door]))) node("button", "lesson", `${door} ›`, links).dataset.lesson = lesson;
   return { made, inside };
 }
 
@@ -68,8 +68,10 @@ function cell(parent, value) {
 function choice(name, count, now, body) {
   const made = node("select", name);
   made.setAttribute("aria-label", body.text[`choose_${name}`]);
-  if (name === "head") made.add(new Option(body.text.mean, -1, now === -1, now === -1));
-  for (let i = 0; i < count; i++) made.add(new Option(`${name === "head" ? `${body.text.head} ` : ""}${i}`, i, i === now, i === now));
+  made.disabled = body.frozen;
+  const add = (words, i) => made.add(new Option(words, i, i === now, i === now));
+  if (name === "head") add(body.text.mean, -1);
+  for (let i = 0; i < count; i++) add(name === "head" ? `${body.text.head} ${i}` : String(i), i);
   return made;
 }
 
@@ -131,7 +133,7 @@ function output(body) {
     if (body.again) row.dataset.write = body.numbers[at];
     row.disabled = !body.again;
     node("span", "token", word, row);
-    bar(row, "logit", (body.logits[at] - low) / (high - low), short(body.logits[at]));
+    bar(row, "logit", (body.logits[at] - low) / (high - low), body.scores[at]);
     bar(row, "probability", body.chances[at], body.written[at]);
   });
   if (body.rest) node("div", "rest", body.rest, inside);
@@ -150,7 +152,10 @@ export function drawPaths(stage, body) {
   const inside = stage.querySelector(".attention .inside"), svg = inside.querySelector("svg");
   const box = inside.getBoundingClientRect(), found = [...inside.querySelectorAll(".row")];
   const zoom = box.width / inside.offsetWidth || 1, wide = inside.clientWidth - 10;
-  const middle = (row) => { const { top, height } = row.getBoundingClientRect(); return (top + height / 2 - box.top) / zoom; };
+  const middle = (row) => {
+    const { top, height } = row.getBoundingClientRect();
+    return (top + height / 2 - box.top) / zoom;
+  };
   const end = middle(found.at(-1));
   svg.replaceChildren();
   found.forEach((row, at) => {
@@ -163,15 +168,17 @@ export function drawPaths(stage, body) {
 }
 
 export function drawNeurons(stage, body, [, , , , , blue]) {
-  const canvas = stage.querySelector("canvas"), values = body.neurons.values, wide = canvas.clientWidth, high = canvas.clientHeight;
+  const canvas = stage.querySelector("canvas"), { values } = body.neurons;
+  const wide = canvas.clientWidth, high = canvas.clientHeight;
   if (!wide) return;
-  const columns = Math.max(1, Math.round(Math.sqrt((values.length * wide) / high))), rows = Math.ceil(values.length / columns);
-  const ratio = devicePixelRatio || 1, pen = canvas.getContext("2d"), [red, green, light] = channels(blue);
+  const columns = Math.max(1, Math.round(Math.sqrt((values.length * wide) / high)));
+  const rows = Math.ceil(values.length / columns), ratio = devicePixelRatio || 1, pen = canvas.getContext("2d"), rgb = parts(blue).join(" ");
   [canvas.width, canvas.height] = [wide * ratio, high * ratio];
   const across = canvas.width / columns, down = canvas.height / rows;
   const largest = values.reduce((most, each) => Math.max(most, Math.abs(each)), 1e-30);
   values.forEach((value, at) => {
-    pen.fillStyle = `rgb(${red} ${green} ${light} / ${0.06 + 0.94 * Math.sqrt(Math.abs(value) / largest)})`;
-    pen.fillRect((at % columns) * across + 0.5, Math.floor(at / columns) * down + 0.5, Math.max(1, across - 1), Math.max(1, down - 1));
+    pen.fillStyle = `rgb(${rgb} / ${0.06 + 0.94 * Math.sqrt(Math.abs(value) / largest)})`;
+    const [x, y] = [(at % columns) * across + 0.5, Math.floor(at / columns) * down + 0.5];
+    pen.fillRect(x, y, Math.max(1, across - 1), Math.max(1, down - 1));
   });
 }

@@ -1,5 +1,5 @@
 """What the picture of one pass holds, its messages and its events, without Streamlit."""
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,7 +39,6 @@ class Scene:
     percent: Callable[[float], str]      # how a share is written
     marks: np.ndarray                    # float32 (N, h), 0 to 1: how dark a head is in the list of blocks
     added: np.ndarray                    # float32 (N, 2): the lengths that attention and feed-forward add
-    lengths: tuple[float, float]         # of the last piece's vector before the first block, behind the last
     neurons: np.ndarray                  # float32 (d_ff): of the opened block
     words: tuple[str, ...]               # the most probable next pieces
     numbers: tuple[int, ...]             # their ids
@@ -63,25 +62,35 @@ class Event:
 
 def body(scene: Scene, *, room: str) -> bytes:
     """The message of everything that is drawn."""
+    return message(*parts(scene), room=room)
+
+
+def message(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, room: str, frozen: bool = False) -> bytes:
+    """The message of what `parts` gives. frozen: nothing in it leads anywhere, as in a handout."""
+    return pack({"room": room, "part": "body", "colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
+                 "text": strings("components")["story"], "frozen": frozen, **header}, arrays)
+
+
+def parts(scene: Scene) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What is drawn of a scene: its last ROWS pieces, and the weights of the opened head; (header, arrays)."""
     first = max(0, len(scene.pieces) - ROWS)
     block, head = scene.opened
     weights = scene.rows[block].mean(0) if head < 0 else scene.rows[block, head]
     bound = float(np.abs(np.concatenate([scene.embedded[first:], scene.placed[first:]])).max())
     header = {
-        "room": room, "part": "body", "colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
-        "text": strings("components")["story"], "alt": scene.alt, "line": [list(part) for part in scene.line],
+        "alt": scene.alt, "line": [list(part) for part in scene.line],
         "pieces": list(scene.pieces[first:]), "ids": list(scene.ids[first:]), "first": first,
         "early": float(weights[:first].sum()), "earlier": scene.percent(float(weights[:first].sum())),
-        "shares": [scene.percent(float(weight)) for weight in weights[first:]], "opened": [block, head], "shape": list(scene.rows.shape[:2]),
-        "lengths": list(scene.lengths), "words": list(scene.words), "numbers": list(scene.numbers),
-        "logits": list(scene.logits), "chances": list(scene.chances),
-        "written": [scene.percent(chance) for chance in scene.chances], "rest": scene.rest, "width": scene.width,
-        "again": scene.again, "bound": bound or 1.0,
+        "shares": [scene.percent(float(weight)) for weight in weights[first:]], "opened": [block, head],
+        "shape": list(scene.rows.shape[:2]), "words": list(scene.words), "numbers": list(scene.numbers),
+        "logits": list(scene.logits), "scores": [f"{logit:z.2f}".replace("-", "−") for logit in scene.logits],
+        "chances": list(scene.chances), "written": [scene.percent(chance) for chance in scene.chances],
+        "rest": scene.rest, "width": scene.width, "again": scene.again, "bound": bound or 1.0,
         "steps": [[name, step.title, step.say, step.lesson, step.door]
                   for name, step in zip(STEPS, scene.steps, strict=True)]}
-    return pack(header, {"embedded": _floats(scene.embedded[first:]), "placed": _floats(scene.placed[first:]),
-                         "weights": _floats(weights[first:]), "marks": _floats(scene.marks),
-                         "added": _floats(scene.added), "neurons": _floats(scene.neurons)})
+    return header, {"embedded": _floats(scene.embedded[first:]), "placed": _floats(scene.placed[first:]),
+                    "weights": _floats(weights[first:]), "marks": _floats(scene.marks),
+                    "added": _floats(scene.added), "neurons": _floats(scene.neurons)}
 
 
 def _floats(numbers: np.ndarray) -> np.ndarray:

@@ -12,11 +12,12 @@ export function mount(element, bytes, send) {
   const bar = div("controls", root), play = node("button", "play", "", bar), stops = div("stops", bar);
   const foot = div("foot", root), line = div("line", root), stage = div("machine", root);
   const say = node("p", "notice", "", foot), door = node("button", "door", "", foot);
-  let body, step = 0, plays = false, later, begun, chosen;
+  let body, step = 0, plays = false, later, begun;
 
   function build() {
     root.setAttribute("role", "group");
     root.setAttribute("aria-label", body.alt);
+    root.classList.toggle("frozen", body.frozen);
     stops.replaceChildren(...body.steps.map(([, title], at) => {
       const stop = node("button", "stop");
       stop.append(node("i"), node("span", "", title));
@@ -78,7 +79,6 @@ export function mount(element, bytes, send) {
   function go(to, running = false) {
     step = Math.max(0, Math.min(last(), to));
     plays = running;
-    chosen = true;
     show();
     wait();
   }
@@ -87,11 +87,12 @@ export function mount(element, bytes, send) {
   on(stops, "click", ({ target }) => target.closest(".stop") && go(Number(target.closest(".stop").dataset.at)));
   on(door, "click", () => send({ lesson: door.dataset.lesson }));
   on(stage, "click", ({ target }) => {
-    const word = target.closest("[data-write]"), cell = target.closest("[data-head]"), panel = target.closest("[data-steps]");
-    if (target.closest("[data-lesson]")) return send({ lesson: target.closest("[data-lesson]").dataset.lesson });
-    if (word) return send({ write: Number(word.dataset.write) });
-    if (cell) return send({ opened: cell.dataset.head.split(" ").map(Number) });
-    if (panel && !target.closest("select")) go(near(panel.dataset.steps.split(" ")));
+    const [lesson, word, cell, panel] = ["lesson", "write", "head", "steps"].map((each) =>
+      target.closest(`[data-${each}]`)?.dataset[each]);
+    if (lesson) return send({ lesson });
+    if (word) return send({ write: Number(word) });
+    if (cell) return send({ opened: cell.split(" ").map(Number) });
+    if (panel && !target.closest("select")) go(near(panel.split(" ")));
   });
   on(stage, "change", () => {
     const [block, head] = ["block", "head"].map((name) => Number(stage.querySelector(`select.${name}`).value));

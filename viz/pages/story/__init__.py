@@ -9,8 +9,8 @@ from viz.components.story import Event, story
 from viz.page import Page, PageContext, pages
 from viz.page_controls import Choice, Number, Steps, Words
 from viz.pages.story.claims import LESSONS, Shown, percent, scene
-from viz.text import escape_markdown, strings
-from viz.widgets.control_widgets import button_setting, choice_for
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting
 from viz.widgets.fields import bind
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson

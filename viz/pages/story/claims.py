@@ -127,7 +127,7 @@ def scene(story: Story, shown: Shown) -> Scene:
     return Scene(
         line(story, shown.text), tuple(map(name_of, story.tokens.texts)), story.tokens.ids,
         story.embedded[:, :CELLS], story.placed[:, :CELLS], story.rows, shown.opened, percent, looks_back(story.rows),
-        np.array([lengths.attention, lengths.feed_forward], np.float32).T, (lengths.before[0], lengths.after[-1]),
+        np.array([lengths.attention, lengths.feed_forward], np.float32).T,
         story.hidden[shown.opened[0]], word.texts[:CANDIDATES], ids, tuple(float(word.logits[each]) for each in ids),
         tuple(float(chances[each]) for each in ids),
         WORDS["story"]["rest"].format(n=others, share=percent(max(0.0, rest))) if shown.revealed else "",

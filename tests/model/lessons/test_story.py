@@ -1,0 +1,96 @@
+"""From letters to the next word: every number against the model's own pass, by another way than the page's."""
+import numpy as np
+import pytest
+import torch
+
+from model.ask import sources
+from model.core.query import NoNextWord, UserError
+from model.lessons.story import StoryQuery, clearest_head, looks_back, strongest_share
+from model.scratch.source import open_model
+
+RABBIT = "The rabbit near the houses hears the dogs. It is hungry and eats"
+
+
+def asked(model: str, text: str, continuation: tuple[int, ...] = ()):
+    return sources.ask(StoryQuery(sources.open_query(model, text, continuation=continuation)), "test").result(120)
+
+
+def rows_of(attention, x):
+    """softmax(q kᵀ / √d_k) of the last row, by torch alone."""
+    query, key = (attention.split(linear(x)) for linear in (attention.w_query, attention.w_key))
+    return (query[:, :, -1:] @ key.transpose(-1, -2) / key.shape[-1] ** 0.5).softmax(-1)[0, :, 0].numpy()
+
+
+@torch.inference_mode()
+def test_the_small_decoder_says_what_its_own_layers_say():
+    found, model = asked("stories", RABBIT), open_model("stories").transformer
+    ids = torch.tensor([found.tokens.ids])
+    x = model.embedding(ids)
+    assert found.embedded == pytest.approx((model.embedding.table(ids) * 8)[0].numpy())   # √64
+    assert found.placed == pytest.approx(x[0].numpy()) and found.positions_added
+    for place, layer in enumerate(model.decoder.layers):
+        read = layer.after_attention.norm(x)
+        assert found.rows[place] == pytest.approx(rows_of(layer.attention, read), abs=1e-5)
+        added = layer.attention(read, read, torch.ones(ids.shape[1], ids.shape[1], dtype=torch.bool).tril())
+        middle = x + added
+        read = layer.after_feed_forward.norm(middle)
+        hidden = torch.nn.functional.gelu(layer.feed_forward.w_1(read))
+        assert found.hidden[place] == pytest.approx(hidden[0, -1].numpy(), abs=1e-5)
+        after = middle + layer.feed_forward.w_2(hidden)
+        wanted = [float(each[0, -1].norm()) for each in (x, added, after - middle, after)]
+        kept = found.lengths
+        assert [kept.before[place], kept.attention[place], kept.feed_forward[place],
+                kept.after[place]] == pytest.approx(wanted, rel=1e-4)
+        x = after
+    logits = model.decoder.norm(x)[0, -1] @ model.embedding.table.weight.T
+    assert found.word.logits == pytest.approx(logits.numpy(), abs=1e-3)
+    assert found.probabilities == pytest.approx(logits.double().softmax(-1).numpy(), abs=1e-5)
+    assert found.word.texts[0] == "carrots" and found.probabilities.sum() == pytest.approx(1)
+
+
+@torch.inference_mode()
+def test_smollm2_says_what_transformers_reports(smollm2):
+    from transformers import AutoModelForCausalLM
+
+    from model.pretrained import catalogue
+
+    found = asked(smollm2, "The rabbit ran into the garden and ate all of the")
+    network = AutoModelForCausalLM.from_pretrained(catalogue.home() / "models" / "smollm2",
+                                                   attn_implementation="eager").float().eval()
+    said = network(torch.tensor([found.tokens.ids]), output_hidden_states=True, output_attentions=True)
+    assert found.embedded == pytest.approx(said.hidden_states[0][0].numpy(), abs=1e-5)
+    assert not found.positions_added
+    assert found.rows == pytest.approx(torch.stack(said.attentions)[:, 0, :, -1].numpy(), abs=1e-4)
+    streams = [float(each[0, -1].norm()) for each in said.hidden_states[:-1]]   # the last of them is normalised
+    assert found.lengths.before == pytest.approx(streams, rel=1e-3)
+    assert found.lengths.after[:-1] == pytest.approx(streams[1:], rel=1e-3)
+    assert found.word.logits == pytest.approx(said.logits[0, -1].numpy(), abs=2e-2)
+    assert len(found.hidden[0]) == network.config.intermediate_size
+
+
+def test_what_was_written_is_read_in_the_next_round():
+    first = asked("stories", RABBIT)
+    again = asked("stories", RABBIT, first.word.ids[:1])
+    assert again.tokens.texts[-1] == "carrots" and again.word.texts[0] == "."
+
+
+def test_who_does_not_write_or_does_not_add_is_refused():
+    with pytest.raises(NoNextWord):
+        asked("resolver-narrow", RABBIT)
+    with pytest.raises(UserError, match="do not add to an unnormalised stream"):
+        asked("induction", "abcab")
+
+
+def test_the_clearest_head_looks_beyond_the_first_token_and_the_neighbour():
+    rows = np.zeros((2, 2, 5), np.float32)
+    rows[:, :, 0] = 1
+    rows[1, 0] = [0.1, 0, 0.2, 0.7, 0]   # most on the neighbour
+    rows[0, 1] = [0.5, 0, 0.3, 0.1, 0.1]
+    assert clearest_head(rows) == (0, 1)
+    assert (looks_back(rows[:, :, :3]) == 0).all() and clearest_head(rows[:, :, :1]) == (0, 0)
+
+
+def test_the_strongest_tenth_of_the_neurons():
+    assert strongest_share(np.array([-5.0] + [0.0] * 18 + [5.0])) == (2, 1.0)
+    count, part = strongest_share(np.ones(20))
+    assert (count, part) == (2, pytest.approx(0.1)) and strongest_share(np.zeros(3)) == (1, 0.0)

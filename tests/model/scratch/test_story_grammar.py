@@ -1,0 +1,68 @@
+"""The grammar of the stories: what `following` says of the next word is what drawing does."""
+import random
+from collections import Counter
+from dataclasses import replace
+from math import prod
+
+import pytest
+
+from model.scratch import story_grammar as grammar
+from model.scratch.story_grammar import END, Story, acquaintances, draw, following
+
+
+def chance(story: Story) -> float:
+    """The probability of a story from the choices that made it, by the sizes of their lists."""
+    return prod([1 / 2 * (1 / 4 if story.opening else 1), 1 / 4 * 1 / 8 if story.adjective else 3 / 4, 1 / 20, 1 / 2,
+                 1 / 2 * (1 / 3 * 1 / 6 * 1 / 2 if story.near[0] else 1), 1 / 6, 1 / len(acquaintances(story.first)),
+                 1 / 2, 1 / 3, 1 / 2, 1 / 4])
+
+
+def said(words: tuple[str, ...]) -> float:
+    """The product of the conditional probabilities of every word and of the end."""
+    return prod(following(words[:place])[word] for place, word in enumerate((*words, END)))
+
+
+def test_the_conditional_probabilities_of_a_story_multiply_to_its_own_and_each_sums_to_1():
+    rng = random.Random(1)
+    for _ in range(300):
+        story = draw(rng)
+        assert said(story.words) == pytest.approx(chance(story))
+        for place in range(len(story.words) + 1):
+            assert sum(following(story.words[:place]).values()) == pytest.approx(1)
+
+
+def test_what_is_drawn_has_the_probabilities_that_are_said():
+    rng, found = random.Random(2), Counter()
+    prefix = ("the",)
+    drawn = [story.words for _, story in zip(range(20_000), grammar.stories(rng), strict=False)]
+    found.update(words[1] for words in drawn if words[:1] == prefix)
+    truth, count = following(prefix), sum(found.values())
+    assert set(found) == set(truth)
+    for word, share in truth.items():
+        assert abs(found[word] / count - share) < 5 * (share / count) ** 0.5, word
+
+
+def test_it_and_they_mean_the_animal_of_that_number_however_far_away():
+    rng = random.Random(3)
+    for _ in range(50):
+        story = replace(draw(rng), state="hungry")
+        second = story.words[story.words.index(".") + 1:]
+        eats = story.second if story.teller else story.first
+        assert second[:2] == (("they", "are") if second[0] == "they" else ("it", "is"))
+        assert second[4:6] == ("eat" if second[0] == "they" else "eats", eats.food)
+        assert second[0] == ("they" if story.first_is_many != story.teller else "it")
+
+
+def test_animals_of_a_tested_pair_never_meet_in_a_training():
+    for animal in grammar.ANIMALS:
+        groups = [set(acquaintances(animal, split)) for split in ("train", "validation", "test")]
+        assert sum(map(len, groups)) == len(grammar.ANIMALS) - 1 == len(set.union(*groups))
+    assert all(story.second in acquaintances(story.first, "test")
+               for _, story in zip(range(50), grammar.stories(random.Random(4), "test"), strict=False))
+
+
+def test_the_vocabulary_has_every_word_once_and_each_animal_food_home_and_action_of_its_own():
+    known, rng = grammar.vocabulary(), random.Random(5)
+    assert len(known) == len(set(known)) and all(word in known for _ in range(200) for word in draw(rng).words)
+    for own in (lambda each: each.food, lambda each: each.home, lambda each: each.action[0]):
+        assert len({own(animal) for animal in grammar.ANIMALS}) == len(grammar.ANIMALS) == 20

@@ -1,0 +1,95 @@
+"""From letters to the next word: what its page says, without a browser."""
+import re
+
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.lessons.story import StoryQuery
+from tests.lesson_pages import shown
+from viz.components.story import STEPS
+from viz.pages.story.claims import LESSONS, Shown, line, percent, scene, steps
+from viz.text import strings
+
+WORDS = strings("lessons/story")
+TEXTS = ("The rabbit near the houses hears the dogs. It is hungry and eats",
+         "The rabbit near the houses hears the dogs. They are hungry and eat", "The", "wombat  wombat",
+         "Then the dogs .")
+DOORS = {name: name for name in LESSONS.values()}
+
+
+def asked(text: str, wrote: tuple[int, ...] = ()):
+    return sources.ask(StoryQuery(sources.open_query("stories", text, continuation=wrote)), "test").result(120)
+
+
+def said(text: str, opened: tuple[int, int], revealed: bool = True) -> dict[str, str]:
+    found = steps(asked(text), Shown(text, opened, revealed, True, DOORS))
+    return dict(zip(STEPS, (step.say for step in found), strict=True))
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_every_sentence_holds_at_every_head(text):
+    story = asked(text)
+    for block in range(4):
+        for head in range(-1, 4):
+            found, row = said(text, (block, head)), story.rows[block].mean(0) if head < 0 else story.rows[block, head]
+            best = int(row.argmax())
+            name = "itself" if best == len(row) - 1 else f"“{story.tokens.texts[best]}”"
+            assert found["attention"].endswith(f"from {name}.")
+            assert f" {percent(float(row.max()))}," in found["attention"]
+            sizes = np.sort(np.abs(story.hidden[block]))
+            part = re.search(r"hold (\S+) of", found["feed_forward"])[1]
+            assert part == f"{100 * sizes[-26:].sum() / sizes.sum():.0f}%"
+    numbers = re.findall(r"\d+", found["pieces"])
+    assert int(numbers[0]) == len(text.replace(".", " .").split())
+    assert found["letters"].startswith(f"{len(text)} character")
+    grows = np.linalg.norm(story.placed[-1]) < story.lengths.after[-1]
+    assert ("grows" in found["blocks"]) == grows and ("shrinks" in found["blocks"]) == (not grows)
+    if "rows of" in found["vectors"]:
+        times, piece = re.search(r"the (\d+) rows of “(.*)”", found["vectors"]).groups()
+        shown_ids = story.tokens.ids[-16:]
+        assert shown_ids.count(story.tokens.ids[story.tokens.texts.index(piece)]) == int(times) > 1
+
+
+def test_softmax_is_told_by_the_printed_lead():
+    found = said(TEXTS[0], (0, 0))["softmax"]
+    lead, ratio = re.search(r"lead of ([\d.]+) over .* makes .* ([\d,]+) times", found).groups()
+    assert float(ratio.replace(",", "")) == pytest.approx(np.exp(float(lead)), rel=0.01)
+
+
+def test_before_the_answer_nothing_says_for_how_many_pieces_there_is_a_probability():
+    story = asked(TEXTS[0])
+    covered = scene(story, Shown(TEXTS[0], (0, 0), False, True, DOORS))
+    words = " ".join([covered.rest, covered.alt, *(step.say for step in covered.steps)])
+    assert str(len(story.word.logits)) not in words and "180" not in words and "vocabulary a" not in words
+    page = shown("story", by="stories")
+    right = WORDS["predict"]["answers"][WORDS["predict"]["right"]]
+    assert not any(right["why"] in each for each in page.words) and "188" not in " ".join(page.words)
+    assert not any("every piece of" in each or "per piece of" in each for each in WORDS["remember"])
+    open_scene = scene(story, Shown(TEXTS[0], (0, 0), True, True, DOORS))
+    rest = re.match(r"(\d+) other pieces", open_scene.rest)
+    assert int(rest[1]) + len(open_scene.words) == len(story.word.logits)
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "  The  dogs,\n run "])
+def test_the_line_is_the_text_with_what_was_written_behind_it(text):
+    text = text.strip()
+    assert "".join(part for part, _ in line(asked(text), text)) == text
+    number = sources.ask(sources.open_query("stories", "dogs"), "test").result(60).maps[0].queries.ids[1]
+    written = line(asked(text, (number,)), text)
+    assert "".join(part for part, _ in written) == f"{text} dogs" and written[-1] == ("dogs", True)
+
+
+@pytest.mark.parametrize("controls", [{"block": 999, "head": 999}, {"head": -1, "guess": "c"},
+                                      {"say": "zebra", "wrote": (3,)}, {"by": "smollm2", "say": "x" * 160}])
+def test_the_page_stands_at_the_ends_of_its_controls_and_says_little(controls):
+    page = shown("story", **{"by": "stories"} | controls)
+    visible = [each for each in page.words if each not in page.more.get("story", ())]
+    assert sum(len(each.split()) for each in visible) < 450   # and the picture's sentence
+    assert ("zebra" in " ".join(page.words)) == (controls.get("say") == "zebra")
+    assert (WORDS["widgets"]["ended"] in " ".join(page.words)) == (controls.get("wrote") == (3,))
+
+
+def test_shares_are_written_as_they_are():
+    assert [percent(share) for share in (1.0, 0.9999, 0.871, 0.0812, 0.0004, 0.0)] == [
+        "100%", ">99.9%", "87%", "8.1%", "<0.1%", "<0.1%"]
