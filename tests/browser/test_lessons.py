@@ -25,6 +25,9 @@ KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button",
          "switch": ("[role=switch]", "Space")}
 
 
+PICTURE = ".clearhead-chart[data-drawn], .story .row"   # without which a lesson is not drawn yet
+
+
 def answered(name: str) -> str:
     """The page's address with its prompt answered and everything switched on, so that every control and picture is
     there."""
@@ -89,7 +92,7 @@ def drawn(seen: Watch) -> list[str]:
 def drawn_twice(seen: Watch) -> list[str]:
     """The charts whose margins were too small for the names of their axes, so that plotly drew them again, which takes
     as long once more."""
-    expect(seen.main.locator(".clearhead-chart[data-drawn]").first).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
     return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart.js-plotly-plot')]
         .filter((chart) => chart._fullLayout._redrawFromAutoMarginCount !== undefined)
         .map((chart) => chart.closest('[class*=st-key-chart-]').className)""")
@@ -129,7 +132,7 @@ def every_control_moves(seen: Watch) -> None:
 
 
 def nothing_sticks_out(seen: Watch) -> None:
-    expect(seen.main.locator(".clearhead-chart[data-drawn]").first).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
     seen.page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth",
                                 timeout=PATIENCE)
     seen.fine()

@@ -28,7 +28,6 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "story")
     lesson.header()
     lesson.fragment(_stage)
-    page.follow()
     lesson.end()
 
 
@@ -44,6 +43,7 @@ def _on_disk() -> set[str]:
 
 def _stage(page: PageContext, lesson: Lesson) -> None:
     """The sentence, its way to the next piece, the question, and what proves it."""
+    page.follow()   # a part of the picture may have chosen a lesson
     words, model = lesson.prose["widgets"], decoder(page)
     with st.container(key="section-story"):
         text = _sentence(page, words, model)

@@ -90,6 +90,13 @@ def test_the_page_stands_at_the_ends_of_its_controls_and_says_little(controls):
     assert (WORDS["widgets"]["ended"] in " ".join(page.words)) == (controls.get("wrote") == (3,))
 
 
+def test_where_smollm2_is_not_on_disk_the_small_decoder_reads_and_says_so(monkeypatch):
+    monkeypatch.setattr(sources, "catalogue", lambda: (sources.Entry("smollm2", "SmolLM2", "", on_disk=False),
+                                                       sources.Entry("stories", "Stories", "")))
+    page = shown("story", by="smollm2")
+    assert any("python -m model fetch smollm2" in each and "184 words" in each for each in page.words)
+
+
 def test_shares_are_written_as_they_are():
     assert [percent(share) for share in (1.0, 0.9999, 0.871, 0.0812, 0.0004, 0.0)] == [
         "100%", ">99.9%", "87%", "8.1%", "<0.1%", "<0.1%"]

@@ -1,0 +1,69 @@
+"""From letters to the next word, in a real browser: it plays, stops, steps, opens a lesson and goes round again; and it
+stands still for whoever asked for less motion."""
+from urllib.parse import urlsplit
+
+from playwright.sync_api import expect
+
+from tests.browser.watch import PATIENCE, Watch
+from viz.components.story import STEPS
+from viz.text import strings
+
+WORDS, PROSE = strings("components")["story"], strings("lessons/story")
+FAST = "() => { const late = setTimeout; window.setTimeout = (act, ms, ...more) => late(act, ms / 60, ...more); }"
+
+
+def step_of(seen: Watch) -> int:
+    return STEPS.index(seen.main.locator(".story").get_attribute("data-step"))
+
+
+def test_it_runs_by_itself_and_stops_steps_writes_and_opens_lessons(watch):
+    seen = watch("/story?by=stories")
+    machine, play = seen.main.locator(".story"), seen.main.locator(".story .play")
+    expect(play).to_have_text(WORDS["pause"], timeout=PATIENCE)
+    seen.page.evaluate(FAST)
+    seen.main.locator(".story .stop").nth(2).click()
+    expect(play).to_have_text(WORDS["play"])   # whoever steps stops it
+    expect(machine).to_have_attribute("data-step", "vectors")
+    seen.page.wait_for_timeout(400)            # four steps' time
+    assert step_of(seen) == 2
+    seen.page.keyboard.press("ArrowRight")
+    expect(machine).to_have_attribute("data-step", "places")
+    expect(seen.main.locator(".story .neurons")).to_be_visible()
+    expect(seen.main.locator(".story .output .inside")).to_have_css("opacity", "0")
+    play.click()
+    expect(machine).to_have_attribute("data-step", "word", timeout=PATIENCE)   # on to its end by itself
+    expect(play).to_have_text(WORDS["again"])
+    expect(seen.main.locator(".story .next")).to_have_text("carrots")
+    expect(seen.main.locator(".story .notice")).to_contain_text("carrots")
+    seen.main.locator(".story .write").click()
+    expect(seen.main.locator(".story .line")).to_contain_text("eats carrots.", timeout=PATIENCE)
+    assert len(seen.rest().params()["wrote"]) == 1
+    seen.main.locator(".story .attention h4").click()
+    expect(machine).to_have_attribute("data-step", "attention")
+    seen.main.locator(".story select.head").select_option("-1")
+    expect(seen.main.locator(".story .notice")).to_contain_text("on average", ignore_case=True, timeout=PATIENCE)
+    assert seen.rest().params()["head"] == ["-1"] and step_of(seen) == STEPS.index("attention")
+    seen.fine()
+    seen.main.locator(".story .door").click()
+    expect(seen.main.locator("h2", has_text=strings("lessons/inside")["question"])).to_be_visible(timeout=PATIENCE)
+    assert urlsplit(seen.rest().page.url).path == "/inside"
+
+
+def test_less_motion_opens_it_standing_still_and_steps_jump(watch):
+    seen = watch("/lessons")
+    seen.page.emulate_media(reduced_motion="reduce")
+    seen.open("/story?by=stories")
+    play = seen.main.locator(".story .play")
+    expect(play).to_have_text(WORDS["play"], timeout=PATIENCE)
+    seen.page.evaluate(FAST)
+    seen.page.wait_for_timeout(400)
+    assert step_of(seen) == 0
+    seen.main.locator(".story .stop").last.click()
+    running = "() => document.getAnimations().filter((each) => each.playState === 'running').length"
+    assert seen.page.evaluate(running) == 0 and step_of(seen) == len(STEPS) - 1
+    seen.page.set_viewport_size({"width": 390, "height": 844})
+    seen.main.locator(".story .stop").nth(4).click()
+    expect(seen.main.locator(".story .output")).to_be_hidden()
+    expect(seen.main.locator(".story .attention")).to_be_visible()
+    seen.page.wait_for_function("() => document.querySelector('[data-testid=stMain]').scrollWidth <= innerWidth")
+    seen.fine()
