@@ -40,8 +40,8 @@ def main(names: list[str]) -> int:
             solved, waiting = run(name, True, folder), run(name, False, folder)
             right = solved.startswith("Right") and waiting.startswith("AssertionError: ")
             wrong += not right
-            print(f"{'ok   ' if right else 'WRONG'} {name:<12} {time.perf_counter() - start:5.1f} s  {solved}  |  {waiting}",
-                  flush=True)
+            took = f"{time.perf_counter() - start:5.1f} s"
+            print("ok   " if right else "WRONG", f"{name:<12} {took}  {solved}  |  {waiting}", flush=True)
     return wrong
 
 
