@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 from streamlit.testing.v1 import AppTest
 
+from tests.grey import alike_in_grey
 from viz.widgets import figure as figure_module
 from viz.widgets.lesson import Lesson
 
@@ -20,6 +21,7 @@ class Shown:
     numbers: dict[str, dict[str, Any]] = field(default_factory=dict)     # by section: what filled them in
     alts: dict[str, str] = field(default_factory=dict)                   # by the figure's key
     charts: dict[str, dict] = field(default_factory=dict)                # by the figure's key, as plotly gets them
+    confused: list[str] = field(default_factory=list)                    # series that grey paper would not tell apart
     words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
 
 
@@ -45,6 +47,7 @@ def _noted(shown: Shown) -> Iterator[None]:
         explain(self, section, **given)
 
     def drawn(spec: dict, *, key: str, **given: Any) -> None:
+        shown.confused += [f"{key}: {pair}" for pair in alike_in_grey(spec)]
         shown.charts[key.removeprefix("chart-")] = spec
         shown.alts[key.removeprefix("chart-")] = given.get("alt", "")
         chart(spec, key=key, **given)
@@ -54,12 +57,13 @@ def _noted(shown: Shown) -> Iterator[None]:
 
 
 def shown(name: str, **controls: Any) -> Shown:
-    """The page of lesson `name` with these controls, all else as opened; fails where the page does. Answer its question
-    with guess="a" to see what it covers."""
+    """The page of lesson `name` with these controls, all else as opened; fails where the page does, and where two
+    series of a chart are alike on grey paper. Answer its question with guess="a" to see what it covers."""
     found = Shown()
     with _noted(found):
         app = AppTest.from_function(_run, args=(name, controls), default_timeout=120).run()
     assert not app.exception and not app.error, (app.exception, app.error)
+    assert not found.confused, f"by their colours alone differ {'; '.join(found.confused)}"
     found.words = [each.value for kind in ("markdown", "caption", "info", "warning") for each in app.get(kind)]
     found.words += [each.label for kind in ("radio", "button", "toggle", "segmented_control") for each in app.get(kind)]
     return found
