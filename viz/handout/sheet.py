@@ -182,8 +182,9 @@ def _element(block: Block, links: Links, words: dict) -> str:
 
 
 def _table(text: str, links: Links) -> str:
-    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in text.splitlines()]
-    written = [[_inline(cell, links) for cell in row] for row in rows if not re.fullmatch(r"[-: ]+", "".join(row))]
+    rows = [[cell.strip() for cell in line.strip()[1:-1].split("|")] for line in text.splitlines()]
+    written = [[_inline(cell, links) or "&#160;" for cell in row] for row in rows
+               if not re.fullmatch(r"[-: ]+", "".join(row))]
     head, *body = ["".join(f"<{name}>{cell}</{name}>" for cell in row)
                    for row, name in zip(written, ["th", *["td"] * len(written)], strict=False)]
     return f"<table><tr>{head}</tr>" + "".join(f"<tr>{row}</tr>" for row in body) + "</table>"
