@@ -80,7 +80,8 @@ def test_an_address_that_only_this_machine_has_is_nowhere(name, teacher):
 
 def test_a_table_a_picture_and_a_formula_are_what_word_processors_read():
     copy = of("## One *two*\n\n| d_k | n |\n| --- | --- |\n| e^x | **2** |\n| none | |\n\n- W_Q & 1 < 2\n"
-              "- guess_far\n\n![the mark](logo-light.svg)\n\n1. e^(−2)?\n\n    Answer: yes [here](softmax?text_b=a&t=2)\n\n> quoted")
+              "- guess_far\n\n![the mark](logo-light.svg)\n\n1. e^(−2)?\n\n"
+              "    Answer: yes [here](softmax?text_b=a&t=2)\n\n> quoted")
     root = ElementTree.fromstring(page(copy, PUBLIC).decode().split("\n", 1)[1])
     body = ElementTree.tostring(root.find("body"), encoding="unicode")
     assert "<th>d<sub>k</sub></th><th>n</th>" in body and "<td>e<sup>x</sup></td><td><strong>2</strong></td>" in body
