@@ -54,7 +54,7 @@ def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
     """The sidebar and the page; whatever goes wrong is one sentence, and what was typed stays."""
-    if page.about.needs == "nothing":
+    if not page.about.asks_with(page.controls):
         with errors_as_sentences(page):
             render(page)
         return

@@ -7,6 +7,8 @@ from unittest.mock import patch
 
 from streamlit.testing.v1 import AppTest
 
+from tests.grey import alike_in_grey
+from viz.page import PageContext
 from viz.widgets import figure as figure_module
 from viz.widgets.lesson import Lesson
 
@@ -20,6 +22,9 @@ class Shown:
     numbers: dict[str, dict[str, Any]] = field(default_factory=dict)     # by section: what filled them in
     alts: dict[str, str] = field(default_factory=dict)                   # by the figure's key
     charts: dict[str, dict] = field(default_factory=dict)                # by the figure's key, as plotly gets them
+    confused: list[str] = field(default_factory=list)                    # series that grey paper would not tell apart
+    asked: bool = False                                                  # whether model and text were used
+    unseen: list[str] = field(default_factory=list)                      # that they were, though nothing shows them
     words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
 
 
@@ -35,7 +40,7 @@ def _run(name: str, controls: dict) -> None:
 
 @contextmanager
 def _noted(shown: Shown) -> Iterator[None]:
-    explain, chart = Lesson.explanation, figure_module.chart
+    explain, chart, query = Lesson.explanation, figure_module.chart, PageContext.query
 
     def explanation(self: Lesson, section: str, /, **given: Any) -> None:
         numbers = {key: value for key, value in given.items() if key not in ("shown", "shapes")}
@@ -45,21 +50,32 @@ def _noted(shown: Shown) -> Iterator[None]:
         explain(self, section, **given)
 
     def drawn(spec: dict, *, key: str, **given: Any) -> None:
+        shown.confused += [f"{key}: {pair}" for pair in alike_in_grey(spec)]
         shown.charts[key.removeprefix("chart-")] = spec
         shown.alts[key.removeprefix("chart-")] = given.get("alt", "")
         chart(spec, key=key, **given)
 
-    with patch.object(Lesson, "explanation", explanation), patch.object(figure_module, "chart", drawn):
+    def asked(self: PageContext, *edits: Any, **changes: Any) -> Any:
+        shown.asked = True
+        if not self.about.asks_with(self.controls):
+            shown.unseen.append(f"{self.name} uses a model and a text that its sidebar does not show")
+        return query(self, *edits, **changes)
+
+    with patch.object(Lesson, "explanation", explanation), patch.object(figure_module, "chart", drawn), \
+            patch.object(PageContext, "query", asked):
         yield
 
 
 def shown(name: str, **controls: Any) -> Shown:
-    """The page of lesson `name` with these controls, all else as opened; fails where the page does. Answer its question
-    with guess="a" to see what it covers."""
+    """The page of lesson `name` with these controls, all else as opened; fails where the page does, where two series of
+    a chart are alike on grey paper, and where a model is used that the sidebar does not show. Answer its question with
+    guess="a" to see what it covers."""
     found = Shown()
     with _noted(found):
         app = AppTest.from_function(_run, args=(name, controls), default_timeout=120).run()
     assert not app.exception and not app.error, (app.exception, app.error)
+    assert not found.unseen, found.unseen
+    assert not found.confused, f"by their colours alone differ {'; '.join(found.confused)}"
     found.words = [each.value for kind in ("markdown", "caption", "info", "warning") for each in app.get(kind)]
     found.words += [each.label for kind in ("radio", "button", "toggle", "segmented_control") for each in app.get(kind)]
     return found

@@ -1,5 +1,5 @@
-"""The command line: python -m viz export, handout. Exit codes: 0 done, 2 not possible (one sentence says why) or wrong
-usage."""
+"""The command line: python -m viz export, handout, notebook. Exit codes: 0 done, 2 not possible (one sentence says
+why) or wrong usage."""
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
 from viz import export as files
 from viz.print.options import Options
+from viz.provenance import stated_address
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -97,6 +98,30 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
             content = make(saved_handout)
             write(out, content)
             click.echo(f"{out}: {len(content):,} bytes")
+
+
+@main.command("notebook")
+@click.argument("lesson")
+@click.option("--solution", is_flag=True, help="The teachers' copy, with its exercise solved.")
+@click.option("--out", type=FilePath("write"), help="The file; LESSON.ipynb in this folder unless given.")
+def notebook(lesson: str, solution: bool, out: Path | None) -> None:
+    """Writes the notebook of a lesson: about ten lines that compute what its page shows, and an exercise that checks
+    itself. LESSON is the last part of its page's address, such as softmax.
+
+    \b
+    python -m viz notebook softmax
+    python -m viz notebook softmax --solution --out softmax-for-me.ipynb
+    """
+    from viz.handout import lesson_notebook
+    from viz.text import strings
+
+    address = stated_address()
+    content = lesson_notebook.notebook(lesson, f"{address}/{lesson}" if address else "", solution)
+    file = out or Path(lesson_notebook.file_name(lesson, solution))
+    if out is None and file.exists():
+        raise UserError(strings("sheets")["notebook"]["there"].format(file=file))
+    write(file, content)
+    click.echo(f"{file}: {len(content):,} bytes")
 
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None) -> Query:

@@ -39,16 +39,27 @@ class Page:
     needs: str
     controls: tuple[Control, ...] = ()        # added to the URL while it is open; no name of viz/link.py
     leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
+    # of a page that needs "head": its controls with the values at which it asks, such as (("real", True),); () for all
+    asks_at: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         if self.section not in SECTIONS or self.needs not in NEEDS:
             raise ValueError(f"Page: expected a section of {SECTIONS} and needs of {NEEDS}, got {self.section!r} and "
                              f"{self.needs!r}.")
+        known = {control.name: control for control in self.controls}
+        if self.asks_at and (self.needs != "head" or any(known[name].clean(value) != value if name in known else True
+                                                         for name, value in self.asks_at)):
+            raise ValueError(f"Page: expected asks_at of a page that needs \"head\", with its own controls at values "
+                             f"that they can have, got {self.asks_at!r}.")
 
     @property
     def asks(self) -> bool:
         """Whether the page has a model and a text."""
         return self.needs != "nothing"
+
+    def asks_with(self, controls: Mapping[str, Any]) -> bool:
+        """Whether the page uses its model and text while its controls are so; where it does not, neither is shown."""
+        return self.asks and (not self.asks_at or any(controls[name] == value for name, value in self.asks_at))
 
 
 class PageContext:

@@ -144,6 +144,13 @@ def way_back(link: str, said: str = "") -> str:
 
     if not link or opens_elsewhere(link):
         return link
+    return strings("export")["way_back"].format(state=state_in_words(link, said))
+
+
+def state_in_words(link: str, said: str = "") -> str:
+    """The page that an address opens and what is chosen there, without its server. said: as of `way_back`."""
+    from viz.text import strings
+
     phrases, address = strings("export"), urlsplit(link)
     params = dict(parse_qsl(address.query, keep_blank_values=True))
     asked = [("model", params.pop("model", ""))]
@@ -154,7 +161,7 @@ def way_back(link: str, said: str = "") -> str:
     chosen += [(name, value) for name, value in params.items() if name != "present" and not name.endswith("_id")]
     words = ", ".join(f"{name.replace('_', ' ')} {value}".strip() for name, value in chosen)
     page = address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"
-    return phrases["way_back" if words else "way_back_plain"].format(page=page.replace("_", " "), words=words)
+    return phrases["state" if words else "state_plain"].format(page=page.replace("_", " "), words=words)
 
 
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:

@@ -14,6 +14,9 @@ SIGNED = {  # negative, 0, positive; on a dark page the pale neighbours of 0 wou
     "dark": ("#d58a4a", "#8c3a06", "#4a2a14", "#0e1117", "#12333c", "#0b5468", "#4c9fb8"),
 }
 HEADS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6f00", "#000000")
+# on grey paper, what each of these heads' lines has instead of its colour: points drawn and left out, in line widths
+DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1, 1.5), (5, 1.5, 1, 1.5), (9, 2), (9, 1.5, 1, 1.5), (1, 4),
+                                         (6, 1.5, 1, 1.5, 1, 1.5))
 ACCENT = "#c0400c"      # the pair and the focused row: the one accent colour
 INK = {"light": "#1a1f29", "dark": "#e8eaef"}
 PAPER = {"light": "#ffffff", "dark": "#0e1117"}

@@ -165,3 +165,22 @@ def test_a_handout_is_not_overwritten_by_what_is_made_of_it(tmp_path):
         refused = CliRunner().invoke(main, ["handout", str(source), option, str(out)])
         assert refused.exit_code == 2 and "is the file that is read" in refused.stderr
         assert source.read_bytes() == content
+
+
+def test_a_lessons_notebook_is_written_where_one_stands_and_never_over_another(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLEARHEAD_ADDRESS", "https://clearhead.example.org/")
+    found = CliRunner().invoke(main, ["notebook", "cost"])
+    assert found.exit_code == 0 and found.output.startswith("cost.ipynb: ")
+    written = (tmp_path / "cost.ipynb").read_text(encoding="utf-8")
+    assert "https://clearhead.example.org/cost" in written and "6 * d" not in written
+    again = CliRunner().invoke(main, ["notebook", "cost"])
+    assert again.exit_code == 2 and "is there already" in again.output and "Traceback" not in again.output
+    assert CliRunner().invoke(main, ["notebook", "cost", "--solution", "--out", "mine.ipynb"]).exit_code == 0
+    assert "6 * d" in (tmp_path / "mine.ipynb").read_text(encoding="utf-8")
+
+
+def test_a_lesson_without_a_notebook_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = CliRunner().invoke(main, ["notebook", "heads"])
+    assert found.exit_code == 2 and "choose among" in found.output and not list(tmp_path.iterdir())

@@ -1,7 +1,14 @@
 """The menu: what stands in it, in which order, and which way leads on."""
+from dataclasses import replace
+
+import pytest
+
+import app
+from tests.lesson_pages import shown
 from viz import page as page_contract
-from viz.page import NEEDS, SECTIONS, PageContext, page_after, pages
+from viz.page import NEEDS, SECTIONS, Page, PageContext, page_after, pages, with_controls
 from viz.session import Session
+from viz.state import State
 from viz.text import FOLDER, strings
 from viz.widgets.lesson import lessons
 
@@ -25,6 +32,51 @@ def test_no_lesson_builds_on_a_later_one():
     assert len(order) == len(list((FOLDER / "lessons").glob("*.toml"))) >= 12
     for place, name in enumerate(order):
         assert set(strings(f"lessons/{name}")["builds_on"]) <= set(order[:place]), name
+
+
+def asks_as_opened(page: Page) -> bool:
+    return page.asks_with({control.name: control.start for control in page.controls})
+
+
+def test_model_and_text_are_shown_only_where_the_page_uses_them_with_its_controls_so():
+    for name in ("softmax", "scale", "positions", "masks"):
+        page = pages()[name][0]
+        start = {control.name: control.start for control in page.controls}
+        assert not asks_as_opened(page), name
+        assert all(page.asks_with(start | {control: value}) for control, value in page.asks_at), name
+    assert all(asks_as_opened(page) == (page.needs != "nothing") for page, _ in pages().values() if not page.asks_at)
+    page = pages()["masks"][0]
+    with pytest.raises(ValueError, match="asks_at"):
+        replace(page, asks_at=(("nowhere", True),))
+    with pytest.raises(ValueError, match="asks_at"):
+        replace(page, asks_at=(("real", "yes"),))
+    with pytest.raises(ValueError, match="asks_at"):
+        replace(page, needs="record")
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_a_lesson_uses_model_and_text_when_its_switch_is_on(real):
+    assert shown("masks", guess="a", real=real).asked == real
+
+
+def test_a_lesson_that_uses_what_its_sidebar_does_not_show_is_found(monkeypatch):
+    about, render = pages()["masks"]
+    monkeypatch.setattr("viz.page.pages", lambda: {"masks": (replace(about, asks_at=(("ahead", False),)), render)})
+    with pytest.raises(AssertionError, match="masks uses a model and a text"):
+        shown("masks", guess="a", real=True)
+
+
+@pytest.mark.parametrize("real", [False, True])
+def test_the_sidebar_stands_beside_a_lesson_only_while_it_asks(monkeypatch, real):
+    drawn: list[str] = []
+    monkeypatch.setattr(app, "awaits_texts", lambda page: False)
+    monkeypatch.setattr(app, "ask_widgets", lambda page: drawn.append("sidebar"))
+    for name in ("badge_drawn", "require_texts", "fetch_model"):
+        monkeypatch.setattr(app, name, lambda *given: True)
+    session = Session(state=with_controls(State(), "masks", pages()["masks"][0], {"real": real}))
+    monkeypatch.setattr(page_contract, "session", lambda: session)
+    app.draw(PageContext("masks", pages()["masks"][0], {}), lambda page: drawn.append("page"))
+    assert drawn == ["sidebar"] * real + ["page"]
 
 
 def test_the_way_on_passes_every_page_once_and_comes_back():

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, annotate, chart, fit_x_labels, series_colours
+from viz.figures.base import MUTED, annotate, bar_fill, chart, fit_x_labels
 from viz.figures.drawing import FigureSpec
 
 WRITTEN = 20   # names that all are written
@@ -15,10 +15,10 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
     """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through; curve: what theory
     says for each bin."""
     figure = chart(theme, *axes, height=height, title=title)
-    palette, centres = series_colours(theme), (edges[:-1] + edges[1:]) / 2
+    centres = (edges[:-1] + edges[1:]) / 2
     for place, (name, share) in enumerate(shares.items()):
         figure.add_bar(x=centres, y=share, width=np.diff(edges), name=name,
-                       marker={"color": palette[place], "line_width": 0}, opacity=0.6,
+                       marker=bar_fill(theme, place), opacity=0.6,
                        hovertemplate="%{x:.3g}: %{y:.3g}")
     if curve is not None:
         figure.add_scatter(x=centres, y=curve[1], name=curve[0], mode="lines",
@@ -37,9 +37,9 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     angle: of the names, where it does not depend on the window (base.stand).
     """
     figure = chart(theme, *axes, height=height, title=title)
-    palette, places = series_colours(theme), list(range(len(names)))
+    places = list(range(len(names)))
     for place, (name, values) in enumerate(groups.items()):
-        figure.add_bar(x=places, y=values, name=name, marker={"color": palette[place], "line_width": 0},
+        figure.add_bar(x=places, y=values, name=name, marker=bar_fill(theme, place),
                        customdata=list(names), hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]

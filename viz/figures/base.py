@@ -30,11 +30,24 @@ ROW, LEGEND = 18, 28                      # pixels: a row of words above a plot,
 LINE, NEAR = 0.035, 0.4
 NUMBERED = 24                             # places up to which every number may be written
 WORDS = 54                                # pixels below an axis of words that lie side by side
+# what tells series apart without their colours, as on grey paper: lines, their points, and bars
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px", "12px,3px,2px,3px,2px,3px")
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x", "triangle-down", "star", "cross")
+PATTERNS = ("", "/", ".", "x", "-", "\\", "|", "+")
 
 
 def series_colours(theme: str) -> tuple[str, ...]:
     """Eight colours that colour-blind readers can tell apart; the black one is the ink of a dark page."""
     return tuple(colours.INK[theme] if head == "#000000" else head for head in colours.HEADS)
+
+
+def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool = False) -> dict[str, Any]:
+    """The marker of the bars of series `place`: its colour, and from the second series on a pattern. colour: a place in
+    theme.HEADS, by default the same. written: whether numbers stand in the bars, which a bold pattern would hide."""
+    pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fillmode": "overlay", "fgcolor": colours.PAPER[theme],
+               "size": 8, "fgopacity": 0.55 if written else 1, "solidity": 0.12 if written else 0.3}
+    return {"color": series_colours(theme)[place if colour is None else colour], "line_width": 0,
+            **({"pattern": pattern} if pattern["shape"] else {})}
 
 
 def weight_scale(theme: str) -> list[list[Any]]:

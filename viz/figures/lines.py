@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import MUTED, annotate, chart, series_colours
+from viz.figures.base import DASHES, MUTED, SYMBOLS, annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot", "2px,6px", "12px,3px,2px,3px,2px,3px")
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 
 
@@ -40,23 +39,32 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     if y_range is not None:
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
     palette = series_colours(theme)
+    points = 0
     for line in _dashed(drawn):
-        _draw(figure, x, line, MUTED[theme] if line.colour is None else palette[line.colour % len(palette)])
+        colour = MUTED[theme] if line.colour is None else palette[line.colour % len(palette)]
+        _draw(figure, x, line, colour, SYMBOLS[points % len(SYMBOLS)])
+        points += line.style == "dots"
     annotate(figure, theme, marks, bounds)
     return figure
 
 
 def _dashed(drawn: Sequence[Line]) -> list[Line]:
-    """The lines, told apart without their colours too, as on grey paper: each solid one has the dashes of its place
-    where nothing else is said by dashes."""
-    coloured = [line for line in drawn if line.colour is not None]
-    if any(line.style != "solid" for line in coloured):
-        return list(drawn)
-    dashes = {id(line): DASHES[place % len(DASHES)] for place, line in enumerate(coloured)}
-    return [replace(line, style=dashes.get(id(line), line.style)) for line in drawn]
+    """The lines, told apart without their colours too, as on grey paper: one that would have the dashes of another gets
+    the next that none has."""
+    free = [dash for dash in DASHES if all(line.style != dash or line.style == "solid" for line in drawn)]
+    taken: set[str] = set()
+    told_apart = []
+    for line in drawn:
+        if line.colour is not None and line.style != "dots":
+            style = next((dash for dash in (line.style, *free, *DASHES) if dash not in taken), line.style)
+            taken.add(style)
+            line = replace(line, style=style)
+        told_apart.append(line)
+    return told_apart
 
 
-def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str) -> None:
+def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str, symbol: str) -> None:
+    """symbol: of the dots, where it has dots instead of a line."""
     if line.band is not None:
         red, green, blue = colours.rgb(colour)
         figure.add_scatter(x=x, y=line.band[1], mode="lines", line_width=0, showlegend=False, hoverinfo="skip",
@@ -66,7 +74,7 @@ def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str) -> None:
                            showlegend=False, hoverinfo="skip", name=f"{line.name}, low")
     dots = line.style == "dots"
     figure.add_scatter(x=x, y=line.y, name=line.name, mode="markers" if dots else "lines",
-                       marker={"color": colour, "size": 7},
+                       marker={"color": colour, "size": 7, "symbol": symbol},
                        line={"color": colour, "width": 2 if line.colour is not None else 1,
                              "dash": "solid" if dots else line.style},
                        hovertemplate="%{y:.4g}")

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, chart, series_colours, weight_scale
+from viz.figures.base import DASHES, MUTED, SYMBOLS, chart, series_colours, weight_scale
 from viz.figures.drawing import FigureSpec
 
 
@@ -17,10 +17,11 @@ def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
     figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
                        hovertemplate=name + " %{z:.4g}<extra></extra>",
                        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
-    for path, colour, places in paths:
+    for number, (path, colour, places) in enumerate(paths):
         figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="lines+markers", name=path,
-                           line={"color": palette[colour], "width": 2},
-                           marker={"size": 6, "color": palette[colour]}, customdata=np.arange(len(places)),
+                           line={"color": palette[colour], "width": 2, "dash": DASHES[number % len(DASHES)]},
+                           marker={"size": 6, "color": palette[colour], "symbol": SYMBOLS[number % len(SYMBOLS)]},
+                           customdata=np.arange(len(places)),
                            hovertemplate=f"{path}, step " + "%{customdata}<br>%{x:.4g}, %{y:.4g}<extra></extra>")
     if paths:
         first = paths[0][2][0]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.figures.base import annotate, chart, series_colours
+from viz.figures.base import SYMBOLS, annotate, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
 
@@ -38,7 +38,8 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
                                opacity=0.3, showlegend=False,
                                name=f"{line.name}: n^{exponent:z.2f}", hovertemplate="%{fullData.name}<extra></extra>")
         figure.add_scatter(x=line.x, y=line.y, name=line.name, mode="lines+markers", line={"color": colour, "width": 1},
-                           marker={"color": colour, "size": 7}, hovertemplate="n = %{x:,}: %{y:.4g}")
+                           marker={"color": colour, "size": 7, "symbol": SYMBOLS[line.colour % len(SYMBOLS)]},
+                           hovertemplate="n = %{x:,}: %{y:.4g}")
     figure.update_layout(showlegend=True)
     annotate(figure, theme, marks)
     return figure

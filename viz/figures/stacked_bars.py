@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import annotate, chart, label_width, series_colours
+from viz.figures.base import annotate, bar_fill, chart, label_width
 from viz.figures.drawing import FigureSpec
 
 
@@ -15,16 +15,16 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
     A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
     """
     figure = chart(theme, axis, "", height=height, title=title)
-    palette, places = series_colours(theme), list(range(len(rows)))
+    places = list(range(len(rows)))
     longest = sum((np.where(np.isfinite(lengths), lengths, 0) for _, _, lengths in pieces),
                   np.zeros(len(rows))).max(initial=0)
     longest = 1.12 * max(longest, *[at for at, _ in marks], 1e-9)
     start = np.zeros(len(rows))
-    for name, colour, lengths in pieces:
+    for place, (name, colour, lengths) in enumerate(pieces):
         shown = np.where(np.isfinite(lengths), lengths, longest - start)
         labels = [_words(number, longest) for number in lengths]
         figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
-                       marker={"color": palette[colour], "line_width": 0}, text=labels, customdata=lengths,
+                       marker=bar_fill(theme, place, colour=colour, written=True), text=labels, customdata=lengths,
                        insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
                        hovertemplate=f"{name}: " + "%{customdata:.4g}<extra></extra>")
         start = start + shown

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from viz.figures.base import FADED, MUTED, annotate, chart, label_width, series_colours
+from viz.figures.base import DASHES, FADED, MUTED, SYMBOLS, annotate, chart, label_width, series_colours
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # of the height, from below: loss, right, heads
 LOUD = (1, 5, 3)                                    # places in theme.HEADS of the heads that stand out
+DRAWN = ("●", "◆", "■")                             # the first of base.SYMBOLS as they are written
 
 
 def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
@@ -58,12 +59,15 @@ def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[
            bold: Sequence[str]) -> str:
     """A line for each head; the names of those that stand out, coloured, for the panel's title."""
     loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD)))
+    marks = dict(zip(bold, zip(DASHES, SYMBOLS, DRAWN)))
     for name, values in sorted(scores.items(), key=lambda entry: entry[0] in loud):
-        colour = loud.get(name, FADED[theme])
+        colour, (dash, symbol, _) = loud.get(name, FADED[theme]), marks.get(name, ("solid", "circle", ""))
         figure.add_scatter(x=list(frames), y=values, name=name, yaxis="y3", mode="lines+markers",
-                           marker={"size": 5, "color": colour},
-                           line={"color": colour, "width": 2.5 if name in loud else 1}, hovertemplate="%{y:.3f}")
-    return ", ".join(f'<span style="color:{colour}"><b>{name}</b></span>' for name, colour in loud.items())
+                           marker={"size": 7 if name in loud else 5, "color": colour, "symbol": symbol},
+                           line={"color": colour, "width": 2.5 if name in loud else 1, "dash": dash},
+                           hovertemplate="%{y:.3f}")
+    return ", ".join(f'<span style="color:{colour}"><b>{marks[name][2]} {name}</b></span>'
+                     for name, colour in loud.items())
 
 
 def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:

@@ -1,4 +1,4 @@
-"""The handout as PDF: its own HTML page, printed by a Chromium on this machine."""
+"""The handout, or any other HTML file, as PDF: printed by a Chromium on this machine."""
 import os
 import shutil
 import subprocess
@@ -39,12 +39,17 @@ def installed_browsers() -> list[str]:
 
 def pdf(handout: Handout) -> bytes:
     """The PDF, matrices and lines as vectors. Raises UserError without a Chromium, or if it does not print."""
+    return printed(page(handout))
+
+
+def printed(content: bytes) -> bytes:
+    """An HTML file as PDF. Raises UserError without a Chromium, or if it does not print."""
     chromium = browser()
     if chromium is None:
         raise UserError(strings("handout")["no_browser"])
     with TemporaryFolder("pdf") as folder:
-        source, target = Path(folder, "handout.html"), Path(folder, "handout.pdf")
-        files.write(source, page(handout))
+        source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
+        files.write(source, content)
         command = [chromium, *FLAGS, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()]
         try:
             subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)

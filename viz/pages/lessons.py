@@ -4,13 +4,14 @@ import streamlit as st
 
 from viz.components.transformer_diagram import Door, transformer_diagram
 from viz.page import Page, PageContext, pages
-from viz.text import FOLDER, strings
+from viz.text import strings
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import lessons
 from viz.widgets.progress import Answers, answered, forget, right_answers
+from viz.widgets.sheets import COPY, sheet_list
 
-PAGE = Page("Start here", "Learn", 0, "nothing")
+PAGE = Page("Start here", "Learn", 0, "nothing", controls=(COPY,))
 IN_A_ROW = 3     # cards
 
 
@@ -31,7 +32,7 @@ def render(page: PageContext) -> None:
                 _card(page, name, names.index(name) + 1, prose[name], done.get(name, {}))
     if done:
         st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget)
-    _sheets(words)
+    sheet_list(page)
     _beside(page, words)
 
 
@@ -83,17 +84,3 @@ def _card(page: PageContext, name: str, number: int, lesson: dict, answers: Answ
                 right, asked = right_answers(name, answers)
                 st.caption(f":material/check: {words['answered'].format(right=right, answered=asked)}",
                            width="content")
-
-
-def _sheets(words: dict) -> None:
-    """Each Markdown file of the folder is a sheet; its first line is its title."""
-    sheets = sorted((FOLDER / "sheets").glob("*.md"))
-    if not sheets:
-        return
-    st.markdown(f"### {words['sheets']}")
-    for path in sheets:
-        title, text = path.read_text(encoding="utf-8").split("\n", 1)
-        with st.expander(title.lstrip("# ")), st.container(width=READABLE):
-            st.markdown(text)
-            st.download_button(words["sheet_save"], path.read_bytes(), path.name, "text/markdown", on_click="ignore",
-                               key=f"sheet-{path.stem}")

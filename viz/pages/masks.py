@@ -23,7 +23,7 @@ LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16)
 MOVED = np.linspace(-4, 4, 41)           # how far the forbidden score is moved
 SEEDS = 100
-PAGE = Page("Who may look where: masks", "Learn", 7, "head",
+PAGE = Page("Who may look where: masks", "Learn", 7, "head", asks_at=(("real", True),),
             controls=(
     GUESS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
     Number("row", 3, 0, N - 1, whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),

@@ -11,7 +11,7 @@ from model.core.displayed import AxisItem, DisplayedHead
 from model.core.view import View
 from viz import theme
 from viz.print import fonts
-from viz.print.sheet import Sheet
+from viz.print.sheet import Dashes, Sheet
 from viz.text import strings
 
 WORDS = strings("export")
@@ -32,7 +32,7 @@ class PicturePlan:
     paint: Callable[[Sheet, float, float], None]   # paint(sheet, x, y) draws it with its top left corner there
     bar: np.ndarray | None                         # RGB uint8 (step, 3) from weight 0 to 1; None: weights are thickness
     pair: tuple[str, ...] = ()                     # the pair and its weight in words, in parts
-    legend: tuple[tuple[str, str], ...] = ()       # (text, colour) of each head
+    legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) of each head
     bound: float | None = None                     # the bar runs from −bound to bound
 
 

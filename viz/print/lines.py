@@ -1,5 +1,5 @@
-"""The open head as lines between two columns of tokens, one colour a head: the looking side on the left (on the right
-if transposed)."""
+"""The open head as lines between two columns of tokens, a colour and dashes for each head: the looking side on
+the left (on the right if transposed)."""
 from dataclasses import replace
 
 import numpy as np
@@ -22,7 +22,7 @@ from viz.print.layout import (
     pair_words,
     sum_words,
 )
-from viz.print.sheet import Sheet
+from viz.print.sheet import Dashes, Sheet
 
 VECTOR = 128      # tokens a side up to which a vector file holds each line; beyond, an image
 FLOOR = 0.02      # of the scale's strength: fainter lines cannot be seen
@@ -50,17 +50,19 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool) -> PictureP
     left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
     sides = [max(names.width, fonts.width(WORDS[name], HEAD)) for names, name in zip((left, right), _headings(view))]
     between = min(260.0, max(190.0, 0.5 * count * step))
-    ends, colours, widths, notes = _lines(pictures, focus, view.scale)
+    ends, which, (colours, widths), notes = _lines(pictures, focus, view.scale)
+    styles = [dashes(place) for place in range(len(pictures))]
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         edges = x + sides[0] + GAP, x + sides[0] + GAP + between
         points = _curves(ends[:, ::-1] if view.transpose else ends, edges, y + HEADING, step)
-        sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not raster and count > VECTOR)
+        sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not raster and count > VECTOR,
+                     dashes=[styles[place] for place in which] or styles)
         _column(sheet, (edges[0] - GAP, y), left, step, ("right", WORDS[_headings(view)[0]]))
         _column(sheet, (edges[1] + GAP, y), right, step, ("left", WORDS[_headings(view)[1]]))
 
-    legend = tuple((head_label(picture.layer, picture.head), colour)
-                   for picture, colour in zip(pictures, theme.HEADS)) if len(pictures) > 1 else ()
+    legend = tuple((head_label(picture.layer, picture.head), colour, style)
+                   for picture, colour, style in zip(pictures, theme.HEADS, styles)) if len(pictures) > 1 else ()
     orientation = f"{WORDS['right' if view.transpose else 'left']}; {sum_words(shown, WORDS['line_sums'])}"
     return PicturePlan(sum(sides) + 2 * GAP + between, HEADING + count * step, orientation,
                        (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), view.scale, paint, None,
@@ -75,6 +77,11 @@ def _focus(shown: DisplayedHead, view: View) -> tuple[int | None, int | None]:
     """The row in focus and the column of the pair, where they are shown."""
     pair = pair_cell(shown, view)
     return shown.row_of(view.token), pair[1] if pair and pair[0] == shown.row_of(view.token) else None
+
+
+def dashes(place: int) -> Dashes:
+    """Of the lines of the head at this place among those that are overlaid; the first has whole lines."""
+    return 0, theme.DASHES[place % len(theme.DASHES)] or None
 
 
 def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -93,8 +100,9 @@ def _curves(ends: np.ndarray, edges: tuple[float, float], top: float, step: floa
 
 
 def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
-           scale: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
-    """Row and column (line, 2), RGBA (line, 4), widths (line) in points, strongest last; and what must be said."""
+           scale: str) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], list[str]]:
+    """Row and column (line, 2), whose picture's it is (line), RGBA (line, 4) and widths (line) in points, strongest
+    last; and what must be said."""
     weights = np.stack([shown.weights for shown in pictures])
     strength = theme.strength(weights, scale)
     visible = strength >= FLOOR
@@ -110,7 +118,7 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
     notes = [WORDS["faint"]] if (~visible & (weights > 0)).any() else []
     if visible.sum() > MOST:
         notes.append(WORDS["most_lines"].format(count=MOST, total=int(visible.sum())))
-    return np.stack([rows, columns], -1), colours, widths, notes
+    return np.stack([rows, columns], -1), which, (colours, widths), notes
 
 
 def _column(sheet: Sheet, corner: tuple[float, float], names: Labels, step: float, how: tuple[str, str]) -> None:

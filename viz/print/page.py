@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 BARE, WIDE = 190, 1600   # points: of a picture and the bar below it; of pictures beside one another
 NARROW = 300     # points: the narrowest page, so that a caption has room for a few words a line
 BAR = (120, 7)   # points
+SAMPLE = 26      # points: of a head's line in the legend
 TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
 
 
@@ -125,10 +126,11 @@ def _bar(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
 
 
 def _legend(sheet: Sheet, plan: PicturePlan, y: float) -> float:
-    """The colours of the heads, if there are several."""
+    """The colours and dashes of the heads, if there are several."""
     x = float(MARGIN)
-    for name, colour in plan.legend:
-        sheet.box(x, y + 6, 10, 3.5, fill=colour)
-        sheet.text(x + 13, y + 10.5, name, size=8, face="mono")
-        x += 13 + fonts.width(name, 8) + 12
+    for name, colour, dashes in plan.legend:
+        sheet.strokes(np.array([[[x, y + 7.75], [x + SAMPLE, y + 7.75]]]),
+                      np.array([[*np.array(theme.rgb(colour)) / 255, 1]]), 2, dashes)
+        sheet.text(x + SAMPLE + 3, y + 10.5, name, size=8, face="mono")
+        x += SAMPLE + 3 + fonts.width(name, 8) + 12
     return y + 12 if plan.legend else y

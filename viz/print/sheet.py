@@ -5,7 +5,7 @@ matplotlib's settings are global and its renderers are not made for threads: `pe
 with the settings as they come out of the box. """
 import io
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from viz.print import fonts
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Dashes = tuple[float, tuple[float, ...] | None]   # matplotlib's: where they begin, and what is drawn and left out
+SOLID: Dashes = (0, None)
 MARGIN = 16
 PIXELS = 64_000_000   # of one PNG: beyond, a laptop's viewers give up
 SIDE = 65_535         # of one PNG: what matplotlib's renderer takes
@@ -89,23 +91,26 @@ class Sheet:
             self.axes.add_artist(PathPatch(Path.make_compound_path_from_polys(closed), facecolor=colour,
                                            edgecolor=colour, linewidth=0.1))
 
-    def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float) -> None:
-        """Draws straight lines: segments (line, 2, xy), colours RGBA (line, 4)."""
+    def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float,
+                dashes: Dashes = SOLID) -> None:
+        """Draws straight lines: segments (line, 2, xy), colours RGBA (line, 4), all dashed alike."""
         from matplotlib.collections import LineCollection
 
-        self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt"),
+        self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt",
+                                                linestyles=[dashes]),
                                  autolim=False)
 
-    def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool) -> None:
-        """Draws Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where
-        they are many."""
+    def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool,
+               dashes: Sequence[Dashes] = (SOLID,)) -> None:
+        """Draws Bézier curves: points (line, 4, xy), colours RGBA (line, 4), dashes as of `dashes`. `as_image` keeps a
+        vector file small where they are many."""
         from matplotlib.collections import PathCollection
         from matplotlib.path import Path
 
         codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
         self.axes.add_collection(PathCollection([Path(point, codes) for point in points], facecolors="none",
                                                 edgecolors=colours, linewidths=widths,
-                                                rasterized=as_image), autolim=False)
+                                                linestyles=list(dashes), rasterized=as_image), autolim=False)
 
     def close(self, width: float, height: float) -> "Figure":
         """Returns the figure, on a page of this size in points."""

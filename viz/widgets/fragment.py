@@ -12,8 +12,12 @@ from viz.widgets.errors import errors_as_sentences
 def fragment(page: PageContext, draw: Callable[..., None], *given: Any) -> None:
     """Draws draw(page, *given). A control in it draws it again and nothing else, so it holds everything that its
     controls change; what goes wrong in it is one sentence in its place. `given` is what it was when the page ran."""
+    asked = page.about.asks_with(page.controls)
+
     @st.fragment
     def part() -> None:
+        if page.about.asks_with(page.controls) != asked:
+            st.rerun()   # model and text come into the sidebar, or leave it
         with errors_as_sentences(page, draw.__name__):
             draw(page, *given)
 

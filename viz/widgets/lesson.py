@@ -46,13 +46,14 @@ from typing import Any
 import streamlit as st
 
 from viz.glossary import term_link, terms_of_section
-from viz.page import PageContext, pages
+from viz.page import PageContext, own_address, pages
 from viz.page_controls import Choice
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fragment import fragment
 from viz.widgets.lesson_questions import LETTERS, ask
 from viz.widgets.link_box import link_box
+from viz.widgets.notebook_button import notebook_button
 from viz.widgets.progress import remember_answers
 
 # the controls that hold the answers to the prompt and to the two questions at the end; a link with them shows what was
@@ -104,10 +105,12 @@ class Lesson:
             return ask(self.page, self.prose[table], control, self.words["predict"])
 
     def end(self) -> None:
-        """What to remember, and two questions that the lesson has answered; the last part of its page."""
+        """What to remember, two questions that the lesson has answered, and its notebook; the last part of its
+        page."""
         st.markdown(f"### {self.words['remember']}\n" + "\n".join(f"- {line}" for line in self.prose["remember"]),
                     width=READABLE)
         self.fragment(_checks)
+        notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:

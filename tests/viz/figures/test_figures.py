@@ -1,20 +1,28 @@
 """Figures: what is drawn is what was given, and what is taken away is what is drawn."""
 import csv
 import io
+import json
 
 import numpy as np
 import pytest
 
+from tests.grey import alike_in_grey
+from tests.lesson_pages import shown
 from viz import theme as colours
+from viz.figures import base
+from viz.figures.agreement import agreement
 from viz.figures.bars import bars, histogram
 from viz.figures.base import chart, label_width, text_width
 from viz.figures.by_layer import by_layer
 from viz.figures.head_mds import head_map, shepard_diagram
 from viz.figures.induction_scatter import induction_scatter
 from viz.figures.lines import Line, lines
+from viz.figures.loss_surface import loss_surface
 from viz.figures.matrix import CellStyle, matrix
 from viz.figures.power_law import PowerSeries, power_law
+from viz.figures.stacked_bars import stacked_bars
 from viz.figures.table import figure_rows
+from viz.figures.training import training
 from viz.widgets.figure import as_csv, html
 
 X = np.geomspace(0.1, 10, 5)
@@ -148,3 +156,43 @@ def test_curves_are_told_apart_without_their_colours():
     assert len(set(styles[:8])) == 8 and styles[0] == "solid" and styles[8] == "dot"
     said = [Line("theory", X, 0), Line("the same, measured", X, 0, "dash")]
     assert [trace.line.dash for trace in lines("light", X, said, axes=("T", "p")).data] == ["solid", "dash"]
+    mixed = [Line("plain", X, 1), Line("divided", X, 0), Line("mean", X, 1, "dash"), Line("dots", X, 2, "dots"),
+             Line("more dots", X, 3, "dots")]
+    traces = lines("light", X, mixed, axes=("T", "p")).data
+    assert [trace.line.dash for trace in traces[:3]] == ["solid", "dot", "dash"], "what dashes say is kept"
+    assert traces[3].marker.symbol != traces[4].marker.symbol
+
+
+SERIES = {
+    "lines": lambda theme: lines(theme, X, [Line("a", X, 0), Line("b", X, 1), Line("c", X, 2, "dots"),
+                                            Line("d", X, 3, "dots"), Line("even", X, None, "dash")], axes=("T", "p")),
+    "bars": lambda theme: bars(theme, ["x", "y"], dict.fromkeys("abcde", X[:2]), axes=("", "p")),
+    "histogram": lambda theme: histogram(theme, np.arange(3), {"a": X[:2], "b": X[:2]}, axes=("s", "p"),
+                                         curve=("normal", X[:2])),
+    "stacked": lambda theme: stacked_bars(theme, ["x", "y"], [("a", 0, X[:2]), ("b", 1, X[:2]), ("c", 5, X[:2])],
+                                          axis="nats"),
+    "powers": lambda theme: power_law(theme, [PowerSeries(f"{place}", X, X, place, (1.0, 1.0, 0.1))
+                                              for place in range(4)], axes=("n", "s"), x_range=(0.1, 10)),
+    "paths": lambda theme: loss_surface(theme, X, X, np.outer(X, X), [(f"{place}", place, np.outer(X, [1, 1]))
+                                                                     for place in range(3)], axes=("w", "b"), name="l"),
+    "agreement": lambda theme: agreement(theme, ["x", "y"], dict.fromkeys("abc", X[:2]), ("mean", X[:2]),
+                                         ceiling=(1.0, "most"), axis="rank"),
+    "training": lambda theme: training(theme, (X, X, X), ([0, 1], dict.fromkeys("abcd", X[:2]), ["a", "b", "c"]),
+                                       titles=("loss", "right", "{names}"))}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", list(SERIES))
+def test_series_are_told_apart_on_grey_paper(name, theme):
+    spec = json.loads(SERIES[name](theme).plotly().to_json())
+    assert len(spec["data"]) > 1 and alike_in_grey(spec) == []
+    for trace in spec["data"]:   # what tells them apart taken away, they are not
+        for kind in ("line", "marker"):
+            trace.get(kind, {}).update({"dash": "solid", "symbol": "circle", "pattern": {}, "width": 2})
+    assert alike_in_grey(spec), "the check sees colours alone"
+
+
+def test_a_lessons_page_is_refused_whose_bars_differ_by_colour_alone(monkeypatch):
+    monkeypatch.setattr(base, "PATTERNS", ("",) * 8)
+    with pytest.raises(AssertionError, match="kernels-weights: Gaussian kernel"):
+        shown("kernels", guess="a")

@@ -247,3 +247,18 @@ def test_a_picture_too_large_is_refused_with_the_way_out(monkeypatch):
     with pytest.raises(UserError, match="choose a smaller zoom"):
         export(".png", made, View(), Options(zoom=2))
     assert export(".svg", made, View(), Options(zoom=2))
+
+
+def test_overlaid_heads_are_told_apart_by_their_dashes_too():
+    view = View(lens="lines", layer=0, head=0, overlay=((0, 1), (1, 0)))
+    figure = drawn(record(["the", "cat", "sat"]), view)
+    curves, *strokes = figure.axes[0].collections
+
+    def shape(style) -> tuple:   # dashes are as long as their line is thick
+        return tuple(round(float(each / style[1][0]), 3) for each in style[1] or ())
+
+    styles = {shape(style) for style in curves.get_linestyle()}
+    legend = [shape(each.get_linestyle()[0]) for each in strokes[-3:]]
+    assert len(styles) == 3 and styles == set(legend), "the legend's are the picture's"
+    alone = drawn(record(["the", "cat", "sat"]), View(lens="lines"))
+    assert {each[1] for each in alone.axes[0].collections[0].get_linestyle()} == {None}, "one head has whole lines"

@@ -1,4 +1,6 @@
 """Parts of a page that run by themselves."""
+from types import SimpleNamespace
+
 from streamlit.testing.v1 import AppTest
 
 from viz.session import Session
@@ -63,3 +65,15 @@ def test_what_plays_is_paused(monkeypatch):
     monkeypatch.setattr(widgets_fragment, "session", lambda: session)
     pause()
     assert session.playing is False
+
+
+def test_a_switch_in_a_part_that_brings_the_model_runs_the_whole_page(monkeypatch):
+    parts, said, real = [], [], [False]
+    streamlit = SimpleNamespace(fragment=lambda part: parts.append(part) or part, rerun=lambda: said.append("whole"))
+    monkeypatch.setattr(widgets_fragment, "st", streamlit)
+    about = SimpleNamespace(asks_with=lambda controls: controls[0])
+    widgets_fragment.fragment(SimpleNamespace(about=about, controls=real), lambda page: said.append("part"))
+    assert said == ["part"]
+    real[0] = True
+    parts[0]()
+    assert said[1] == "whole", "model and text come into the sidebar"

@@ -30,7 +30,8 @@ SHOWN = 16   # dimensions of an output that are drawn
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
 SOURCES = ("waves", "model", "here")
-PAGE = Page("Where am I? Positions", "Learn", 6, "head", controls=(
+PAGE = Page("Where am I? Positions", "Learn", 6, "head", asks_at=(("source", "model"),),
+            controls=(
     GUESS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
     Choice("stack", "encoder", ("encoder", "decoder")),
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES),

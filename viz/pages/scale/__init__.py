@@ -20,7 +20,8 @@ KEYS = (8, 16, 32, 64)
 SEEDS = 100
 BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 61)
-PAGE = Page("Why divide by √d_k", "Learn", 5, "head", controls=(
+PAGE = Page("Why divide by √d_k", "Learn", 5, "head", asks_at=(("real", True),),
+            controls=(
     GUESS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real")))

@@ -1,0 +1,49 @@
+"""Every lesson's notebook in a real Jupyter kernel, both copies: the teachers' runs through, the students' stops at its
+exercise.
+
+    python -m benchmarks.notebooks [LESSON ...]
+"""
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+from viz.handout.lesson_notebook import notebook, notebook_names
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 300   # for a cell, at most
+
+
+def run(name: str, solution: bool, folder: str) -> str:
+    """What the last cell said: its output, or the error that it stopped with."""
+    book = nbformat.reads(notebook(name, solution=solution).decode(), 4)
+    client = NotebookClient(book, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}})
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        return f"{error.ename}: {error.evalue}"
+    return "".join(output.get("text", "") for output in book.cells[-1].outputs).strip()
+
+
+def main(names: list[str]) -> int:
+    """Prints a line for each notebook; the number of those that did otherwise than they should."""
+    os.environ["PYTHONPATH"] = str(ROOT)   # as `pip install -e .` leaves it
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names or notebook_names():
+            start = time.perf_counter()
+            solved, waiting = run(name, True, folder), run(name, False, folder)
+            right = solved.startswith("Right") and waiting.startswith("AssertionError: ")
+            wrong += not right
+            took = f"{time.perf_counter() - start:5.1f} s"
+            print("ok   " if right else "WRONG", f"{name:<12} {took}  {solved}  |  {waiting}", flush=True)
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,116 @@
+"""The classroom sheets as they are taken away: two copies of one text, files that word processors read, links that lead
+somewhere from anywhere."""
+import io
+import re
+from xml.etree import ElementTree
+
+import pytest
+from pypdf import PdfReader
+
+from viz.handout import sheet as sheets
+from viz.handout.pdf import printed
+from viz.handout.sheet import Sheet, markdown, page, sheet, sheet_names
+from viz.text import FOLDER
+
+PUBLIC, LOCAL = "https://clearhead.example.org/at/", "http://localhost:8501/"
+SOURCES = {name: (FOLDER / "sheets" / f"{name}.md").read_text(encoding="utf-8") for name in sheet_names()}
+WORDS = "\n".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.toml")).replace("*", "")
+
+
+def elements(name: str, teacher: bool, base: str = PUBLIC) -> ElementTree.Element:
+    """The HTML file, which is well-formed XML but for its first line."""
+    first, rest = page(sheet(name, teacher), base).decode().split("\n", 1)
+    assert first == "<!DOCTYPE html>"
+    return ElementTree.fromstring(rest)
+
+
+def of(text: str) -> Sheet:
+    """A sheet of this text."""
+    return Sheet("own", "Own", tuple(map(sheets._block, text.strip("\n").split("\n\n"))), True)
+
+
+def plain(node: ElementTree.Element) -> str:
+    return " ".join("".join(node.itertext()).split())
+
+
+@pytest.mark.parametrize("name", sheet_names())
+def test_no_answer_is_in_the_students_copy_and_every_one_in_the_teachers(name):
+    answers = [re.sub(r"\s+", " ", found) for found in re.findall(r"(?m)^\s*(?:Answer|Teacher): (.*)$", SOURCES[name])]
+    students, teachers = (markdown(sheet(name, teacher)) for teacher in (False, True))
+    assert len(answers) >= 16 and all(answer in teachers and answer not in students for answer in answers)
+    counted = [len(re.findall(r"(?m)^\d+\. ", text)) for text in (SOURCES[name], students, teachers)]
+    assert counted[0] == counted[1] == counted[2] >= 15
+    left = {teacher: plain(elements(name, teacher)) for teacher in (False, True)}
+    assert all(plain(ElementTree.fromstring(f"<p>{sheets._inline(answer, None)}</p>"))[:40] not in left[False]
+               for answer in answers)
+    assert left[True].count("Answer:") == SOURCES[name].count("Answer:") and "Answer:" not in left[False]
+
+
+@pytest.mark.parametrize("name", sheet_names())
+def test_every_question_has_its_number_and_the_students_lines_to_write_on(name):
+    students = elements(name, False)
+    asked = [item for each in students.iter("ol") if each.get("start") for item in each]
+    numbers = [int(each.get("start")) + place for each in students.iter("ol") if each.get("start")
+               for place in range(len(each))]
+    assert numbers == list(range(1, len(asked) + 1))
+    answered = len(re.findall(r"(?m)^    Answer:", SOURCES[name]))
+    assert sum(item.find("p[@class='line']") is not None for item in asked) == answered >= len(asked) - 1
+
+
+@pytest.mark.parametrize("name", sheet_names())
+def test_from_a_known_address_every_link_is_whole_and_written_out(name):
+    root = elements(name, True)
+    relative = set(re.findall(r"\]\(([^)]*)\)", SOURCES[name]))
+    hrefs = [each.get("href") for each in root.iter("a")]
+    assert set(hrefs) == {PUBLIC + each for each in relative}
+    notes = root.findall(".//ol")[-1]
+    assert {plain(note) for note in notes} == {PUBLIC + each for each in relative}
+    counted = [int(plain(each)) for each in root.iter("sup") if plain(each).isdigit()]
+    assert set(counted) >= set(range(1, len(notes) + 1))
+
+
+@pytest.mark.parametrize("teacher", [True, False])
+@pytest.mark.parametrize("name", sheet_names())
+def test_an_address_that_only_this_machine_has_is_nowhere(name, teacher):
+    copy = sheet(name, teacher)
+    for text in (page(copy, LOCAL).decode(), markdown(copy, LOCAL)):
+        assert "localhost" not in text and "8501" not in text and "http" not in text
+    assert "page heads" in page(copy, LOCAL).decode() and not list(elements(name, teacher, LOCAL).iter("a"))
+
+
+def test_a_table_a_picture_and_a_formula_are_what_word_processors_read():
+    copy = of("## One *two*\n\n| d_k | n |\n| --- | --- |\n| e^x | **2** |\n| none | |\n\n- W_Q & 1 < 2\n"
+              "- guess_far\n\n![the mark](logo-light.svg)\n\n1. e^(−2)?\n\n"
+              "    Answer: yes [here](softmax?text_b=a&t=2)\n\n> quoted")
+    root = ElementTree.fromstring(page(copy, PUBLIC).decode().split("\n", 1)[1])
+    body = ElementTree.tostring(root.find("body"), encoding="unicode")
+    assert "<th>d<sub>k</sub></th><th>n</th>" in body and "<td>e<sup>x</sup></td><td><strong>2</strong></td>" in body
+    assert "<td>none</td><td>\u00a0</td>" in body, "a cell to be filled in"
+    assert "<li>W<sub>Q</sub> &amp; 1 &lt; 2</li><li>guess_far</li>" in body and "e<sup>(−2)</sup>" in body
+    assert root.find(".//img").get("src").startswith("data:image/svg+xml;base64,")
+    assert root.find(".//blockquote/p") is not None
+    assert root.find(".//ol/li/p[@class='answer']/a").get("href") == PUBLIC + "softmax?text_b=a&t=2"
+    assert root.find(".//h2/em") is not None and "$" not in "".join(SOURCES.values())
+
+
+@pytest.mark.parametrize("name", sheet_names())
+def test_headings_on_the_page_are_below_the_pages_own(name):
+    shown = markdown(sheet(name, True), deeper=2)
+    assert re.findall(r"(?m)^#+ ", shown) and not re.search(r"(?m)^#{1,3} ", shown)
+
+
+@pytest.mark.parametrize("name", sheet_names())
+def test_what_one_is_to_scroll_to_is_the_heading_of_a_section(name):
+    named = re.findall(r"scroll to \*([^*]+)\*", SOURCES[name])
+    assert all(each in WORDS for each in named), named
+
+
+def test_the_softmax_sheet_lets_one_drag_before_the_vote_and_answers_after_it():
+    source = SOURCES["softmax-and-heads"]
+    assert source.index("drag ") < source.index("vote on") < source.index("guess=")
+
+
+def test_a_sheet_prints_as_pdf():
+    with_answers = "".join(each.extract_text() for each in PdfReader(
+        io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
+    assert "Half each" in with_answers and "clearhead.example.org/at/softmax?t=100" in with_answers.replace("\n", "")
