@@ -1,0 +1,130 @@
+// A lesson in a lecture room: a row of screens, one of them seen, each of a size with the window. A question is a
+// screen, and so is every section; of a section first its lead and then its notices are seen, one at a time, under its
+// picture. What is drawn stays where it is on the page: elements of the other screens are only not seen.
+import { fit, grow, reserve } from "./stage_fit.js";
+
+const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
+const SCREEN = "[class*='st-key-section-'], [class*='st-key-predict-'], [class*='st-key-screen-']";
+const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation";
+const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
+const REVEAL = "[class*='st-key-reveal-'] button";
+const TITLE = "title";
+
+const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
+  .slice(1).find(Boolean);
+const seen = (element) => element.getClientRects().length > 0;
+
+// The screens of a page in their order: each {name, parts, spot}. parts: children of the block, seen with it; spot: the
+// only element in them that is seen, where it is not all of them.
+export function screensOf(block) {
+  const found = [];
+  for (const child of block.children) {
+    if (child.querySelector(KEYS)) continue;
+    const [first, ...others] = child.querySelectorAll(SCREEN);
+    if (first) begin(found, child, first, others);
+    else if (found.length) found.at(-1).parts.push(child);
+    else found.push({ name: TITLE, parts: [child] });
+  }
+  return found;
+}
+
+// A question that stands in a section is asked before it, alone.
+function begin(found, child, first, others) {
+  const prompts = first.matches(PROMPT) ? [] : others.filter((each) => each.matches(PROMPT));
+  for (const prompt of prompts) found.push({ name: nameOf(prompt), parts: [child], spot: prompt });
+  found.push({ name: nameOf(first), parts: [child], without: prompts });
+}
+
+// The elements that are not seen, where a screen is.
+function unseen(block, { parts, spot, without = [] }) {
+  const off = [...block.children].filter((child) => !parts.includes(child) && !child.querySelector(KEYS));
+  for (let at = spot; at && at.parentElement !== block; at = at.parentElement) {
+    off.push(...[...at.parentElement.children].filter((other) => other !== at));
+  }
+  return [...off, ...without];
+}
+
+function mark(block, name, wanted) {
+  for (const each of block.querySelectorAll(`[data-${name}]`)) if (!wanted.includes(each)) delete each.dataset[name];
+  for (const each of wanted) each.dataset[name] = "";
+}
+
+// The page as a row of screens. tell({name, place, of}) is called when another one is seen. Gives what moves it.
+export function stage(start, tell) {
+  const [name, step] = (start || TITLE).split(".");
+  const one = { name, step: +step || 0 }, block = () => document.querySelector(BLOCK);
+  let waiting = 0, screens = [];
+
+  const here = () => Math.max(0, screens.findIndex((screen) => screen.name === one.name));
+  const texts = (screen) => screen.parts.flatMap((part) => [...part.querySelectorAll(TEXTS)])
+    .filter((text) => !screen.spot && text.textContent.trim());
+
+  function show() {
+    waiting = 0;
+    const page = block();
+    if (!page) return;
+    grow();
+    screens = screensOf(page);
+    const screen = screens[here()], said = screen ? texts(screen) : [];
+    if (!screen) return;
+    const step = Math.min(one.step, Math.max(0, said.length - 1));
+    mark(page, "off", unseen(page, screen));
+    mark(page, "way", way(screen.spot, page));
+    mark(page, "text", said);
+    const say = (text) => mark(page, "said", [text]);
+    reserve(said, say);
+    if (said.length) say(said[step]);
+    fit(page);
+    tell({ name: step ? `${screen.name}.${step}` : screen.name, place: here() + 1, of: screens.length });
+  }
+
+  const soon = () => { waiting ||= requestAnimationFrame(show); };
+
+  function go(to, step) {
+    const main = block().closest("[data-testid=stMain]");
+    Object.assign(one, { name: screens[to].name, step });
+    main.scrollTop = 0;
+    show();
+  }
+
+  // What is not on the screen yet comes before the next one.
+  function scrolled(by) {
+    const main = block().closest("[data-testid=stMain]"), before = main.scrollTop;
+    main.scrollBy({ top: by * 0.7 * innerHeight });
+    return Math.abs(main.scrollTop - before) > 8;
+  }
+
+  function move(by) {
+    const at = here(), last = (screen) => Math.max(0, texts(screen).length - 1);
+    const reveal = [...block().querySelectorAll(REVEAL)].find(seen);
+    if (!screens[at]) return;
+    if (by > 0 && reveal) reveal.click();
+    else if (scrolled(by)) return;
+    else if (0 <= one.step + by && one.step + by <= last(screens[at])) go(at, one.step + by);
+    else if (screens[at + by]) go(at + by, by > 0 ? 0 : last(screens[at + by]));
+  }
+
+  const inside = new MutationObserver((changes) => {
+    if (changes.some(({ target }) => !target.closest?.(".clearhead-chart"))) soon();
+  });
+  inside.observe(document.querySelector("[data-testid=stMain]"), { childList: true, subtree: true });
+  const sizes = new ResizeObserver(soon);
+  sizes.observe(document.documentElement);
+  if (block()) sizes.observe(block());
+  show();
+  const end = () => {
+    inside.disconnect();
+    sizes.disconnect();
+    cancelAnimationFrame(waiting);
+    grow(true);
+    for (const name of ["off", "way", "text", "said"]) mark(document, name, []);
+  };
+  return { move, end, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
+}
+
+// The elements between the only one that is seen and the page: they take its whole width.
+function way(spot, page) {
+  const found = [];
+  for (let at = spot; at && at !== page; at = at.parentElement) found.push(at);
+  return found;
+}
