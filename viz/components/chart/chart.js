@@ -1,7 +1,8 @@
 // A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and
 // built anew, at several times the cost; and each of its buttons beside every chart would be drawn again with every
 // run of the page. Where the page's style enlarges what stands on it, the chart passes that by and has larger letters
-// instead: plotly would look for the pointer where it is not. A lecture gives it its height (data-tall).
+// instead: plotly would look for the pointer where it is not. A lecture gives it its height
+// and its letters (data-tall, data-times).
 import { mountOnce } from "../js/lifecycle.js";
 import { larger } from "../js/larger.js";
 import { div, node, zoomOf } from "../js/shared.js";
@@ -51,9 +52,10 @@ function begin(address, parent) {
   const one = { root: div("clearhead-chart", parent) }, { root } = one;
   const tall = () => +root.dataset.tall || one.data.layout.height * one.times;
   const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : tall();
+  const times = () => +root.dataset.times || zoomOf(parent);
   const fit = () => {
     if (!one.width || !root.clientWidth) return;
-    if (root.clientWidth !== one.width || fill() !== one.height || zoomOf(parent) !== one.times) draw();
+    if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
   };
   const sizes = new ResizeObserver(fit);
   const views = new IntersectionObserver((entries) => {
@@ -86,8 +88,9 @@ function begin(address, parent) {
   }
 
   function enlarge() {
-    one.times = zoomOf(parent);
-    root.style.zoom = one.times === 1 ? "" : 1 / one.times;
+    const zoom = zoomOf(parent);
+    one.times = times();
+    root.style.zoom = zoom === 1 ? "" : 1 / zoom;
     root.style.height = `${tall()}px`;
   }
 

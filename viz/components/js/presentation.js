@@ -1,6 +1,7 @@
 // The keys of a presentation, wherever on the page the focus is. One listener, whatever is drawn anew: P turns it on
 // and off, and while it is on arrows step and Escape ends. Where something else listens to keys they stay with it, but
 // for Page Up and Page Down: those are a clicker's. It also sends a full stop for a black screen, and F5 for its start.
+import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
 import { stage } from "./stage.js";
 
@@ -50,17 +51,19 @@ function fillScreen() {
 // The line under a screen: where one is, and buttons for whoever has neither keys nor a clicker.
 function line(parent, { text, lesson }, act) {
   const row = node("div", "clearhead-line", undefined, parent);
-  const button = (name, sign) => {
+  const button = (name, sign = text[name]) => {
     const made = node("button", name, sign, row);
     [made.type, made.ariaLabel, made.title] = ["button", text[name], text[name]];
     made.onclick = () => act(name);
+    return made;
   };
   button("back", "‹");
   const place = node("span", "place", "", row);
   button("on", "›");
   node("span", "name", lesson, row);
-  button("leave", text.leave);
-  return { row, place };
+  const proof = button("proof");
+  button("leave");
+  return { row, place, proof };
 }
 
 // A lesson's screens, with their line.
@@ -68,11 +71,13 @@ function lecture(parent, data, tell) {
   const black = node("div", "clearhead-black", undefined, parent);
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
-  const act = (name) => (name === "leave" ? tell({ on: false }) : screens.move(name === "on" ? 1 : -1));
-  const { row, place } = line(parent, data, act);
+  const acts = { leave: () => tell({ on: false }), proof: () => screens.prove(), on: () => screens.move(1),
+    back: () => screens.move(-1) };
+  const { row, place, proof } = line(parent, data, (name) => acts[name]());
   let told = data.screen, later;
-  const screens = stage(data.screen, ({ name, place: at, of }) => {
+  const screens = stage(data.screen, ({ name, place: at, of, proof: proves }) => {
     place.textContent = `${at} / ${of}`;
+    proof.hidden = !proves;
     clearTimeout(later);
     if (name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
   });
@@ -93,30 +98,38 @@ function obey(key, shown, tell) {
   else document.dispatchEvent(new CustomEvent("clearhead-hand", { detail: key }));
 }
 
-let shown;
-
-export const keys = ({ data: [data], parentElement, setTriggerValue }) => {
+function begin(parent) {
   globalThis.clearheadKeys?.abort();
-  const ended = (globalThis.clearheadKeys = new AbortController()), tell = (what) => setTriggerValue("event", what);
-  const teaches = data.on && data.lesson;
-  if (shown?.lesson !== teaches || shown?.parent !== parentElement) {
-    shown?.end();
-    shown = teaches ? { lesson: teaches, parent: parentElement, ...lecture(parentElement, data, (what) => shown.tell(what)) }
-      : undefined;
-  }
-  if (shown) shown.tell = tell;
+  const ended = (globalThis.clearheadKeys = new AbortController()), one = {}, tell = (what) => one.tell(what);
+  const leave = node("button", "", "", parent);
+  leave.style.cssText = LEAVE;
+  leave.onclick = () => tell({ on: false });
+  let data, lesson, shown;
+
   document.addEventListener("keydown", (event) => {
-    const key = said(event, data.on, teaches);
+    const key = said(event, data.on, lesson);
     if (!key) return;
     event.preventDefault();
     event.stopPropagation();
     obey(key, shown, tell);
   }, { signal: ended.signal, capture: true });
-  parentElement.querySelector(".leave-presentation")?.remove();
-  if (data.on && !teaches) {
-    const leave = node("button", "leave-presentation", data.leave, parentElement);
-    leave.style.cssText = LEAVE;
-    leave.onclick = () => tell({ on: false });
-  }
-  return () => ended.abort();
-};
+
+  one.update = (call) => {
+    [data] = call.data;
+    one.tell = (what) => call.setTriggerValue("event", what);
+    leave.hidden = !data.on || data.lesson;
+    leave.textContent = data.leave;
+    const next = data.on ? data.lesson : undefined;
+    if (next === lesson) return;
+    shown?.end();
+    [lesson, shown] = [next, next && lecture(parent, data, tell)];
+  };
+  one.end = () => {
+    ended.abort();
+    shown?.end();
+    leave.remove();
+  };
+  return one;
+}
+
+export const keys = mountOnce(begin);

@@ -7,6 +7,7 @@ const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock
 const SCREEN = "[class*='st-key-section-'], [class*='st-key-predict-'], [class*='st-key-screen-']";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation";
 const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
+const PROOF = "[class*='st-key-about-']";
 const REVEAL = "[class*='st-key-reveal-'] button";
 const TITLE = "title";
 
@@ -65,7 +66,7 @@ export function stage(start, tell) {
     if (!page) return;
     grow();
     screens = screensOf(page);
-    const screen = screens[here()], said = screen ? texts(screen) : [];
+    const screen = shown(screens[here()]), said = screen ? texts(screen) : [];
     if (!screen) return;
     const step = Math.min(one.step, Math.max(0, said.length - 1));
     mark(page, "off", unseen(page, screen));
@@ -75,16 +76,25 @@ export function stage(start, tell) {
     reserve(said, say);
     if (said.length) say(said[step]);
     fit(page);
-    tell({ name: step ? `${screen.name}.${step}` : screen.name, place: here() + 1, of: screens.length });
+    const proof = one.proof || !screen.spot && screen.parts.some((part) => part.querySelector(PROOF));
+    tell({ proof, name: step ? `${screen.name}.${step}` : screen.name, place: here() + 1, of: screens.length });
+  }
+
+  // What proves a section is looked at alone: a formula needs the room.
+  function shown(screen) {
+    const spot = one.proof && screen?.parts.map((part) => part.querySelector(PROOF)).find(Boolean);
+    return spot ? { ...screen, spot } : screen;
   }
 
   const soon = () => { waiting ||= requestAnimationFrame(show); };
 
-  function go(to, step) {
+  function go(to, step, proof = false) {
     const main = block().closest("[data-testid=stMain]");
-    Object.assign(one, { name: screens[to].name, step });
-    main.scrollTop = 0;
+    Object.assign(one, { name: screens[to].name, step, proof });
+    if (one.at !== one.name) main.scrollTop = 0;
+    one.at = one.name;
     show();
+    block().querySelector("[data-said]")?.scrollIntoView({ block: "nearest" });
   }
 
   // What is not on the screen yet comes before the next one.
@@ -98,14 +108,16 @@ export function stage(start, tell) {
     const at = here(), last = (screen) => Math.max(0, texts(screen).length - 1);
     const reveal = [...block().querySelectorAll(REVEAL)].find(seen);
     if (!screens[at]) return;
-    if (by > 0 && reveal) reveal.click();
+    if (one.proof && !scrolled(by)) prove();
+    else if (one.proof) return;
+    else if (by > 0 && reveal) reveal.click();
     else if (scrolled(by)) return;
     else if (0 <= one.step + by && one.step + by <= last(screens[at])) go(at, one.step + by);
     else if (screens[at + by]) go(at + by, by > 0 ? 0 : last(screens[at + by]));
   }
 
   const inside = new MutationObserver((changes) => {
-    if (changes.some(({ target }) => !target.closest?.(".clearhead-chart"))) soon();
+    if (changes.some(({ target }) => !target.closest?.(`.clearhead-chart, ${KEYS}`))) soon();
   });
   inside.observe(document.querySelector("[data-testid=stMain]"), { childList: true, subtree: true });
   const sizes = new ResizeObserver(soon);
@@ -119,7 +131,8 @@ export function stage(start, tell) {
     grow(true);
     for (const name of ["off", "way", "text", "said"]) mark(document, name, []);
   };
-  return { move, end, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
+  const prove = () => go(here(), one.step, !one.proof);
+  return { move, end, prove, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
 }
 
 // The elements between the only one that is seen and the page: they take its whole width.

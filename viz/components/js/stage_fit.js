@@ -3,10 +3,10 @@
 import { zoomOf } from "./shared.js";
 
 const WIDE = 720, HIGH = 405;         // the window in those pixels: 15 of them, a letter, are 40 of 1,080
-const LEAST = 165, MOST = 1.3;        // height of a chart at least; times as high as on a desk at most
-const SMALLEST = 0.6, TRIES = 7;      // times as large as it is a picture remains; halvings of a span
-const CHART = ".clearhead-chart", PICTURE = ".stBidiComponent";
-const OTHERS = "[class*='st-key-slider-'], [class*='st-key-hands-'], .st-key-presentation";
+const LEAST = 150, GOOD = 220;        // height of a chart at least, and where there is room for it
+const MOST = 1.2, LETTERS = 0.9;      // times as high as on a desk a chart is at most; its letters, of the page's
+const SMALLEST = 0.7, TRIES = 7;      // times as large as they are controls remain; halvings of a span
+const CHART = ".clearhead-chart", TEXT = ":is([class*='st-key-lead-'], [class*='st-key-notices-'])";
 
 // Letters as large as the window bears; back: as on a desk again.
 export function grow(back = false) {
@@ -33,21 +33,33 @@ const size = (element, ...names) => {
   return names.reduce((sum, name) => sum + (parseFloat(style[name]) || 0), 0);
 };
 
-// Gives the charts and pictures of the screen the height that the window leaves.
+// What stands on a screen beside its heading and its texts: controls and pictures.
+const around = (block) => [...block.querySelectorAll("[class*='st-key-section-'] > *")]
+  .filter((each) => each.clientWidth && !each.querySelector("h3") && !each.querySelector(`:scope > ${TEXT}`));
+
+// Gives what stands on the screen the height that the window leaves: first controls and pictures become smaller until
+// the charts are as high as they should be, then the charts take the rest.
 export function fit(block) {
   const room = block.parentElement, tall = size(room, "height") - size(room, "paddingTop", "paddingBottom");
-  const seen = (name) => [...block.querySelectorAll(name)].filter((each) => each.clientWidth);
-  const charts = seen(CHART), pictures = seen(PICTURE).filter((each) => !each.closest(OTHERS)
-    && !each.querySelector(CHART));
-  const times = zoomOf(block), fits = () => size(block, "height") <= tall + 1;
-  const heights = (share) => charts.forEach((chart) => {
-    const high = Math.max(Math.min(LEAST, chart.dataset.high), chart.dataset.high * share);
-    chart.style.height = `${chart.dataset.tall = Math.round(high * times)}px`;
+  const charts = [...block.querySelectorAll(CHART)].filter((each) => each.clientWidth), times = zoomOf(block);
+  const others = around(block);
+  const fits = () => size(block, "height") <= tall + 1;
+  const heights = (high) => charts.forEach((chart) => {
+    chart.style.height = `${chart.dataset.tall = Math.round(Math.min(high, chart.dataset.high * MOST) * times)}px`;
+    chart.dataset.times = LETTERS * times;
   });
-  const shrink = (zoom) => pictures.forEach(({ style }) => { style.zoom = zoom === 1 ? "" : zoom; });
+  const shrink = (zoom) => {
+    for (const { style } of others) {
+      style.zoom = zoom;
+      style.setProperty("--small", zoom);   // by which prose in it stays as large (viz/lecture.css)
+    }
+  };
   shrink(1);
-  if (charts.length) heights(largest(0, MOST, (share) => (heights(share), fits())));
-  if (!fits() && pictures.length) shrink(largest(SMALLEST, 1, (zoom) => (shrink(zoom), fits())));
+  heights(GOOD);
+  if (!fits()) shrink(largest(SMALLEST, 1, (zoom) => (shrink(zoom), fits())));
+  heights(LEAST);
+  const limit = Math.max(tall, size(block, "height")) + 1;   // what stands beside a chart may be higher than the window
+  if (charts.length) heights(largest(LEAST, tall, (high) => (heights(high), size(block, "height") <= limit)));
 }
 
 // Room for the tallest of texts of which one is seen at a time, so that nothing moves from one to the next. say(text)
