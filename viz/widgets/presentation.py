@@ -21,11 +21,12 @@ from viz.theme import LARGER
 _KEYS = st.components.v2.component("clearhead_keys", js=module_code("js/presentation.js", "module.keys", otherwise=""),
                                    isolate_styles=False)
 LECTURE = Path(__file__).parent.parent / "lecture.css"
+# what one asks and takes away with; what a picture is turned with stays
 CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput",
-            "stTextArea", "stNumberInput", "stCheckbox", "stRadio", "stButtonGroup", "stPopover", "stButton",
-            "stDownloadButton", "stFileUploader", "stExpander", "stPageLink")
+            "stTextArea", "stNumberInput", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
+            "stPageLink")
 # no ring of the keyboard round the page: it would strike the title through
-STYLE = ("<style>" + ", ".join(['[class*="st-key-slider-"]', *(f'[data-testid="{control}"]' for control in CONTROLS)])
+STYLE = ("<style>" + ", ".join(f'[data-testid="{control}"]' for control in CONTROLS)
          + " { display: none !important; }"
          f'div[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
          '.clearhead-tools { display: none !important; }'

@@ -16,7 +16,7 @@ def ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[st
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):
         right = told and place == prompt["right"]
-        text, count = st.columns([3, 1], gap="small", vertical_alignment="center")
+        text, count = st.columns([4, 1], gap="small", vertical_alignment="center")
         with text:
             if told:
                 st.markdown(f"{'✓' if right else '✗'} **{answer['text']}**")

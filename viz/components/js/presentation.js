@@ -3,7 +3,7 @@
 // for Page Up and Page Down: those are a clicker's. It also sends a full stop for a black screen, and F5 for its start.
 import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
-import { stage } from "./stage.js";
+import { stage, TITLE } from "./stage.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
 const CLICKER = ["PageDown", "PageUp"], BLACK = ["b", "B", "."];
@@ -74,7 +74,7 @@ function lecture(parent, data, tell) {
   const acts = { leave: () => tell({ on: false }), proof: () => screens.prove(), on: () => screens.move(1),
     back: () => screens.move(-1) };
   const { row, place, proof } = line(parent, data, (name) => acts[name]());
-  let told = data.screen, later;
+  let told = data.screen || TITLE, later;
   const screens = stage(data.screen, ({ name, place: at, of, proof: proves }) => {
     place.textContent = `${at} / ${of}`;
     proof.hidden = !proves;

@@ -9,7 +9,7 @@ const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation";
 const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
 const PROOF = "[class*='st-key-about-']";
 const REVEAL = "[class*='st-key-reveal-'] button";
-const TITLE = "title";
+export const TITLE = "title";
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
   .slice(1).find(Boolean);
