@@ -4,8 +4,9 @@ import { zoomOf } from "./shared.js";
 
 const WIDE = 720, HIGH = 405;         // the window in those pixels: 15 of them, a letter, are 40 of 1,080
 const LEAST = 150, GOOD = 220;        // height of a chart at least, and where there is room for it
-const MOST = 1.2, LETTERS = 0.9;      // times as high as on a desk a chart is at most; its letters, of the page's
+const MOST = 1.2, LETTERS = 0.96;     // times as high as on a desk a chart is at most; its letters, of the page's
 const SMALLEST = 0.7, TRIES = 7;      // times as large as they are controls remain; halvings of a span
+const PICTURE = ".stBidiComponent", OTHERS = "[class*='st-key-slider-'], [class*='st-key-hands-']";
 const CHART = ".clearhead-chart", TEXT = ":is([class*='st-key-lead-'], [class*='st-key-notices-'])";
 
 // Letters as large as the window bears; back: as on a desk again.
@@ -38,7 +39,7 @@ const around = (block) => [...block.querySelectorAll("[class*='st-key-section-']
   .filter((each) => each.clientWidth && !each.querySelector("h3") && !each.querySelector(`:scope > ${TEXT}`));
 
 // Gives what stands on the screen the height that the window leaves: first controls and pictures become smaller until
-// the charts are as high as they should be, then the charts take the rest.
+// the charts are as high as they should be, then pictures that are no charts, and the charts take the rest.
 export function fit(block) {
   const room = block.parentElement, tall = size(room, "height") - size(room, "paddingTop", "paddingBottom");
   const charts = [...block.querySelectorAll(CHART)].filter((each) => each.clientWidth), times = zoomOf(block);
@@ -54,10 +55,15 @@ export function fit(block) {
       style.setProperty("--small", zoom);   // by which prose in it stays as large (viz/lecture.css)
     }
   };
+  const pictures = others.flatMap((each) => [...each.querySelectorAll(PICTURE)])
+    .filter((each) => each.clientWidth && !each.closest(OTHERS) && !each.querySelector(CHART));
+  const reduce = (zoom) => pictures.forEach(({ style }) => { style.zoom = zoom; });
   shrink(1);
+  reduce(1);
   heights(GOOD);
   if (!fits()) shrink(largest(SMALLEST, 1, (zoom) => (shrink(zoom), fits())));
   heights(LEAST);
+  if (!fits()) reduce(largest(SMALLEST, 1, (zoom) => (reduce(zoom), fits())));
   const limit = Math.max(tall, size(block, "height")) + 1;   // what stands beside a chart may be higher than the window
   if (charts.length) heights(largest(LEAST, tall, (high) => (heights(high), size(block, "height") <= limit)));
 }
