@@ -1,4 +1,5 @@
-"""Presentation mode: large letters for a room. P turns it on and off on every page, present=1 in the URL begins with it.
+"""Presentation mode: large letters for a room. P turns it on and off on every page, present=1 in the URL begins with
+it.
 
 A lesson becomes a row of screens, through which arrows and clickers step (viz/components/js/stage.js); its controls
 stay. On the page Handout one figure fills the screen and arrows step through the others; on any other page the picture
@@ -53,7 +54,8 @@ def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None])
             return
         kind, said = event
         turned = kind != "screen"
-        {"on": page.present, "step": step, "screen": page.show_screen}[kind](said)
+        act: dict[str, Callable[[Any], None]] = {"on": page.present, "step": step, "screen": page.show_screen}
+        act[kind](said)
 
     @st.fragment
     def listen() -> None:

@@ -9,8 +9,8 @@ from viz.text import strings
 
 
 def ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str], title: str = "") -> bool:
-    """Asks `prompt` as `lesson_questions.ask` does, one answer after the other with the hands for it. Nobody's answer is
-    marked: a click on one, or what the next arrow presses, shows what is true of each. Whether that is shown."""
+    """Asks `prompt` as `lesson_questions.ask` does, each answer with the hands for it. A click on one, or what the next
+    arrow presses, shows what is true of each, and none is marked as one's own. Whether that is shown."""
     words, told = strings("lecture"), page.controls[control] in letters
     question = f"{page.name} {control}"
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])

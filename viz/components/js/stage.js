@@ -15,33 +15,34 @@ const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-
   .slice(1).find(Boolean);
 const seen = (element) => element.getClientRects().length > 0;
 
-// The screens of a page in their order: each {name, parts, spot}. parts: children of the block, seen with it; spot: the
-// only element in them that is seen, where it is not all of them.
+// The parts of a page in their order, each with the screen that begins with it, if one does: a container that is no
+// screen itself, as of a fragment, is the parts in it.
+function partsOf(block) {
+  return [...block.children].filter((child) => !child.querySelector(KEYS)).flatMap((child) => {
+    const own = child.matches(SCREEN) ? child : child.querySelector(`:scope > :is(${SCREEN})`);
+    return !own && child.querySelector(SCREEN) ? partsOf(child) : [[child, own]];
+  });
+}
+
+// The screens of a page in their order. Each {name, parts, spot, without}: spot is the only element in the parts that is
+// seen, where it is not all of them; a question that stands in a section is asked before it, alone.
 export function screensOf(block) {
   const found = [];
-  for (const child of block.children) {
-    if (child.querySelector(KEYS)) continue;
-    const [first, ...others] = child.querySelectorAll(SCREEN);
-    if (first) begin(found, child, first, others);
-    else if (found.length) found.at(-1).parts.push(child);
-    else found.push({ name: TITLE, parts: [child] });
+  for (const [part, own] of partsOf(block)) {
+    const prompts = own ? [...own.querySelectorAll(PROMPT)] : [];
+    for (const spot of prompts) found.push({ name: nameOf(spot), parts: [part], spot });
+    if (own) found.push({ name: nameOf(own), parts: [part], without: prompts });
+    else if (found.length) found.at(-1).parts.push(part);
+    else found.push({ name: TITLE, parts: [part] });
   }
   return found;
 }
 
-// A question that stands in a section is asked before it, alone.
-function begin(found, child, first, others) {
-  const prompts = first.matches(PROMPT) ? [] : others.filter((each) => each.matches(PROMPT));
-  for (const prompt of prompts) found.push({ name: nameOf(prompt), parts: [child], spot: prompt });
-  found.push({ name: nameOf(first), parts: [child], without: prompts });
-}
-
-// The elements that are not seen, where a screen is.
-function unseen(block, { parts, spot, without = [] }) {
-  const off = [...block.children].filter((child) => !parts.includes(child) && !child.querySelector(KEYS));
-  for (let at = spot; at && at.parentElement !== block; at = at.parentElement) {
-    off.push(...[...at.parentElement.children].filter((other) => other !== at));
-  }
+// The elements in a container that are not seen, where a screen is.
+function unseen(container, { parts, spot, without = [] }) {
+  const seen = spot ? [spot] : parts;
+  const off = [...container.children].filter((child) => !seen.includes(child) && !child.querySelector(KEYS))
+    .flatMap((child) => (seen.some((each) => child.contains(each)) ? unseen(child, { parts: seen }) : [child]));
   return [...off, ...without];
 }
 
