@@ -3,7 +3,7 @@
 import { zoomOf } from "./shared.js";
 
 const WIDE = 720, HIGH = 405;         // the window in those pixels: 15 of them, a letter, are 40 of 1,080
-const LEAST = 150, GOOD = 220;        // height of a chart at least, and where there is room for it
+const LEAST = 175, GOOD = 240;        // height of a chart at least, and where there is room for it
 const MOST = 1.2, LETTERS = 0.96;     // times as high as on a desk a chart is at most; its letters, of the page's
 const SMALLEST = 0.7, TRIES = 7;      // times as large as they are controls remain; halvings of a span
 const PICTURE = ".stBidiComponent", OTHERS = "[class*='st-key-slider-'], [class*='st-key-hands-']";
