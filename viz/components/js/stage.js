@@ -95,7 +95,7 @@ export function stage(start, tell) {
     if (one.at !== one.name) main.scrollTop = 0;
     one.at = one.name;
     show();
-    block().querySelector("[data-said]")?.scrollIntoView({ block: "nearest" });
+    if (step) block().querySelector("[data-said]")?.scrollIntoView({ block: "nearest" });
   }
 
   // What is not on the screen yet comes before the next one.

@@ -64,6 +64,7 @@ export function fit(block) {
   if (!fits()) shrink(largest(SMALLEST, 1, (zoom) => (shrink(zoom), fits())));
   heights(LEAST);
   if (!fits()) reduce(largest(SMALLEST, 1, (zoom) => (reduce(zoom), fits())));
+  if (!fits()) reduce(1);   // one scrolls in any case
   const limit = Math.max(tall, size(block, "height")) + 1;   // what stands beside a chart may be higher than the window
   if (charts.length) heights(largest(LEAST, tall, (high) => (heights(high), size(block, "height") <= limit)));
 }
