@@ -79,7 +79,7 @@ function lecture(parent, data, tell) {
     place.textContent = `${at} / ${of}`;
     proof.hidden = !proves;
     clearTimeout(later);
-    if (name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
+    if (name && name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
   });
   const move = (by) => {
     if (black.hidden) screens.move(by);

@@ -1,7 +1,7 @@
 // A lesson in a lecture room: a row of screens, one of them seen, each of a size with the window. A question is a
 // screen, and so is every section; of a section first its lead and then its notices are seen, one at a time, under its
 // picture. What is drawn stays where it is on the page: elements of the other screens are only not seen.
-import { fit, grow, reserve } from "./stage_fit.js";
+import { fit, grow, release, reserve } from "./stage_fit.js";
 
 const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const SCREEN = "[class*='st-key-section-'], [class*='st-key-predict-'], [class*='st-key-screen-']";
@@ -57,7 +57,9 @@ export function stage(start, tell) {
   const one = { name, step: +step || 0 }, block = () => document.querySelector(BLOCK);
   let waiting = 0, screens = [];
 
-  const here = () => Math.max(0, screens.findIndex((screen) => screen.name === one.name));
+  // a screen that is not there yet, or no more, leaves one where one is
+  const known = () => screens.findIndex((screen) => screen.name === one.name);
+  const here = () => (known() < 0 ? Math.min(one.place ?? 0, screens.length - 1) : known());
   const texts = (screen) => screen.parts.flatMap((part) => [...part.querySelectorAll(TEXTS)])
     .filter((text) => !screen.spot && text.textContent.trim());
 
@@ -78,7 +80,9 @@ export function stage(start, tell) {
     if (said.length) say(said[step]);
     fit(page);
     const proof = one.proof || !screen.spot && screen.parts.some((part) => part.querySelector(PROOF));
-    tell({ proof, name: step ? `${screen.name}.${step}` : screen.name, place: here() + 1, of: screens.length });
+    if (known() >= 0) one.place = known();
+    const seen = step ? `${screen.name}.${step}` : screen.name;
+    tell({ proof, name: known() < 0 ? undefined : seen, place: here() + 1, of: screens.length });
   }
 
   // What proves a section is looked at alone: a formula needs the room.
@@ -129,8 +133,8 @@ export function stage(start, tell) {
     inside.disconnect();
     sizes.disconnect();
     cancelAnimationFrame(waiting);
-    grow(true);
-    for (const name of ["off", "way", "text", "said"]) mark(document, name, []);
+    release();
+    for (const each of ["off", "way", "text", "said"]) mark(document, each, []);
   };
   const prove = () => go(here(), one.step, !one.proof);
   return { move, end, prove, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };

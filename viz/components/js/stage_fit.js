@@ -9,13 +9,22 @@ const SMALLEST = 0.7, TRIES = 7;      // times as large as they are controls rem
 const PICTURE = ".stBidiComponent", OTHERS = "[class*='st-key-slider-'], [class*='st-key-hands-']";
 const CHART = ".clearhead-chart", TEXT = ":is([class*='st-key-lead-'], [class*='st-key-notices-'])";
 
-// Letters as large as the window bears; back: as on a desk again.
-export function grow(back = false) {
+// Letters as large as the window bears.
+export function grow() {
   const { style } = document.documentElement, times = String(Math.min(innerWidth / WIDE, innerHeight / HIGH));
-  if (back) {
-    style.removeProperty("--lecture");
-    for (const chart of document.querySelectorAll(CHART)) delete chart.dataset.tall;
-  } else if (style.getPropertyValue("--lecture") !== times) style.setProperty("--lecture", times);
+  if (style.getPropertyValue("--lecture") !== times) style.setProperty("--lecture", times);
+}
+
+// Everything as on a desk again.
+export function release() {
+  document.documentElement.style.removeProperty("--lecture");
+  for (const chart of document.querySelectorAll(CHART)) {
+    delete chart.dataset.tall;
+    delete chart.dataset.times;
+  }
+  for (const { style } of document.querySelectorAll(`[style*="--small"], [data-text], ${PICTURE}`)) {
+    for (const name of ["--small", "zoom", "min-height"]) style.removeProperty(name);
+  }
 }
 
 // The largest of a span for which `fits` holds, or its smallest.
