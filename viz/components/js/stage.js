@@ -31,11 +31,18 @@ export function screensOf(block) {
   for (const [part, own] of partsOf(block)) {
     const prompts = own ? [...own.querySelectorAll(PROMPT)] : [];
     for (const spot of prompts) found.push({ name: nameOf(spot), parts: [part], spot });
-    if (own) found.push({ name: nameOf(own), parts: [part], without: prompts });
+    if (own) found.push({ name: nameOf(own), parts: [part], without: prompts.map(around) });
     else if (found.length) found.at(-1).parts.push(part);
     else found.push({ name: TITLE, parts: [part] });
   }
   return found;
+}
+
+// A question with all that there is only for it, as the column in which it stands.
+function around(prompt) {
+  let at = prompt;
+  while (at.parentElement.children.length === 1 && !at.parentElement.matches(SCREEN)) at = at.parentElement;
+  return at;
 }
 
 // The elements in a container that are not seen, where a screen is.
