@@ -10,6 +10,7 @@ const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
 const PROOF = "[class*='st-key-about-']";
 const REVEAL = "[class*='st-key-reveal-'] button";
 export const TITLE = "title";
+const EDGE = 0.04;   // of a screen's height
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
   .slice(1).find(Boolean);
@@ -109,9 +110,10 @@ export function stage(start, tell) {
     if (step) block().querySelector("[data-said]")?.scrollIntoView({ block: "nearest" });
   }
 
-  // What is not on the screen yet comes before the next one.
+  // What is not on the screen yet comes before the next one; the edge of a shadow or of a word beside a thumb is nothing.
   function scrolled(by) {
     const main = block().closest("[data-testid=stMain]"), before = main.scrollTop;
+    if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
     main.scrollBy({ top: by * 0.7 * innerHeight });
     return Math.abs(main.scrollTop - before) > 8;
   }
