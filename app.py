@@ -1,5 +1,6 @@
 """The frame: model, text, navigation; hands a PageContext to one page."""
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,8 @@ from viz.widgets.errors import errors_as_sentences
 from viz.widgets.figure import page_theme
 from viz.widgets.fragment import pause
 from viz.widgets.handout_button import handout
-from viz.widgets.presentation import hide_controls, listen_for_keys
+from viz.widgets.lesson import lessons
+from viz.widgets.presentation import listen_for_keys, prepare_room
 from viz.widgets.sidebar import ask_widgets, fetch_model
 from viz.widgets.stored_texts import awaits_texts, require_texts, store_texts
 from viz.widgets.verification import show_badge
@@ -87,17 +89,18 @@ def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapp
         pause()
         if (leave := pages()[now.page][0].leave) is not None:
             leave()
+        now.state = replace(now.state, screen="")
     now.page = name
     st.html(STYLE)
     context.update_address()
     store_texts(context)
     if now.state.present:
-        hide_controls()
+        prepare_room(name in lessons())
     context.follow()
     draw(context, render)
     if not now.state.present:
         show_next(context)
-    listen_for_keys(now.state.present, context.present, partial(step_presentation, context))
+    listen_for_keys(context, page.title if name in lessons() else "", partial(step_presentation, context))
 
 
 def main() -> None:

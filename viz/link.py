@@ -24,6 +24,7 @@ LONGEST = 6_000
 BASE = 200       # of them for scheme, host and path
 NUMBER = r"\d{1,6}"
 SHORT_NAME = "[0-9a-f]{16}"
+SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # of a lecture: its name, and which of its sentences is seen
 START = State()
 
 
@@ -95,7 +96,7 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
     if view.overlay:
         params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
     if state.present:
-        params["present"] = "1"
+        params |= {"present": "1"} | ({"screen": state.screen} if state.screen else {})
     turned = state.controls_of(page)
     return params | {control.name: control.write(turned[control.name]) for control in controls
                      if turned.get(control.name, control.start) != control.start}
@@ -123,9 +124,14 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
         chosen.add("scale")
     clean = {control.name: control.read(params[control.name]) for control in controls if control.name in params}
     shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen),
-                    present=params.get("present") == "1")
+                    present=params.get("present") == "1", screen=_screen(params))
     return shown.with_control_values(page, **{control.name: clean[control.name] for control in controls
                                               if clean.get(control.name, control.start) != control.start})
+
+
+def _screen(params: Mapping[str, str]) -> str:
+    asked = params.get("screen", "") if params.get("present") == "1" else ""
+    return asked if re.fullmatch(SCREEN, asked, re.ASCII) else ""
 
 
 def _asked(params: Mapping[str, str]) -> State:

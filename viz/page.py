@@ -160,10 +160,15 @@ class PageContext:
     def present(self, on: bool) -> None:
         """Begins or ends the presentation; one that left another page for the handout ends where it began."""
         now = session()
-        now.state = replace(self.state, present=on)
+        now.state = replace(self.state, present=on, screen="")
         origin, now.presented_from = now.presented_from, ""
         if origin and not on and self.name == "handout":
             self.open_next(origin)
+
+    def show_screen(self, name: str) -> None:
+        """Which screen of a lesson is seen in a lecture."""
+        session().state = replace(self.state, screen=name)
+        self.update_address()
 
 
 def own_address() -> str:

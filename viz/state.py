@@ -26,7 +26,8 @@ class State:
     user_set: frozenset[str] = frozenset()   # which of WORKED_OUT somebody chose
     # (page, control, value) of every control that is not at its start; it outlives leaving the page
     control_values: frozenset[tuple[str, str, Any]] = frozenset()
-    present: bool = False                    # large letters and no controls, for a lecture room
+    present: bool = False                    # large letters, for a lecture room
+    screen: str = ""                         # of a lesson that is presented: the one that is seen; "" for the first
     # (field, short name) of every text that a link named and did not hold; the name is "" where the link is damaged
     absent_texts: frozenset[tuple[str, str]] = frozenset()
 

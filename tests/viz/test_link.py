@@ -43,6 +43,11 @@ def test_a_link_brings_the_state_back(state):
     assert from_params(dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True))) == state
 
 
+def test_a_screen_is_of_a_presentation():
+    assert from_params({"screen": "slope"}) == START and to_params(State(screen="slope")) == {}
+    assert from_params({"present": "1", "screen": "../etc"}) == State(present=True)
+
+
 def test_the_start_has_no_parameters():
     assert to_params(START) == {} and from_params({}) == START
 
@@ -50,7 +55,7 @@ def test_the_start_has_no_parameters():
 HOSTILE = ["-1", "1e9", "NaN", "9" * 40, "1,2,3", "٣", "<script>", "0", "0.0", "1.5", "../../etc/passwd"]
 NAMES = ["model", "text", "kind", "layer", "head", "token", "pair", "lens", "scale", "keep", "overlay", "order",
          "words", "quadrant",
-         "transpose", "present", "other"]
+         "transpose", "present", "screen", "other"]
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), st.text(max_size=30) | st.sampled_from(HOSTILE)))
@@ -128,6 +133,7 @@ OLD = {   # as links stood in mails and handouts before texts were packed
     "text=a%0Ab+%C3%A4&text_b=second&target=third&kind=cross&lens=lines&words=1&keep=0.9&overlay=1.2%2C3.4&present=1":
         State(text="a\nb ä", text_b="second", target="third", present=True, user_set=frozenset({"kind"}),
               view=View(kind=Kind.CROSS, lens="lines", keep=0.9, overlay=((1, 2), (3, 4)), words=True)),
+    "present=1&screen=predict-guess.2": State(present=True, screen="predict-guess.2"),
     "layer=3&head=1": State(view=View(layer=3, head=1), user_set=frozenset({"head"})),
 }
 

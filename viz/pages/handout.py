@@ -51,7 +51,7 @@ def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = N
 
 
 def _replay_chart(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    draw_saved(body, state, key=key, height=height, large=session().state.present)
+    draw_saved(body, state, key=key, height=height)
 
 
 REPLAY: dict[str, Callable] = {name: each.replay

@@ -44,7 +44,7 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
         else:
             saving.symmetric_difference_update({key})
 
-    chart(draw(page_theme()).to_plotly_json(), key=f"chart-{key}", alt=alt, large=session().state.present,
+    chart(draw(page_theme()).to_plotly_json(), key=f"chart-{key}", alt=alt,
           config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use)
     if key in saving:
         _save(lambda: draw("light"), key, name, camera)

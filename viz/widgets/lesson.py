@@ -101,22 +101,33 @@ class Lesson:
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""
-        with st.container(border=True, width=READABLE, key=f"predict-{control}"):
+        with st.container(border=not self.page.state.present, width=READABLE, key=f"predict-{control}"):
             return ask(self.page, self.prose[table], control, self.words["predict"])
 
     def end(self) -> None:
         """What to remember, two questions that the lesson has answered, and its notebook; the last part of its
         page."""
-        st.markdown(f"### {self.words['remember']}\n" + "\n".join(f"- {line}" for line in self.prose["remember"]),
-                    width=READABLE)
+        with st.container(key="screen-remember"):
+            st.markdown(f"### {self.words['remember']}\n" + "\n".join(f"- {line}" for line in self.prose["remember"]),
+                        width=READABLE)
+        if self.page.state.present:
+            self.fragment(_hall_checks)
+            return
         self.fragment(_checks)
         notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
 
     @contextmanager
     def section(self, name: str) -> Iterator[None]:
         """A heading and its lead; the section's widgets and figures follow inside."""
-        prose = self.prose[name]
-        st.markdown(f"### {prose['title']}\n\n{prose.get('lead', '')}", width=READABLE)
+        prose, title = self.prose[name], f"### {self.prose[name]['title']}"
+        if self.page.state.present:   # the lead stands below the picture, where the notices take its place
+            with st.container(key=f"section-{name}"):
+                st.markdown(title)
+                yield
+                with st.container(key=f"lead-{name}"):
+                    st.markdown(prose.get("lead", ""))
+            return
+        st.markdown(f"{title}\n\n{prose.get('lead', '')}", width=READABLE)
         with st.container(key=f"section-{name}"):
             yield
 
@@ -135,13 +146,15 @@ class Lesson:
         now."""
         prose = self.prose[name]
         if prose.get("notice"):
-            st.markdown(f"**{self.words['notice']}**\n{_listed(prose['notice'], numbers)}", width=READABLE)
+            with st.container(key=f"notices-{name}"):
+                st.markdown(f"**{self.words['notice']}**\n{_listed(prose['notice'], numbers)}", width=READABLE)
         texts = {"formula": prose.get("formula") and self._formula(name), "code": shown and self.words["code_about"],
                  "more": prose.get("more") and _listed(prose["more"], numbers), "practice": prose.get("practice"),
                  "sources": prose.get("sources") and _listed(prose["sources"], {})}
         there = {tab: text for tab, text in texts.items() if text}
         if there:
-            self._proof(name, there, shown, shapes or {})
+            with st.container(key=f"about-{name}"):
+                self._proof(name, there, shown, shapes or {})
 
     @st.fragment
     def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
@@ -185,6 +198,13 @@ def _checks(page: PageContext, lesson: Lesson) -> None:
         for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
             ask(page, prompt, control)
     remember_answers(page)
+
+
+def _hall_checks(page: PageContext, lesson: Lesson) -> None:
+    """The same before a hall: each on a screen, and nothing is remembered of it."""
+    for control, prompt in zip(CHECKS, lesson.prose["check"], strict=True):
+        with st.container(key=f"predict-{control.name}"):
+            ask(page, prompt, control.name)
 
 
 def _listed(sentences: list[str], numbers: Mapping[str, Any]) -> str:

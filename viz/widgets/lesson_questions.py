@@ -2,7 +2,9 @@
 import streamlit as st
 
 from viz.page import PageContext
+from viz.session import session
 from viz.text import strings
+from viz.widgets.show_of_hands import ask_hall
 
 LETTERS = ("a", "b", "c", "d")
 
@@ -12,6 +14,8 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> bool:
     the answer. Whether it is answered. title: a word or two before the question."""
     words, chosen, key = strings("lesson"), page.controls[control], f"view_{control}"
     letters = LETTERS[:len(prompt["answers"])]
+    if session().state.present:
+        return ask_hall(page, prompt, control, letters, title)
     st.session_state[key] = None
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
     if chosen not in letters:

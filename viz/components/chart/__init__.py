@@ -1,4 +1,4 @@
-"""plotly's charts on a page; a chart that was kept, drawn again; and charts for a lecture room.
+"""plotly's charts on a page; and a chart that was kept, drawn again.
 
 Streamlit's own plotly_chart makes a new chart whenever a number in it changes; this one changes in place, which is what
 makes a control feel immediate. """
@@ -11,7 +11,6 @@ import streamlit as st
 from viz.components.component import component_value
 from viz.components.files import PLOTLY, address, module_code
 from viz.text import strings
-from viz.theme import LARGER
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 # buttons of plotly's that would only be in the way
@@ -22,12 +21,10 @@ _CHART = st.components.v2.component("clearhead_chart", isolate_styles=False,
 
 
 def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None,
-          saving: bool = False, on_tool: Callable[[str], None] | None = None, large: bool = False) -> None:
+          saving: bool = False, on_tool: Callable[[str], None] | None = None) -> None:
     """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
     what every chart has. on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again;
-    without it there are none. saving: whether *Save* is open. large: in a presentation a chart is larger by itself:
-    the page's zoom passes its inside by (presentation.STYLE), as under a zoom plotly would look for the pointer where
-    it is not. """
+    without it there are none. saving: whether *Save* is open. In a presentation it grows with the page by itself."""
     def hand_on() -> None:
         tool = tool_from_event(component_value(key))
         if tool is not None and on_tool is not None:
@@ -37,8 +34,7 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     if on_tool:
         text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
     settings = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
-    drawn = with_larger_letters(spec) if large else spec
-    _CHART(key=key, data={**drawn, "config": settings, "alt": alt, "text": text, "saving": saving},
+    _CHART(key=key, data={**spec, "config": settings, "alt": alt, "text": text, "saving": saving},
            on_event_change=hand_on)
 
 
@@ -47,21 +43,10 @@ def tool_from_event(value: Any) -> str | None:
     return value if isinstance(value, str) and value in TOOLS else None
 
 
-def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None, large: bool = False) -> None:
+def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
     """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are
-    enlarged. large: as of `chart`."""
+    enlarged."""
     spec = json.loads(body)
     if height is not None:
         spec["layout"]["height"] = min(height, spec["layout"].get("height", height))
-    chart(spec, key=key, large=large)
-
-
-def with_larger_letters(value: Any, where: str = "") -> Any:
-    """Every letter, every margin, the height and the rows of words times LARGER."""
-    if isinstance(value, list):
-        return [with_larger_letters(each, where) for each in value]
-    if not isinstance(value, dict):
-        return value
-    grows = {"layout": ("height",), "margin": ("l", "r", "t", "b"), "annotations": ("yshift",)}.get(
-        where, ("size",) if where.endswith("font") else ())
-    return {name: each * LARGER if name in grows else with_larger_letters(each, name) for name, each in value.items()}
+    chart(spec, key=key)

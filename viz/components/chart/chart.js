@@ -1,8 +1,11 @@
 // A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and
 // built anew, at several times the cost; and each of its buttons beside every chart would be drawn again with every
-// run of the page.
+// run of the page. Where the page's style enlarges what stands on it, the chart passes that by and has larger letters
+// instead: plotly would look for the pointer where it is not. A lecture gives it its height
+// and its letters (data-tall, data-times).
 import { mountOnce } from "../js/lifecycle.js";
-import { div, node } from "../js/shared.js";
+import { larger } from "../js/larger.js";
+import { div, node, zoomOf } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
 const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
@@ -38,11 +41,21 @@ function tools(parent, text, tell) {
   return row;
 }
 
+// A legend over rows of words stands where they end, however high the plot is: plotly takes a share of the plot.
+function raised(layout, { data: { layout: { height, margin, legend } }, times, height: tall }) {
+  const plot = height - margin.t - margin.b, now = tall / times - margin.t - margin.b;
+  if (!(legend?.y > 1) || now < 1) return layout;
+  return { ...layout, legend: { ...layout.legend, y: 1 + (legend.y - 1) * plot / now } };
+}
+
 function begin(address, parent) {
   const one = { root: div("clearhead-chart", parent) }, { root } = one;
-  const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : one.data.layout.height;
+  const tall = () => +root.dataset.tall || one.data.layout.height * one.times;
+  const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : tall();
+  const times = () => +root.dataset.times || zoomOf(parent);
   const fit = () => {
-    if (one.width && root.clientWidth && (root.clientWidth !== one.width || fill() !== one.height)) draw();
+    if (!one.width || !root.clientWidth) return;
+    if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
   };
   const sizes = new ResizeObserver(fit);
   const views = new IntersectionObserver((entries) => {
@@ -74,15 +87,24 @@ function begin(address, parent) {
     return one.config;
   }
 
+  function enlarge() {
+    const zoom = zoomOf(parent);
+    one.times = times();
+    root.style.zoom = zoom === 1 ? "" : 1 / zoom;
+    root.style.height = `${tall()}px`;
+  }
+
   async function draw() {
     const lib = await loaded(address).catch(() => undefined), { data, layout, config, text } = one.data;
     if (!lib) root.textContent = text.files_missing;
     if (!lib || one.ended || !root.clientWidth) return;
     clearTimeout(one.later);
     one.waits = false;
+    enlarge();
     [one.width, one.height] = [root.clientWidth, fill()];
     root.style.background = layout.paper_bgcolor;
-    await lib.react(root, data, { ...layout, width: one.width, height: one.height }, configured(config));
+    const size = { width: one.width, height: one.height }, round = raised(larger(layout, one.times), one);
+    await lib.react(root, larger(data, one.times), { ...round, ...size }, configured(config));
     if (!one.ended) root.dataset.drawn = "";
   }
 
@@ -90,7 +112,8 @@ function begin(address, parent) {
     [one.data, one.tell] = [data, setTriggerValue];
     if (data.text.keep) one.tools ??= tools(parent, data.text, (name) => one.tell("event", name));
     one.tools?.querySelector(".save").setAttribute("aria-expanded", data.saving);
-    root.style.height = `${data.layout.height}px`;
+    enlarge();
+    root.dataset.high = data.layout.height;   // as on a desk
     for (const [name, value] of Object.entries({ role: data.alt && "figure", "aria-label": data.alt })) {
       value ? root.setAttribute(name, value) : root.removeAttribute(name);
     }

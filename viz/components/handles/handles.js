@@ -13,7 +13,9 @@ export function mount(element, bytes, send) {
   const hint = div("hint", root);
   let body, values = [], faint = [], handles = [], held, last = 0, later, awaited;
 
-  const plane = () => ({ left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: body.height - FOOT });
+  const plane = () => ({ left: 34, right: Math.max(80, root.clientWidth - 12), top: TOP, bottom: high() - FOOT });
+  // in a lecture letters are large and the screen is low
+  const high = () => body.height * (parseFloat(getComputedStyle(root).getPropertyValue("--picture-share")) || 1);
   const clamp = (value) => Math.min(body.high, Math.max(body.low, value));
   const points = () => body.mode === "points";
   const toY = (value, box) => box.bottom - ((value - body.low) / (body.high - body.low)) * (box.bottom - box.top);
@@ -41,7 +43,7 @@ export function mount(element, bytes, send) {
   function redraw() {
     if (!body || !values.length) return;
     const { heads } = palette(root, body.colours), box = plane(), drawOne = points() ? drawPoint : drawBar;
-    svg.setAttribute("height", body.height);
+    svg.setAttribute("height", high());
     drawAxes(box);
     handles.forEach((each, at) => drawOne(each, at, box, heads[at % heads.length]));
     if (points()) thin(box);
@@ -81,7 +83,7 @@ export function mount(element, bytes, send) {
     set(each.hit, { x: x - wide / 2 - 4, y: box.top - 8, width: wide + 8, height: box.bottom - box.top + 16 });
     set(each.dot, { cx: x, cy: y, fill: colour });
     set(each.number, { x, y: above ? y - 12 : y + 22 });
-    set(each.name, { x, y: body.height - 6 });
+    set(each.name, { x, y: high() - 6 });
     each.number.textContent = fixed(values[at], 2);
     say(each, at, values[at], fixed(values[at], 2));
   }

@@ -1,11 +1,11 @@
 // A chart drawn by plotly, which the page carries. Its heatmaps become shapes, so that paper and projector get edges
 // and not pixels.
 import { shape } from "../js/svg.js";
+import { larger } from "../js/larger.js";
 import { STRUCK } from "../js/negative_marks.js";
 import { fits } from "./present.js";
 
 const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through
-const GROWS = /font\.size$|margin\.[lrtb]$|standoff$|ticklen$|yshift$|line\.width$|marker\.size$/;   // in pixels
 
 export function chart(figure) {
   const stage = figure.querySelector(".live"), body = figure.querySelector("script.body");
@@ -19,14 +19,6 @@ export function chart(figure) {
       plotly.react(stage, drawn, { ...round, autosize: true, height: height ? height * zoom : layout.height }, config);
     });
   });
-}
-
-// The same with larger letters, lines and the room that they need: plotly does not know where the pointer is in what a
-// style enlarges.
-function larger(value, zoom, path = "") {
-  if (Array.isArray(value)) return value.map((each) => larger(each, zoom, path));
-  if (value === null || typeof value !== "object") return GROWS.test(path) ? value * zoom : value;
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, larger(each, zoom, `${path}.${key}`)]));
 }
 
 function shapes(stage) {

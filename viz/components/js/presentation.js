@@ -1,37 +1,135 @@
 // The keys of a presentation, wherever on the page the focus is. One listener, whatever is drawn anew: P turns it on
-// and off, and while it is on arrows step and Escape ends. Where something else listens to keys they stay with it.
+// and off, and while it is on arrows step and Escape ends. Where something else listens to keys they stay with it, but
+// for Page Up and Page Down: those are a clicker's. It also sends a full stop for a black screen, and F5 for its start.
+import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
+import { stage, TITLE } from "./stage.js";
 
 const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
-const TYPED = "input, textarea, [contenteditable=true], [role=application]";
-const OTHERS = `${TYPED}, select, button, a, [role=slider], [role=radio]`;
+const CLICKER = ["PageDown", "PageUp"], BLACK = ["b", "B", "."];
+const TYPED = "input:not([type=range], [type=radio], [type=checkbox]), textarea, [contenteditable=true]";
+const MOVED = "[role=application], [role=slider], [role=radio], [role=radiogroup], input[type=range], input[type=radio]";
+const PRESSED = "button, a, select, summary, input[type=checkbox], [role=switch]";
 // in the page's upper margin, where no picture stands
 const LEAVE = "position: fixed; right: 16px; top: 2px; padding: 0 8px; border: 0; background: none;"
   + "color: var(--st-text-color); opacity: .75; font: 11px/16px var(--st-font); cursor: pointer;";
 
-function pressed(event, on) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return undefined;
-  const typing = event.composedPath().some((each) => each.matches?.(on ? TYPED : OTHERS));
-  if (typing) return undefined;
-  if (event.key === "p" || event.key === "P") return { on: !on };
-  if (!on) return undefined;
-  return event.key === "Escape" ? { on: false } : STEPS[event.key] && { step: STEPS[event.key] };
+// Whether the key is for what has the focus. A mouse leaves the focus on what it pressed: that listens to no arrows.
+function taken(event, on) {
+  const within = (what) => event.composedPath().some((each) => each.matches?.(what));
+  if (within(TYPED)) return true;
+  if (!on) return within(`${MOVED}, ${PRESSED}`);
+  if (CLICKER.includes(event.key)) return false;
+  if (within("[role=application], [role=slider], input[type=range]")) return event.key in STEPS;
+  if (!event.composedPath()[0].matches?.(":focus-visible")) return false;
+  return within(MOVED) ? event.key in STEPS : event.key === " " && within(PRESSED);
 }
 
-export const keys = ({ data: [data], parentElement, setTriggerValue }) => {
+// What a key says: {on}, {step}, {black}, {end}, {hand, by} or nothing.
+export function said(event, on, lecture) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event, on)) return undefined;
+  if (event.key === "p" || event.key === "P") return { on: !on };
+  if (!on) return undefined;
+  if (event.key === "Escape") return { on: false };
+  if (STEPS[event.key]) return { step: STEPS[event.key] };
+  return lecture ? ofLecture(event) : undefined;
+}
+
+function ofLecture({ key, code, shiftKey }) {
+  const digit = /^(?:Digit|Numpad)([1-9])$/.exec(code)?.[1];
+  if (digit) return { hand: digit - 1, by: shiftKey ? -1 : 1 };
+  if (BLACK.includes(key)) return { black: true };
+  if (key === "F5") return { full: true };
+  return { Home: { to: "first" }, End: { to: "last" } }[key];
+}
+
+function fillScreen() {
+  if (document.fullscreenElement) document.exitFullscreen();
+  else if (document.fullscreenEnabled) document.documentElement.requestFullscreen();
+}
+
+// The line under a screen: where one is, and buttons for whoever has neither keys nor a clicker.
+function line(parent, { text, lesson }, act) {
+  const row = node("div", "clearhead-line", undefined, parent);
+  const button = (name, sign = text[name]) => {
+    const made = node("button", name, sign, row);
+    [made.type, made.ariaLabel, made.title] = ["button", text[name], text[name]];
+    made.onclick = () => act(name);
+    return made;
+  };
+  button("back", "‹");
+  const place = node("span", "place", "", row);
+  button("on", "›");
+  node("span", "name", lesson, row);
+  const proof = button("proof");
+  button("leave");
+  return { row, place, proof };
+}
+
+// A lesson's screens, with their line.
+function lecture(parent, data, tell) {
+  const black = node("div", "clearhead-black", undefined, parent);
+  black.hidden = true;
+  black.onclick = () => { black.hidden = true; };
+  const acts = { leave: () => tell({ on: false }), proof: () => screens.prove(), on: () => screens.move(1),
+    back: () => screens.move(-1) };
+  const { row, place, proof } = line(parent, data, (name) => acts[name]());
+  let told = data.screen || TITLE, later;
+  const screens = stage(data.screen, ({ name, place: at, of, proof: proves }) => {
+    place.textContent = `${at} / ${of}`;
+    proof.hidden = !proves;
+    clearTimeout(later);
+    if (name && name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
+  });
+  const move = (by) => {
+    if (black.hidden) screens.move(by);
+    black.hidden = true;
+  };
+  const end = () => (clearTimeout(later), screens.end(), row.remove(), black.remove());
+  return { ...screens, move, end, dark: () => { black.hidden = !black.hidden; } };
+}
+
+function obey(key, shown, tell) {
+  if (!shown || key.on !== undefined) tell(key);
+  else if (key.step) shown.move(key.step);
+  else if (key.black) shown.dark();
+  else if (key.full) fillScreen();
+  else if (key.to) shown[key.to]();
+  else document.dispatchEvent(new CustomEvent("clearhead-hand", { detail: key }));
+}
+
+function begin(parent) {
   globalThis.clearheadKeys?.abort();
-  const ended = (globalThis.clearheadKeys = new AbortController()), tell = (said) => setTriggerValue("event", said);
+  const ended = (globalThis.clearheadKeys = new AbortController()), one = {}, tell = (what) => one.tell(what);
+  const leave = node("button", "", "", parent);
+  leave.style.cssText = LEAVE;
+  leave.onclick = () => tell({ on: false });
+  let data, lesson, shown;
+
   document.addEventListener("keydown", (event) => {
-    const said = pressed(event, data.on);
-    if (!said) return;
+    const key = said(event, data.on, lesson);
+    if (!key) return;
     event.preventDefault();
-    tell(said);
-  }, { signal: ended.signal });
-  parentElement.querySelector("button")?.remove();
-  if (data.on) {
-    const leave = node("button", "", data.leave, parentElement);
-    leave.style.cssText = LEAVE;
-    leave.onclick = () => tell({ on: false });
-  }
-  return () => ended.abort();
-};
+    event.stopPropagation();
+    obey(key, shown, tell);
+  }, { signal: ended.signal, capture: true });
+
+  one.update = (call) => {
+    [data] = call.data;
+    one.tell = (what) => call.setTriggerValue("event", what);
+    leave.hidden = !data.on || data.lesson;
+    leave.textContent = data.leave;
+    const next = data.on ? data.lesson : undefined;
+    if (next === lesson) return;
+    shown?.end();
+    [lesson, shown] = [next, next && lecture(parent, data, tell)];
+  };
+  one.end = () => {
+    ended.abort();
+    shown?.end();
+    leave.remove();
+  };
+  return one;
+}
+
+export const keys = mountOnce(begin);

@@ -18,8 +18,7 @@ def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Ca
            say: Callable[[Any], str] = str, help: str | None = None) -> None:
     """Draws the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls
     turn(option) before the page runs again. While one drags or keeps a key pressed, a move is sent about twelve times a
-    second. Arrow keys, Page Up and Page Down, Home and End move the thumb. The key begins with "slider-", by which a
-    presentation finds what to hide. """
+    second. Arrow keys, Page Up and Page Down, Home and End move the thumb. The key begins with "slider-". """
     words = [say(option) for option in options]
 
     def hand_on() -> None:

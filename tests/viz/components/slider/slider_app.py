@@ -2,7 +2,7 @@
 import streamlit as st
 
 from viz.components.slider import slider
-from viz.widgets.presentation import hide_controls
+from viz.widgets.presentation import prepare_room
 
 memory = st.session_state.setdefault("memory", {"value": 3, "told": []})
 
@@ -13,7 +13,7 @@ def turn(value: int) -> None:
 
 
 if "present" in st.query_params:
-    hide_controls()
+    prepare_room(lesson=False)
 
 
 @st.fragment

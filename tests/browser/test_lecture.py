@@ -1,0 +1,143 @@
+"""A lesson in a lecture room, in a real browser: screens that a hall reads, stepped by a clicker, and counted hands."""
+import itertools
+import os
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.watch import PATIENCE, WAITS, Watch, soon
+from viz.text import strings
+from viz.widgets.lesson import lessons
+
+LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"   # every screen of every lesson
+WORDS = strings("lecture")
+PROSE, LABEL = 40, 28   # pixels that a hall of 200 reads on a screen of 1,080
+# letters as they are on the screen, of prose, of the answers and of charts; and what sticks out
+LETTERS = """() => {
+    const zoom = (at) => at ? getComputedStyle(at).zoom * zoom(at.parentElement ?? at.getRootNode().host) : 1;
+    const sizes = (name) => [...document.querySelectorAll(name)]
+        .filter((each) => each.getClientRects().length && each.textContent.trim())
+        .map((each) => [parseFloat(getComputedStyle(each).fontSize) * zoom(each), each.textContent.slice(0, 40)]);
+    const main = document.querySelector("[data-testid=stMain]");
+    return { prose: sizes("h2, h3, [data-said], [data-said] p, [class*=st-key-predict-] p, .st-key-screen-remember li"),
+             // but for the numbers in cells and between the powers of ten of an axis, which plotly makes smaller
+             labels: sizes(".clearhead-chart text:not(.heatmap-label *)").filter(([, text]) => !/^[2-9]$/.test(text)),
+             sideways: main.scrollWidth - main.clientWidth, below: main.scrollHeight - main.clientHeight };
+}"""
+
+
+def lecture(watch, path: str) -> Watch:
+    seen = watch(width=1920, height=1080)
+    seen.page.goto(seen.address + path)
+    expect(seen.main.locator(".clearhead-line .place")).to_contain_text("/", timeout=PATIENCE)
+    return seen.rest()
+
+
+def place(seen: Watch) -> tuple[int, int]:
+    at, of = seen.main.locator(".clearhead-line .place").inner_text().split("/")
+    return int(at), int(of)
+
+
+def step(seen: Watch, how: str) -> None:
+    """One step on, by a key or by the mouse; what it shows is drawn."""
+    if how == "click":
+        seen.main.get_by_role("button", name=WORDS["on"]).click()
+    else:
+        seen.page.keyboard.press(how)
+    seen.page.wait_for_function(f"() => !document.querySelector('{WAITS}')", timeout=PATIENCE)
+
+
+def hall_can_read(seen: Watch) -> None:
+    found = seen.page.evaluate(LETTERS)
+    assert [each for each in found["prose"] if each[0] < PROSE - 0.1] == []
+    assert [each for each in found["labels"] if each[0] < LABEL] == []
+    assert found["sideways"] <= 0 and urlsplit(seen.page.url).path != "/handout"
+
+
+@pytest.mark.parametrize("name", lessons() if LONG else ["softmax", "scale", "cost", "masks"])
+def test_a_hall_reads_every_screen_of_a_lesson_and_a_step_leads_to_the_next(watch, name):
+    seen, visited = lecture(watch, f"/{name}?present=1"), list[int]()
+    for how in itertools.islice(itertools.cycle(["PageDown", "ArrowRight", "click"]), 200):
+        hall_can_read(seen)
+        at, screens = place(seen)
+        visited.append(at)
+        if at == (screens if LONG else 4):
+            break
+        if seen.main.locator("[class*=st-key-reveal-]:visible").count():
+            step(seen, how)
+            expect(seen.main.locator("[class*=st-key-again-]:visible")).to_be_visible(timeout=PATIENCE)
+        else:
+            step(seen, how)
+    assert visited == sorted(visited) and set(visited) == set(range(1, at + 1)), "none is passed over"
+    assert screens >= 5 and "guess" in seen.rest().params(), "a step over the question answered it"
+    seen.fine()
+
+
+def test_hands_are_tapped_in_the_next_step_shows_the_answer_with_bars_and_a_reload_stays(watch):
+    prompt = strings("lessons/softmax")["predict"]
+    seen = lecture(watch, "/softmax?present=1&screen=predict-guess")
+    rows = seen.main.locator("[class*=st-key-hands-guess-] .hands:has(.count:visible)")
+    expect(rows).to_have_count(len(prompt["answers"]))
+    why = prompt["answers"][prompt["right"]]["why"][:30]
+    assert why not in seen.main.inner_text()
+    rows.nth(0).locator(".more").click(click_count=3)
+    rows.nth(0).locator(".fewer").click()
+    for key in ("2", "2", "Shift+Digit2", "2"):
+        seen.page.keyboard.press(key)
+    counts = seen.main.locator("[class*=st-key-hands-guess-] .count:visible")
+    expect(counts).to_have_text(["2", "2", "0", "0"])
+    seen.page.reload()
+    expect(counts).to_have_text(["2", "2", "0", "0"], timeout=PATIENCE)
+    assert place(seen)[0] == 2
+    seen.rest().page.keyboard.press("PageDown")
+    expect(seen.main.get_by_text(why)).to_be_visible(timeout=PATIENCE)
+    expect(counts).to_have_text(["2 · 50 %", "2 · 50 %", "0 · 0 %", "0 · 0 %"])
+    bars = seen.main.locator("[class*=st-key-hands-guess-] .bar:visible")
+    assert [round(each.bounding_box()["width"]) > 0 for each in bars.all()] == [True, True]
+    assert place(seen)[0] == 2 and strings("lesson")["yours"] not in seen.main.inner_text()
+    seen.main.get_by_role("button", name=WORDS["hands"]["clear"]).click()
+    seen.main.get_by_role("button", name=WORDS["again"]).click()
+    expect(counts).to_have_text(["0", "0", "0", "0"], timeout=PATIENCE)
+    seen.main.get_by_role("button", name=prompt["answers"][0]["text"][:30]).click()
+    expect(seen.main.get_by_text(why)).to_be_visible(timeout=PATIENCE)
+    assert "progress" not in seen.rest().page.evaluate("() => Object.keys(localStorage).join()")
+
+
+def test_what_one_teaches_with_stays_and_a_clicker_steps_whatever_was_pressed(watch):
+    seen = lecture(watch, "/softmax?present=1&guess=c&screen=curves")
+    slider = seen.main.get_by_role("slider", name=strings("lessons/softmax")["widgets"]["t"])
+    expect(slider).to_be_visible()
+    slider.focus()
+    seen.page.keyboard.press("ArrowRight")
+    expect(seen.page).to_have_url(re.compile(r"[?&]t="), timeout=PATIENCE)
+    before = slider.input_value()
+    seen.rest().page.keyboard.press("PageDown")
+    expect(seen.page).to_have_url(re.compile(r"screen=curves\."), timeout=PATIENCE)
+    assert slider.input_value() == before, "Page Down is the clicker's"
+    black = seen.main.locator(".clearhead-black")
+    seen.page.keyboard.press(".")
+    expect(black).to_be_visible()
+    seen.page.keyboard.press("PageDown")
+    expect(black).to_be_hidden()
+    seen.page.keyboard.press("End")
+    soon(lambda: place(seen)[0] == place(seen)[1], True)
+    seen.main.get_by_role("button", name=WORDS["leave"]).click()
+    expect(seen.page.get_by_test_id("stTopNavSection").first).to_be_visible(timeout=PATIENCE)
+    assert set(seen.rest().params()) == {"t", "guess"}
+    assert seen.main.locator("[data-off], [data-text], [data-tall], [style*='--small']").count() == 0
+    seen.fine()
+
+
+@pytest.mark.parametrize("name", ["heads", "compare"])
+def test_presented_and_back_again_is_where_one_was(watch, name):
+    seen = watch()
+    seen.page.goto(f"{seen.address}/{name}")
+    expect(seen.main.locator(".matrix > canvas").first).to_be_visible(timeout=PATIENCE)
+    for there in (True, False):
+        seen.rest().page.keyboard.press("p")
+        expect(seen.page.get_by_test_id("stTopNavSection").first).to_be_visible(visible=not there, timeout=PATIENCE)
+        assert ("present" in seen.rest().params()) == there
+        assert urlsplit(seen.page.url).path == f"/{name}"
+    seen.fine()

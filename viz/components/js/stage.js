@@ -1,0 +1,157 @@
+// A lesson in a lecture room: a row of screens, one of them seen, each of a size with the window. A question is a
+// screen, and so is every section; of a section first its lead and then its notices are seen, one at a time, under its
+// picture. What is drawn stays where it is on the page: elements of the other screens are only not seen.
+import { fit, grow, release, reserve } from "./stage_fit.js";
+
+const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
+const SCREEN = "[class*='st-key-section-'], [class*='st-key-predict-'], [class*='st-key-screen-']";
+const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation";
+const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
+const PROOF = "[class*='st-key-about-']";
+const REVEAL = "[class*='st-key-reveal-'] button";
+export const TITLE = "title";
+const EDGE = 0.04;   // of a screen's height
+
+const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
+  .slice(1).find(Boolean);
+const seen = (element) => element.getClientRects().length > 0;
+
+// The parts of a page in their order, each with the screen that begins with it, if one does: a container that is no
+// screen itself, as of a fragment, is the parts in it.
+function partsOf(block) {
+  return [...block.children].filter((child) => !child.querySelector(KEYS)).flatMap((child) => {
+    const own = child.matches(SCREEN) ? child : child.querySelector(`:scope > :is(${SCREEN})`);
+    return !own && child.querySelector(SCREEN) ? partsOf(child) : [[child, own]];
+  });
+}
+
+// The screens of a page in their order. Each {name, parts, spot, without}: spot is the only element in the parts that is
+// seen, where it is not all of them; a question that stands in a section is asked before it, alone.
+export function screensOf(block) {
+  const found = [];
+  for (const [part, own] of partsOf(block)) {
+    const prompts = own ? [...own.querySelectorAll(PROMPT)] : [];
+    for (const spot of prompts) found.push({ name: nameOf(spot), parts: [part], spot });
+    if (own) found.push({ name: nameOf(own), parts: [part], without: prompts.map(around) });
+    else if (found.length) found.at(-1).parts.push(part);
+    else found.push({ name: TITLE, parts: [part] });
+  }
+  return found;
+}
+
+// A question with all that there is only for it, as the column in which it stands.
+function around(prompt) {
+  let at = prompt;
+  while (at.parentElement.children.length === 1 && !at.parentElement.matches(SCREEN)) at = at.parentElement;
+  return at;
+}
+
+// The elements in a container that are not seen, where a screen is.
+function unseen(container, { parts, spot, without = [] }) {
+  const seen = spot ? [spot] : parts;
+  const off = [...container.children].filter((child) => !seen.includes(child) && !child.querySelector(KEYS))
+    .flatMap((child) => (seen.some((each) => child.contains(each)) ? unseen(child, { parts: seen }) : [child]));
+  return [...off, ...without];
+}
+
+function mark(block, name, wanted) {
+  for (const each of block.querySelectorAll(`[data-${name}]`)) if (!wanted.includes(each)) delete each.dataset[name];
+  for (const each of wanted) each.dataset[name] = "";
+}
+
+// The page as a row of screens. tell({name, place, of}) is called when another one is seen. Gives what moves it.
+export function stage(start, tell) {
+  const [name, step] = (start || TITLE).split(".");
+  const one = { name, step: +step || 0 }, block = () => document.querySelector(BLOCK);
+  let waiting = 0, screens = [];
+
+  // a screen that is not there yet, or no more, leaves one where one is
+  const known = () => screens.findIndex((screen) => screen.name === one.name);
+  const here = () => (known() < 0 ? Math.min(one.place ?? 0, screens.length - 1) : known());
+  const texts = (screen) => screen.parts.flatMap((part) => [...part.querySelectorAll(TEXTS)])
+    .filter((text) => !screen.spot && text.textContent.trim());
+
+  function show() {
+    waiting = 0;
+    const page = block();
+    if (!page) return;
+    grow();
+    screens = screensOf(page);
+    const screen = shown(screens[here()]), said = screen ? texts(screen) : [];
+    if (!screen) return;
+    const step = Math.min(one.step, Math.max(0, said.length - 1));
+    mark(page, "off", unseen(page, screen));
+    mark(page, "way", way(screen.spot, page));
+    mark(page, "text", said);
+    const say = (text) => mark(page, "said", [text]);
+    reserve(said, say);
+    if (said.length) say(said[step]);
+    fit(page);
+    const proof = one.proof || !screen.spot && screen.parts.some((part) => part.querySelector(PROOF));
+    if (known() >= 0) one.place = known();
+    const seen = step ? `${screen.name}.${step}` : screen.name;
+    tell({ proof, name: known() < 0 ? undefined : seen, place: here() + 1, of: screens.length });
+  }
+
+  // What proves a section is looked at alone: a formula needs the room.
+  function shown(screen) {
+    const spot = one.proof && screen?.parts.map((part) => part.querySelector(PROOF)).find(Boolean);
+    return spot ? { ...screen, spot } : screen;
+  }
+
+  const soon = () => { waiting ||= requestAnimationFrame(show); };
+
+  function go(to, step, proof = false) {
+    const main = block().closest("[data-testid=stMain]");
+    Object.assign(one, { name: screens[to].name, step, proof });
+    if (one.at !== one.name) main.scrollTop = 0;
+    one.at = one.name;
+    show();
+    if (step) block().querySelector("[data-said]")?.scrollIntoView({ block: "nearest" });
+  }
+
+  // What is not on the screen yet comes before the next one; the edge of a shadow or of a word beside a thumb is nothing.
+  function scrolled(by) {
+    const main = block().closest("[data-testid=stMain]"), before = main.scrollTop;
+    if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
+    main.scrollBy({ top: by * 0.7 * innerHeight });
+    return Math.abs(main.scrollTop - before) > 8;
+  }
+
+  function move(by) {
+    const at = here(), last = (screen) => Math.max(0, texts(screen).length - 1);
+    const reveal = [...block().querySelectorAll(REVEAL)].find(seen);
+    if (!screens[at]) return;
+    if (one.proof && !scrolled(by)) prove();
+    else if (one.proof) return;
+    else if (by > 0 && reveal) reveal.click();
+    else if (scrolled(by)) return;
+    else if (0 <= one.step + by && one.step + by <= last(screens[at])) go(at, one.step + by);
+    else if (screens[at + by]) go(at + by, by > 0 ? 0 : last(screens[at + by]));
+  }
+
+  const inside = new MutationObserver((changes) => {
+    if (changes.some(({ target }) => !target.closest?.(`.clearhead-chart, ${KEYS}`))) soon();
+  });
+  inside.observe(document.querySelector("[data-testid=stMain]"), { childList: true, subtree: true });
+  const sizes = new ResizeObserver(soon);
+  sizes.observe(document.documentElement);
+  if (block()) sizes.observe(block());
+  show();
+  const end = () => {
+    inside.disconnect();
+    sizes.disconnect();
+    cancelAnimationFrame(waiting);
+    release();
+    for (const each of ["off", "way", "text", "said"]) mark(document, each, []);
+  };
+  const prove = () => go(here(), one.step, !one.proof);
+  return { move, end, prove, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
+}
+
+// The elements between the only one that is seen and the page: they take its whole width.
+function way(spot, page) {
+  const found = [];
+  for (let at = spot; at && at !== page; at = at.parentElement) found.push(at);
+  return found;
+}
