@@ -59,8 +59,8 @@ def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
 
 def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
     """The likeliest path of all and its P, found exactly: no word is left out whose path could still be it."""
-    found, largest = (), -np.inf
-    waiting: list[tuple[Path, float]] = [((), 0.0)]
+    found: Path = ()
+    largest, waiting = -np.inf, [(found, 0.0)]
     while waiting:
         path, total = waiting.pop()
         if len(path) == steps:

@@ -2,7 +2,7 @@
 and the numbers that come out of it.
 
 The block is small and its weights are random: width 96, 8 heads of 12, as wide inside as in the paper, 4 times. """
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -170,8 +170,3 @@ def numbers(design: Design) -> Numbers:
     return Numbers(sum(parameters(design).values()), cache_bytes(design),
                    float(np.linalg.norm(here.output, axis=-1).mean()), float(np.abs(here.normal.mean(-1)).max()),
                    float((here.inner == 0).mean()), float(np.abs(later.weights - here.weights).max()))
-
-
-def without(design: Design, switch: str) -> Design:
-    """The same block with one switch (or "groups") as it was in 2017."""
-    return replace(design, **{switch: getattr(PAPER, switch)})

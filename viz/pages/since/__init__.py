@@ -13,7 +13,7 @@ from viz.figures.stacked_bars import stacked_bars
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.pages.since.cache import cache_section
-from viz.pages.since.claims import block_claim
+from viz.pages.since.claims import block_claim, total_claim
 from viz.pages.since.experts import TEXTS, experts_section
 from viz.pages.since.scaling import scaling_section
 from viz.pages.since.writing import PROMPTS, writing_section
@@ -33,8 +33,8 @@ PAGE = Page("What changed since 2017", "Learn", 14, "nothing", controls=(
     *QUESTIONS, *(Switch(name) for name in design.SWITCHES),
     Number("groups", design.HEADS, 1, design.HEADS, whole=True), Choice("about", "pre", CHANGES),
     Choice("topic", "cache", SECTIONS), Number("tokens", 12, 1, 131_072, whole=True),
-    Choice("text", "english", TEXTS), Switch("balance", True),
-    Choice("prompt", "the", PROMPTS), Choice("how", "greedy", STRATEGIES), Number("beam", 2, 1, 5, whole=True),
+    Choice("text", "english", tuple(TEXTS)), Switch("balance", True),
+    Choice("prompt", "the", tuple(PROMPTS)), Choice("how", "greedy", STRATEGIES), Number("beam", 2, 1, 5, whole=True),
     Number("k", 2, 1, 5, whole=True), Number("p", 0.7, 0.05, 1), Number("compute", 24, 18, 27)))
 
 
@@ -74,8 +74,8 @@ def _block(page: PageContext, lesson: Lesson) -> bool:
         rows |= {f"{name}_paper": value for name, value in asdict(paper).items()}
         lesson.explanation("block", shown=(design.parameters, design.cache_bytes, design.merge, design.run),
                            shapes={"output": design.run(this).output, "keys": design.run(this).keys},
-                           says=block_claim(words, this, page.controls["about"], revealed), **rows,
-                           change=now.parameters / paper.parameters - 1)
+                           says=block_claim(words, this, page.controls["about"], revealed),
+                           together=total_claim(words, now.parameters, paper.parameters), **rows)
     return revealed
 
 
@@ -129,7 +129,7 @@ def _parameters(lesson: Lesson, this: design.Design) -> None:
     """The block's parameters by part, as it is and as it was."""
     words = lesson.prose["block"]
     both = [design.parameters(design.PAPER), design.parameters(this)]
-    pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]))
+    pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
               for part, colour in COLOURS.items()]
     figure(lambda theme: stacked_bars(theme, words["blocks"], pieces, axis=words["parameters"], height=190),
            key="since-parameters",

@@ -7,6 +7,7 @@ from model.lessons.since.real_models import MODELS, RealModel, cache_bytes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
+from viz.pages.since.claims import said_bytes
 from viz.widgets.control_widgets import slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -28,16 +29,19 @@ def cache_section(page: PageContext, lesson: Lesson, this: design.Design, reveal
         with left:
             _own(lesson, this, tokens)
         with right:
-            drawn = [Line(model.name, cache_bytes(model, SPAN) / 1e9, place) for place, model in enumerate(MODELS)]
+            drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
+                          SPAN * each / 1e9, place)
+                     for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
             llama = _named("Llama 3 8B")
-            held = float(cache_bytes(llama, tokens)) / 1e9
+            held = said_bytes(float(cache_bytes(llama, tokens)))
             figure(lambda theme: lines(theme, SPAN, drawn, axes=(words["length"], words["bytes"]), log="xy",
                                        marks=[(tokens, f"{tokens:,}")], height=340),
                    key="since-cache", alt=words["alt_real"].format(tokens=tokens, held=held))
         lesson.explanation("cache", shown=(RealModel.parts, cache_bytes, design.attention),
-                           shapes={"keys": design.run(this).keys}, tokens=tokens, own=tokens * design.cache_bytes(this),
-                           paper=tokens * design.cache_bytes(design.PAPER), held=held, each=llama.bytes_per_token,
-                           ungrouped=float(tokens * llama.ungrouped) / 1e9, weights=2 * llama.parameters / 1e9,
+                           shapes={"keys": design.run(this).keys}, tokens=tokens, held=held,
+                           own=said_bytes(tokens * design.cache_bytes(this)),
+                           paper=said_bytes(tokens * design.cache_bytes(design.PAPER)),
+                           ungrouped=said_bytes(tokens * llama.ungrouped), weights=said_bytes(2 * llama.parameters),
                            table=_table(words))
 
 
@@ -58,9 +62,7 @@ def _own(lesson: Lesson, this: design.Design, tokens: int) -> None:
 
 
 def _table(words: dict) -> str:
-    """Published models: parameters, heads, bytes."""
-    rows = [words["header"], "|---|---|---|---|---|"]
-    rows += [f"| {model.name} ({model.year}) | {model.parameters:,} | {model.heads} / {model.groups} "
-             f"| {model.bytes_per_token:,} | {model.parts()['feed_forward'] / model.parameters:.0%} |"
-             for model in MODELS]
-    return "\n".join(rows)
+    """Published models, one line each."""
+    return "".join("\n  - " + words["line"].format(
+        name=model.name, year=model.year, parameters=model.parameters, heads=model.heads, groups=model.groups,
+        each=model.bytes_per_token, share=model.parts()["feed_forward"] / model.parameters) for model in MODELS)

@@ -10,7 +10,8 @@ from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson, computing
 
-TEXTS = {"english": "<start> the old king sings in the garden .", "french": "<start> le vieux homme dort dans la maison .",
+TEXTS = {"english": "<start> the old king sings in the garden .",
+         "french": "<start> le vieux homme dort dans la maison .",
          "sum": "<start> two plus five is seven ."}
 
 

@@ -1,5 +1,7 @@
 """The section in which a decoder writes three words: greedy, by beam search, or drawn from what is left of its
 probabilities."""
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -28,14 +30,15 @@ def writing_section(page: PageContext, lesson: Lesson) -> None:
         prompt = tuple(encode(["<start>", *PROMPTS[page.controls["prompt"]].split()]))
         with computing():
             nodes = decoding.tree(experts.next_words, prompt, STEPS, how, amount, BRANCHES)
-            found = _found(prompt, int(amount) if how == "beam" else page.controls["beam"])
+            claims = writing_claims(words, how, amount, prompt, page.controls["beam"])
         drawn = [node for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
         branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
                            words["said"].format(path=_said(node.path), given=node.given, whole=node.whole,
                                                 kept=node.kept)) for node in drawn]
         figure(lambda theme: word_tree(theme, f"{PROMPTS[page.controls['prompt']]} …", branches), key="since-tree",
                alt=lesson.alt("writing", how=words["hows"][how], count=len(branches)))
-        _explain(lesson, how, amount, prompt, found)
+        lesson.explanation("writing", shown=(decoding.greedy, decoding.beam, decoding.top_k, decoding.top_p),
+                           shapes={"P": np.exp(experts.next_words(prompt))}, steps=STEPS, least=LEAST, **claims)
 
 
 def _amount(page: PageContext, words: dict, how: str) -> float:
@@ -60,17 +63,15 @@ def _said(path: decoding.Path) -> str:
     return " ".join(WORDS[word] for word in path)
 
 
-def _explain(lesson: Lesson, how: str, amount: float, prompt: decoding.Path,
-             found: dict[str, tuple[decoding.Path, float]]) -> None:
-    words, given = lesson.prose["writing"], np.exp(experts.next_words(prompt))
-    numbers = {f"{name}_{part}": value for name, (path, share) in found.items()
-               for part, value in (("said", _said(path)), ("share", share))}
+def writing_claims(words: dict, how: str, amount: float, prompt: decoding.Path, width: int) -> dict[str, Any]:
+    """What a strategy writes after a prompt, as a sentence (`says`), and the paths and shares that it names."""
+    found, given = _found(prompt, width), np.exp(experts.next_words(prompt))
+    numbers: dict[str, Any] = {f"{name}_said": _said(path) for name, (path, _) in found.items()}
+    numbers |= {f"{name}_share": share for name, (_, share) in found.items()}
     kept = decoding.top_k(given, int(amount)) if how == "top_k" else decoding.top_p(given, amount)
-    kept_words = int(np.count_nonzero(kept))
     case = how
     if how in ("greedy", "beam"):
         case += "_best" if found[how][0] == found["best"][0] else "_not"
-    says = words["says"][case].format(**numbers, amount=amount, count=kept_words, cut=1 - given[kept > 0].sum(),
-                                      first=kept.max(), before=given.max())
-    lesson.explanation("writing", shown=(decoding.greedy, decoding.beam, decoding.top_k, decoding.top_p),
-                       shapes={"P": given}, says=says, steps=STEPS, least=LEAST, **numbers)
+    says = words["says"][case].format(**numbers, amount=amount, count=int(np.count_nonzero(kept)),
+                                      cut=1 - given[kept > 0].sum(), first=kept.max(), before=given.max())
+    return numbers | {"says": says}
