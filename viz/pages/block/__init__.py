@@ -68,10 +68,11 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecor
             except UserError as error:
                 st.info(escape_markdown(str(error)))
                 return None, revealed
-            if len(trace.blocks) > 1:
+            lesson.fragment(_parts, trace, record)
+        if len(trace.blocks) > 1:
+            with right:
                 slider_for(page, "block", words["block"], range(len(trace.blocks)),
                            say=lambda place: _said(place, trace, words), closed=True)
-            lesson.fragment(_parts, trace, record)
     return (trace, record), revealed
 
 
@@ -139,7 +140,7 @@ def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
     bound = float(np.quantile(np.abs(output), 0.998)) or 1.0
     columns = [str(place) for place in range(output.shape[1])]
     figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"),
-                                height=130 + 20 * len(rows), title=words["leaves"].format(box=name),
+                                height=max(220, 110 + 17 * len(rows)), title=words["leaves"].format(box=name),
                                 style=CellStyle("signed", bound=bound, square=False)),
            key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 
