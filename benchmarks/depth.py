@@ -33,13 +33,13 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file that gets the numbers")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    runs = {}
+    runs: dict[str, dict[str, dict[str, list[float]]]] = {}
     for kind, norm_first in (("post", False), ("pre", True)):
         runs[kind] = {}
         for layers in block.DEPTHS:
             found = runs[kind][str(layers)] = measure(layers, norm_first)
-            print(f"{kind:<5}{layers:>4} layers: gradient {found['gradient'][0]:.3f} first, {found['gradient'][-1]:.3f} "
-                  f"last ({found['low'][-1]:.3f} to {found['high'][-1]:.3f})", flush=True)
+            print(f"{kind:<5}{layers:>4} layers: gradient {found['gradient'][0]:.3f} first, "
+                  f"{found['gradient'][-1]:.3f} last ({found['low'][-1]:.3f} to {found['high'][-1]:.3f})", flush=True)
     if options.json:
         about = {"command": f"python -m benchmarks.depth --json {options.json.as_posix()}", "seeds": SEEDS,
                  "machine": platform.machine(), "torch": torch.__version__,

@@ -1,5 +1,5 @@
-"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0 and what its
-bend is good for, dropout, what depth does at initialisation."""
+"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0 and what
+its nonlinearity is good for, dropout, what depth does at initialisation."""
 import json
 from dataclasses import dataclass
 from functools import cache, lru_cache

@@ -88,8 +88,8 @@ def test_dropout_keeps_the_mean_and_makes_the_length_what_the_formula_says(rate)
     assert drawn.mean(0) == pytest.approx(x, abs=0.12 * (1 + 8 * rate))
     assert (drawn**2).sum(-1).mean() == pytest.approx((x @ x) / (1 - rate), rel=0.03)
     assert (drawn == 0).mean() == pytest.approx(rate, abs=0.01)
-    kept = torch.nn.functional.dropout(torch.ones(5), rate, training=True)
-    assert set(kept.tolist()) <= {0.0, pytest.approx(1 / (1 - rate), rel=1e-6)}
+    torchs = torch.nn.functional.dropout(torch.ones(500), rate, training=True).numpy()
+    assert torchs.max() == pytest.approx((drawn[0] / x).max(), rel=1e-6)    # what is kept grows by the same factor
 
 
 @pytest.mark.parametrize("units", [0, 1, 8, 32])

@@ -140,7 +140,7 @@ def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:
     bound = float(np.quantile(np.abs(output), 0.998)) or 1.0
     columns = [str(place) for place in range(output.shape[1])]
     figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"),
-                                height=max(220, 110 + 17 * len(rows)), title=words["leaves"].format(box=name),
+                                height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(box=name),
                                 style=CellStyle("signed", bound=bound, square=False)),
            key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 

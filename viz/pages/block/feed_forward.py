@@ -1,4 +1,4 @@
-"""The sections about the feed-forward layer: how much of it is silent, and what its bend is good for."""
+"""The sections about the feed-forward layer: how much of it is silent, and what its nonlinearity is good for."""
 from collections.abc import Callable
 
 import numpy as np
@@ -66,7 +66,8 @@ def bend_section(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("bend"):
         slider_for(page, "units", words["units"], range(33), say=str)
         fit = block.bent_fit(TARGET, X, units)
-        drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], block.bent_fit(TARGET, X, 0), 1, "dot"),
+        drawn = [Line(words["target"], TARGET, None, "dash"),
+                 Line(words["line"], block.bent_fit(TARGET, X, 0), 1, "dot"),
                  Line(words["fit"].format(units=units), fit, 0, "solid")]
         left, straight = left_over(units), left_over(0)
         figure(lambda theme: lines(theme, X, drawn, axes=(words["x"], words["y"]), height=320), key="block-bend",

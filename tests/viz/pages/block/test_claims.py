@@ -44,7 +44,8 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
     length = [float(torch.tensor(rows).double().norm(dim=-1).mean())
               for rows in (this.before, this.attentions[0].output, this.feed_forward.output, this.after)]
     lengths = [f"{length[0]:.3g} in", f"out {length[1]:.3g},", f"forward {length[2]:.3g};", f"{length[3]:.3g} out"]
-    if not all(each in said["parts"][2] for each in lengths) or f"{len(this.before)} rows of 384" not in said["parts"][1]:
+    rows = f"{len(this.before)} rows of 384"
+    if not all(each in said["parts"][2] for each in lengths) or rows not in said["parts"][1]:
         found.append("parts")
     if ("post-LN" in said["parts"][0]) == this.norm_first or f"Block {this.index} of" not in said["parts"][0]:
         found.append("parts")
@@ -56,7 +57,7 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
         own = functional.layer_norm(x, x.shape, *(torch.tensor(each).double() for each in (norm.gain, norm.bias)),
                                     norm.epsilon)
         differs = [float((other - own).norm() / own.norm()) for other in (bare, bare + torch.tensor(norm.bias))]
-        if not all(f"{each:.4g}" in said["norm"][0] for each in wanted) or "16 means" not in said["norm"][1]:
+        if f"mean {wanted[0]:.4g}, variance {wanted[1]:.4g};" not in said["norm"][0] or "16 means" not in said["norm"][1]:
             found.append("norm")
         if [f"{each:.1%}" for each in differs] != re.findall(r"[\d.]+%", said["norm"][2]):
             found.append("norm")
@@ -68,7 +69,8 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
         found.append("feed_forward")
     residual = [np.var(TARGET - fit) / np.var(TARGET) for fit in (block.bent_fit(TARGET, X, place["units"]),
                                                                   np.polyval(np.polyfit(X, TARGET, 1), X))]
-    if f"{residual[1]:.0%}" not in said["bend"][0] or (place["units"] and f"{residual[0]:.1%}" not in said["bend"][0]):
+    wanted = f"**{residual[0]:.1%}**" if place["units"] else "W₁ W₂ is one matrix"
+    if f"{residual[1]:.0%}" not in said["bend"][0] or wanted not in said["bend"][0]:
         found.append("bend")
     row = this.attentions[0].output[place["word"]].astype(float)
     drawn = block.drop(row, place["drop"], 0)[0]
@@ -103,17 +105,14 @@ def test_every_sentence_is_true_at_the_ends_and_in_the_middle(trace, place):
 def test_a_planted_sentence_is_caught(trace):
     place = PLACES[1]
     said = shown("block", guess="b", **place).notices
-    for section, line, old, new in (("norm", 2, "%", "9%"), ("parts", 2, " out", "0 out"), ("depth", 1, "post", "0.5 post"),
-                                    ("bend", 0, "leave", "0% leave"), ("dropout", 0, " numbers", "1 numbers")):
-        planted = said | {section: [each.replace(old, new) if at == line else each
-                                    for at, each in enumerate(said[section])]}
-        if section == "depth":
-            planted["depth"] = [said["depth"][0], "Middle: from 0.01 to 0.02.", said["depth"][2]]
-        if section == "bend":
-            planted["bend"] = [re.sub(r"\d+%\.$", "3%.", said["bend"][0])]
-        if section == "dropout":
-            planted["dropout"] = [said["dropout"][0].replace("sets ", "sets 9"), said["dropout"][1]]
-        assert section in wrong(planted, trace, place)
+    for section, line, old, new in (("norm", 0, "variance ", "variance 1"), ("norm", 2, "by ", "by 9"),
+                                    ("parts", 2, "out ", "out 1"), ("feed_forward", 1, "**", "**9"),
+                                    ("bend", 0, "alone leave ", "alone leave 1"), ("dropout", 0, "sets ", "sets 9"),
+                                    ("depth", 0, "from ", "from 9"), ("depth", 1, "becomes ", "becomes 9")):
+        planted = list(said[section])
+        assert old in planted[line]
+        planted[line] = planted[line].replace(old, new)
+        assert wrong(said | {section: planted}, trace, place) == [section]
 
 
 @pytest.mark.parametrize("kind", ["layer", "layer_bare", "rms"])
@@ -149,7 +148,7 @@ def test_outliers_are_said_where_there_are_some(trace, place):
     sizes = np.abs(this.before).mean(0)
     count = int((sizes / sizes.mean() > 5).sum())
     said = parts_claims(PROSE["parts"], this, ["x"], "m", "0")["outliers"]
-    assert said.startswith(f"In the stream that comes in, {count} dimension" if count else "In the stream that comes in, none")
+    assert said.startswith(f"In the stream that comes in, {count or 'none of the 384'} dimension")
 
 
 @pytest.mark.parametrize("rate", [0.0, 0.5, 0.9])

@@ -1,4 +1,4 @@
-"""The sentences about the block, read again at every position of every switch and held against numbers computed anew."""
+"""The sentences about the block, read at every position of every switch and held against numbers computed anew."""
 import copy
 import re
 from dataclasses import replace
@@ -15,8 +15,9 @@ from viz.pages.since.claims import block_claim, said_bytes, said_count, said_pow
 from viz.text import strings
 
 WORDS = strings("lessons/since")["block"]
-SAYS = {("pre", True): "Norm first", ("pre", False): "Norm last", ("rms", True): "RMSNorm", ("rms", False): "LayerNorm",
-        ("swiglu", True): "SwiGLU", ("swiglu", False): "ReLU", ("rotary", True): "Rotary", ("rotary", False): "Sinusoids",
+SAYS = {("pre", True): "Norm first", ("pre", False): "Norm last", ("rms", True): "RMSNorm",
+        ("rms", False): "LayerNorm", ("swiglu", True): "SwiGLU", ("swiglu", False): "ReLU",
+        ("rotary", True): "Rotary", ("rotary", False): "Sinusoids",
         ("bare", True): "No biases", ("bare", False): "Biases"}
 
 

@@ -18,7 +18,7 @@ PROMPTS = {"the": "the", "le": "le", "two": "two plus"}
 
 def test_before_the_answer_nothing_speaks_of_what_is_kept():
     said = shown("since", groups=1, about="groups")
-    words = " ".join([*said.words, *said.alts.values(), *map(str, said.notices.values()), *map(str, said.more.values())])
+    words = " ".join([*said.words, *said.alts.values(), *map(str, [said.notices, said.more])])
     asked = "What must be kept of each earlier token."
     assert "bytes" not in words.replace("-byte", "") and "Every token leaves" not in words
     assert "cache" not in said.notices and "kept" not in words.replace(asked, "")
