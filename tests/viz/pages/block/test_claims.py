@@ -57,7 +57,8 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
         own = functional.layer_norm(x, x.shape, *(torch.tensor(each).double() for each in (norm.gain, norm.bias)),
                                     norm.epsilon)
         differs = [float((other - own).norm() / own.norm()) for other in (bare, bare + torch.tensor(norm.bias))]
-        if f"mean {wanted[0]:.4g}, variance {wanted[1]:.4g};" not in said["norm"][0] or "16 means" not in said["norm"][1]:
+        own_numbers = f"mean {wanted[0]:.4g}, variance {wanted[1]:.4g};"
+        if own_numbers not in said["norm"][0] or "16 means" not in said["norm"][1]:
             found.append("norm")
         if [f"{each:.1%}" for each in differs] != re.findall(r"[\d.]+%", said["norm"][2]):
             found.append("norm")
@@ -69,8 +70,9 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
         found.append("feed_forward")
     residual = [np.var(TARGET - fit) / np.var(TARGET) for fit in (block.bent_fit(TARGET, X, place["units"]),
                                                                   np.polyval(np.polyfit(X, TARGET, 1), X))]
-    wanted = f"**{residual[0]:.1%}**" if place["units"] else "W₁ W₂ is one matrix"
-    if f"{residual[1]:.0%}" not in said["bend"][0] or wanted not in said["bend"][0]:
+    wanted = ([f"**{residual[0]:.1%}**", f"alone leave {residual[1]:.0%}."] if place["units"]
+              else ["W₁ W₂ is one matrix", f"leaves **{residual[1]:.0%}**"])
+    if not all(each in said["bend"][0] for each in wanted):
         found.append("bend")
     row = this.attentions[0].output[place["word"]].astype(float)
     drawn = block.drop(row, place["drop"], 0)[0]
