@@ -7,7 +7,8 @@ from viz.figures.base import FADED, LETTER, MUTED, chart, series_colours
 from viz.figures.drawing import FigureSpec
 from viz.theme import INK
 
-ROW, EDGE, ROOM = 25, 30, 0.62     # pixels per leaf, above and below; depths right of the last word
+ROW, EDGE, ROOM = 27, 30, 0.85     # pixels per leaf, above and below; depths right of the last word
+SHELF = 0.6                        # depths of the line below a word, on which its branches begin
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,13 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int =
     places = _places([branch.path for branch in branches])
     leaves = 1 + max(-y for _, y in places.values())
     deepest = max(x for x, _ in places.values())
+    parents = {branch.path[:-1] for branch in branches}
     figure = chart(theme, height=int(max(least, 2 * EDGE + ROW * leaves)))
     colour, faded = series_colours(theme)[0], FADED[theme]
     for branch in branches:
         (x0, y0), (x1, y1) = places[branch.path[:-1]], places[branch.path]
-        start = x0 + 0.12 + (0.3 if branch.path[:-1] else 0)
-        figure.add_scatter(x=[start, (start + x1) / 2, x1], y=[y0, y1, y1], mode="lines", hoverinfo="skip",
+        start, end = x0 + SHELF, x1 + SHELF * (branch.path in parents)
+        figure.add_scatter(x=[start, x1, end], y=[y0, y1, y1], mode="lines", hoverinfo="skip",
                            name=branch.word, line={"color": colour if branch.kept else faded, "shape": "linear",
                                                    "width": 1.5 + 4 * branch.kept**0.5 if branch.kept else 1})
     for shown, ink in ((True, INK[theme]), (False, MUTED[theme])):
@@ -41,12 +43,13 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int =
                            y=[places[branch.path][1] for branch in chosen], mode="text",
                            text=[f" {f'<b>{branch.word}</b>' if shown else branch.word} {branch.given}"
                                  for branch in chosen],
-                           textposition="middle right", textfont={"size": LETTER, "color": ink},
+                           textposition=["top right" if branch.path in parents else "middle right"
+                                         for branch in chosen], textfont={"size": LETTER, "color": ink},
                            customdata=[branch.said for branch in chosen],
                            hovertemplate="%{customdata}<extra></extra>")
-    figure.add_scatter(x=[0], y=[places[()][1]], mode="text", text=[f"<b>{root}</b>"], name="prompt",
-                       textposition="middle left", textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
-    figure.update_xaxes(visible=False, range=[-0.5, deepest + ROOM])
+    figure.add_scatter(x=[0.05, SHELF], y=[places[()][1]] * 2, mode="lines+text", text=[f"<b>{root}</b>", ""],
+                       name="prompt", line={"color": colour, "width": 2}, textposition="top right", textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
+    figure.update_xaxes(visible=False, range=[0, deepest + ROOM])
     figure.update_yaxes(visible=False, range=[-leaves + 0.4, 0.6])
     figure.update_layout(showlegend=False, margin={"l": 4, "r": 4, "t": 6, "b": 6})
     return figure

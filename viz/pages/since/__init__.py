@@ -131,6 +131,6 @@ def _parameters(lesson: Lesson, this: design.Design) -> None:
     both = [design.parameters(design.PAPER), design.parameters(this)]
     pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
               for part, colour in COLOURS.items()]
-    figure(lambda theme: stacked_bars(theme, words["blocks"], pieces, axis=words["parameters"], height=190),
+    figure(lambda theme: stacked_bars(theme, words["blocks"], pieces, axis=words["parameters"], height=160),
            key="since-parameters",
            alt=lesson.alt("block", paper=sum(both[0].values()), now=sum(both[1].values())))
