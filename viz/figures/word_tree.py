@@ -8,7 +8,7 @@ from viz.figures.drawing import FigureSpec
 from viz.theme import INK
 
 ROW, EDGE, ROOM = 27, 30, 0.85     # pixels per leaf, above and below; depths right of the last word
-SHELF = 0.6                        # depths of the line below a word, on which its branches begin
+SHELF, RAISED = 0.6, 0.12          # depths of the line below a word, where its branches begin; rows above it
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,8 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int =
     for shown, ink in ((True, INK[theme]), (False, MUTED[theme])):
         chosen = [branch for branch in branches if bool(branch.kept) is shown]
         figure.add_scatter(x=[places[branch.path][0] for branch in chosen], name="kept" if shown else "cut off",
-                           y=[places[branch.path][1] for branch in chosen], mode="text",
+                           y=[places[branch.path][1] + RAISED * (branch.path in parents) for branch in chosen],
+                           mode="text",
                            text=[f" {f'<b>{branch.word}</b>' if shown else branch.word} {branch.given}"
                                  for branch in chosen],
                            textposition=["top right" if branch.path in parents else "middle right"
