@@ -1,15 +1,19 @@
-"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0, what
-depth does at initialisation."""
+"""One block of the Transformer: its boxes, normalisation step by step, what a feed-forward layer leaves at 0 and what
+its nonlinearity is good for, dropout, what depth does at initialisation."""
+import json
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import cast
 
 import numpy as np
 
+from model.core.assets import ASSETS
 from model.core.query import Kind
 from model.core.trace import Block, Norm
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied
+DEPTHS = (2, 4, 6, 8, 12, 16, 20, 24)
+RUNS = ASSETS / "lessons" / "block.json"                 # made by python -m benchmarks.depth
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +97,21 @@ def inactive_shares(before: np.ndarray, active: np.ndarray, share: float = 0.01)
     return float((active == 0).mean()), float((size < share * size.max(initial=0)).mean()), float((before <= 0).mean())
 
 
+def drop(x: np.ndarray, rate: float, seed: int, draws: int = 1) -> np.ndarray:
+    """Dropout (Srivastava et al. 2014) as libraries compute it in training: each number of x (d) is 0 with probability
+    `rate`, the others are divided by 1 − rate; (draw, d)."""
+    kept = np.random.default_rng(seed).random((draws, len(x))) >= rate
+    return kept * np.asarray(x, np.float64) / (1 - rate)
+
+
+def bent_fit(target: np.ndarray, x: np.ndarray, units: int) -> np.ndarray:
+    """The least-squares fit to target (n) at x (n) of a line and so many ReLU units with evenly spaced bends: what a
+    feed-forward layer of that width can do for one feature; float64 (n)."""
+    bends = np.linspace(x[0], x[-1], units + 2)[1:-1]
+    columns = np.column_stack([np.ones_like(x), x, *(np.maximum(0, x - bend) for bend in bends)])
+    return columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
+
+
 @lru_cache(maxsize=64)
 def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
     """(mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2), both
@@ -120,7 +139,19 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     return np.array(stream), np.array(gradient)
 
 
-def last_gradients(depths: tuple[int, ...], norm_first: bool) -> np.ndarray:
-    """The gradient of W_2 in the last layer for each number of layers, float64 (depth): what theorem 1 of Xiong et al.
-    2020 is about."""
-    return np.array([depth(layers, norm_first)[1][-1] for layers in depths])
+@dataclass(frozen=True, eq=False)
+class DepthRuns:
+    """The mean over seeds at one depth, float64 (layer) each."""
+
+    stream: np.ndarray      # mean length of the residual stream after each block
+    gradient: np.ndarray    # Frobenius norm of the gradient of W_2
+    low: np.ndarray         # its smallest among the seeds
+    high: np.ndarray        # its largest
+
+
+@cache
+def depth_runs() -> tuple[dict[str, dict[int, DepthRuns]], dict]:
+    """({"post" or "pre": {layers: runs}}, {what the file says of itself}) of the runs that come with the program."""
+    stored = json.loads(RUNS.read_text(encoding="utf-8"))
+    return {kind: {int(layers): DepthRuns(**{name: np.array(numbers) for name, numbers in found.items()})
+                   for layers, found in stored.pop(kind).items()} for kind in ("post", "pre")}, stored

@@ -57,8 +57,50 @@ def test_the_last_gradient_is_xiongs_theorem():
                          axis=0) for first in (False, True))
     assert (post > 2 * pre).all()
     assert post[1] / post[0] == pytest.approx(1, rel=0.25) and pre[1] / pre[0] == pytest.approx(1 / 2, rel=0.25)
-    assert block.last_gradients((6, 24),
-                                True) == pytest.approx([block.depth(layers, True)[1][-1] for layers in (6, 24)])
+
+
+def test_the_stored_runs_are_means_of_many_seeds_and_no_other_draw_of_them_says_otherwise():
+    runs, about = block.depth_runs()
+    assert len(about["seeds"]) >= 30 and all(set(found) == set(block.DEPTHS) for found in runs.values())
+    for kind, norm_first in (("post", False), ("pre", True)):
+        stored = runs[kind][2]
+        fresh = [block.depth(2, norm_first, seed) for seed in (1, 2, 3)]
+        for _, gradient in fresh:
+            assert (stored.low <= gradient * 1.001).all() and (gradient <= stored.high * 1.001).all()
+        others = np.mean([block.depth(2, norm_first, seed) for seed in range(101, 113)], axis=0)
+        assert others[0] == pytest.approx(stored.stream, rel=0.05)
+        assert others[1] == pytest.approx(stored.gradient, rel=0.12)
+    for layers in block.DEPTHS:
+        assert runs["post"][layers].stream == pytest.approx(np.full(layers, 8), rel=1e-3)
+        assert runs["pre"][layers].gradient[-1] < runs["post"][layers].gradient[-1]
+
+
+def test_the_stored_runs_follow_xiongs_theorem():
+    runs, _ = block.depth_runs()
+    post, pre = (runs[kind][24].gradient[-1] / runs[kind][6].gradient[-1] for kind in ("post", "pre"))
+    assert post == pytest.approx(1, abs=0.15) and pre == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.1, 0.9])
+def test_dropout_keeps_the_mean_and_makes_the_length_what_the_formula_says(rate):
+    x = RNG.normal(size=64)
+    drawn = block.drop(x, rate, 3, 20_000)
+    assert drawn.mean(0) == pytest.approx(x, abs=0.12 * (1 + 8 * rate))
+    assert (drawn**2).sum(-1).mean() == pytest.approx((x @ x) / (1 - rate), rel=0.03)
+    assert (drawn == 0).mean() == pytest.approx(rate, abs=0.01)
+    torchs = torch.nn.functional.dropout(torch.ones(500), rate, training=True).numpy()
+    assert torchs.max() == pytest.approx((drawn[0] / x).max(), rel=1e-6)    # what is kept grows by the same factor
+
+
+@pytest.mark.parametrize("units", [0, 1, 8, 32])
+def test_the_bent_line_is_the_best_of_its_kind(units):
+    x = np.linspace(-1, 1, 101)
+    fit = block.bent_fit(np.sin(4 * x), x, units)
+    bends = np.linspace(-1, 1, units + 2)[1:-1]
+    columns = torch.tensor(np.column_stack([np.ones_like(x), x, *(np.clip(x - bend, 0, None) for bend in bends)]))
+    assert (columns.T @ torch.tensor(np.sin(4 * x) - fit)).abs().max() < 1e-8    # nothing left that it could take
+    slopes = np.diff(fit) / np.diff(x)
+    assert len(np.unique(slopes.round(6))) <= 2 * units + 1
 
 
 def test_the_gradient_is_that_of_finite_differences():

@@ -1,0 +1,114 @@
+"""The sentences about the block, read at every position of every switch and held against numbers computed anew."""
+import copy
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from model.lessons.since import design
+from tests.model.lessons.since.test_design import DESIGNS, torchs
+from viz.pages.since import CHANGES
+from viz.pages.since.claims import block_claim, said_bytes, said_count, said_power, total_claim
+from viz.text import strings
+
+WORDS = strings("lessons/since")["block"]
+SAYS = {("pre", True): "Norm first", ("pre", False): "Norm last", ("rms", True): "RMSNorm",
+        ("rms", False): "LayerNorm", ("swiglu", True): "SwiGLU", ("swiglu", False): "ReLU",
+        ("rotary", True): "Rotary", ("rotary", False): "Sinusoids",
+        ("bare", True): "No biases", ("bare", False): "Biases"}
+
+
+def counted(this: design.Design) -> int:
+    """The block's parameters by the shapes of its matrices."""
+    inner, kept = (256, 2 * 12 * this.groups) if this.swiglu else (384, 2 * 12 * this.groups)
+    matrices = 2 * 96 * 96 + 96 * kept + (3 if this.swiglu else 2) * 96 * inner
+    biases = 0 if this.bare else 96 + kept + 96 + (2 * inner if this.swiglu else inner) + 96
+    return matrices + biases + 2 * 96 * (1 if this.rms or this.bare else 2)
+
+
+def wrong(said: str, this: design.Design, about: str, revealed: bool) -> list[str]:
+    """What in the sentences about a change is not so."""
+    found, numbers = [], [float(each.replace(",", "")) for each in re.findall(r"(?<![√\w])\d[\d,.]*(?:e-\d+)?", said)
+                          for each in [each.rstrip(".,")]]
+    if about == "groups":
+        name = {8: "Multi-head", 1: "Multi-query"}.get(this.groups, "Grouped")
+        costs = counted(replace(this, groups=8)) - counted(this)
+        found += [] if (f"saves {costs:,} parameters" in said) == (this.groups < 8) else ["cost"]
+        found += [] if ("bytes" in said or "cache" in said) == revealed else ["cache"]
+        if revealed and f"{4 * 12 * this.groups} bytes" not in said:
+            found.append("bytes")
+        return found + ([] if f"**{name}**" in said else ["name"])
+    on = getattr(this, about)
+    found += [] if f"**{SAYS[about, on]}**" in said else ["name"]
+    cost = counted(replace(this, **{about: True})) - counted(replace(this, **{about: False}))
+    wanted = "costs no parameters" if cost == 0 else f"{'costs' if cost > 0 else 'saves'} {abs(cost):,} parameters"
+    found += [] if wanted in said else ["cost"]
+    if about == "pre":
+        output = torchs(this)
+        length = float(output.norm(dim=-1).mean())
+        found += [] if numbers[0] == pytest.approx(length, abs=0.0051) else ["length"]
+        found += [] if on or (output.norm(dim=-1) - 96**0.5).abs().max() < 1e-4 else ["every row"]
+    if about == "rms":
+        means = np.abs(design.run(this).normal.mean(-1)).max()
+        found += [] if (means > 0.05) == on and (not on or numbers[0] == pytest.approx(means, abs=0.0051)) else ["mean"]
+    if about == "swiglu":
+        zeros = (design.run(this).inner == 0).mean()
+        found += [] if f"{zeros:.0%}" in said and (zeros == 0) == on else ["zeros"]
+    if about == "rotary":
+        moved = np.abs(design.run(this, 1).weights - design.run(this).weights).max()
+        found += [] if (moved < 1e-12) == on and (on or numbers[0] == pytest.approx(moved, abs=0.0051)) else ["moved"]
+    return found
+
+
+@pytest.mark.parametrize("about", CHANGES)
+def test_every_sentence_is_true_at_every_position_of_every_switch(about):
+    for this in DESIGNS:
+        for revealed in (False, True):
+            assert wrong(block_claim(WORDS, this, about, revealed), this, about, revealed) == []
+
+
+@pytest.mark.parametrize("about", CHANGES)
+def test_a_sentence_that_stands_at_the_wrong_position_is_caught(about):
+    planted = copy.deepcopy(WORDS)
+    says = planted["says"][about]
+    names = list(says)
+    planted["says"][about] = dict(zip(names, [says[name] for name in names[1:] + names[:1]], strict=True))
+    assert all(wrong(block_claim(planted, this, about, True), this, about, True) for this in DESIGNS)
+
+
+@pytest.mark.parametrize(("part", "name", "sentence"), [("costs", "none", "It costs {by:,} parameters more."),
+                                                        ("costs", "fewer", "It costs {by:,} parameters.")])
+def test_a_wrong_cost_is_caught(part, name, sentence):
+    planted = copy.deepcopy(WORDS)
+    planted[part][name] = type(WORDS["says"]["pre"]["on"])(sentence)
+    assert any(wrong(block_claim(planted, this, about, True), this, about, True)
+               for this in DESIGNS for about in ("pre", "bare"))
+
+
+def test_the_norms_mean_is_torchs():
+    x = torch.tensor(design.weights()["text"])
+    assert design.normalised(x.numpy(), True) == pytest.approx(functional.rms_norm(x, (96,), eps=1e-6).numpy())
+
+
+@pytest.mark.parametrize("this", [design.PAPER, design.TODAY, design.Design(swiglu=True)])
+def test_the_total_is_compared_with_2017(this):
+    now, paper = counted(this), counted(design.PAPER)
+    said = total_claim(WORDS, now, paper)
+    assert ("more" in said) == (now > paper) and ("fewer" in said) == (now < paper) and f"{now:,}" in said
+    assert now == paper or f"{abs(now - paper):,}" in said
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(1, "1 bytes"), (999, "999 bytes"), (1000, "1 kB"), (131_072, "131 kB"),
+                                               (1_572_864, "1.57 MB"), (17_179_869_184, "17.2 GB"), (5e12, "5000 GB")])
+def test_bytes_are_said_in_their_unit(count, wanted):
+    assert said_bytes(count) == wanted
+
+
+def test_large_numbers_and_powers_are_said_as_people_do():
+    words = ["million", "billion", "trillion", "quadrillion"]
+    assert [said_count(count, words) for count in (4.1e10, 1.2e12, 9.6e7, 2.5e15)] == [
+        "41 billion", "1.2 trillion", "96 million", "2.5 quadrillion"]
+    assert said_power(24.0) == "10²⁴" and said_power(23.5) == "10²³·⁵"

@@ -1,0 +1,38 @@
+"""The section that quotes scaling laws: how many parameters for a given computation."""
+from typing import Any
+
+import numpy as np
+
+from model.lessons.since import scaling
+from viz.figures.lines import Line, lines
+from viz.page import PageContext
+from viz.pages.since.claims import said_count, said_power
+from viz.widgets.control_widgets import slider_for
+from viz.widgets.figure import figure
+from viz.widgets.lesson import Lesson
+
+SPAN = np.geomspace(1e18, 1e27, 91)
+LAWS = {"kaplan": scaling.kaplan, "hoffmann": scaling.HOFFMANN.best, "besiroglu": scaling.BESIROGLU.best}
+COLOURS, DASHES = (1, 0, 4), ("dash", "dot", "solid")
+
+
+def scaling_section(page: PageContext, lesson: Lesson) -> None:
+    """Three published laws and the one model that is known by its name."""
+    words = lesson.prose["scaling"]
+    with lesson.section("scaling"):
+        slider_for(page, "compute", words["compute"], [18 + step / 2 for step in range(19)], say=said_power)
+        power = said_power(page.controls["compute"])
+        compute = 10.0 ** page.controls["compute"]
+        drawn = [Line(words["names"][name], law(SPAN)[0], colour, dash)
+                 for (name, law), colour, dash in zip(LAWS.items(), COLOURS, DASHES, strict=True)]
+        here = {name: tuple(map(float, law(compute))) for name, law in LAWS.items()}
+        numbers: dict[str, Any] = {f"{name}_n": found[0] for name, found in here.items()}
+        numbers |= {f"{name}_said": said_count(found[0], words["scales"]) for name, found in here.items()}
+        numbers |= {f"{name}_ratio": found[1] / found[0] for name, found in here.items()}
+        numbers |= {f"{name}_loss": float(law.loss(*here[name]))
+                    for name, law in (("hoffmann", scaling.HOFFMANN), ("besiroglu", scaling.BESIROGLU))}
+        figure(lambda theme: lines(theme, SPAN, drawn, axes=(words["operations"], words["parameters"]), log="xy",
+                                   marks=[(compute, power)], height=380),
+               key="since-scaling", alt=lesson.alt("scaling", power=power, **numbers))
+        lesson.explanation("scaling", shown=(scaling.kaplan, scaling.Law.loss, scaling.Law.best),
+                           power=power, **numbers)
