@@ -25,7 +25,7 @@ HERE = ["http://localhost:8501/heads", "http://LOCALHOST/heads", "http://localho
         "http://printer.local/heads", "http://nas.home.arpa/heads", "http://intern.lan/heads", "http://[bad/heads", ""]
 ELSEWHERE = ["https://attention.example.org/heads", "http://8.8.8.8:8501/heads", "https://[2606:4700::1111]/heads",
              "https://example.org:8443/class/heads"]
-QUERY = "?model=minilm&text=a+cat&layer=3&head=1&lens=lines&words=1&present=1"
+QUERY = "?model=minilm&text=a+cat&layer=3&head=1&lens=lines&words=1&present=1&screen=see.1"
 
 
 @pytest.mark.parametrize("base", HERE)
