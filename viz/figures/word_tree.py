@@ -49,7 +49,8 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int =
                            customdata=[branch.said for branch in chosen],
                            hovertemplate="%{customdata}<extra></extra>")
     figure.add_scatter(x=[0.05, SHELF], y=[places[()][1]] * 2, mode="lines+text", text=[f"<b>{root}</b>", ""],
-                       name="prompt", line={"color": colour, "width": 2}, textposition="top right", textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
+                       name="prompt", line={"color": colour, "width": 2}, textposition="top right",
+                       textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
     figure.update_xaxes(visible=False, range=[0, deepest + ROOM])
     figure.update_yaxes(visible=False, range=[-leaves + 0.4, 0.6])
     figure.update_layout(showlegend=False, margin={"l": 4, "r": 4, "t": 6, "b": 6})

@@ -1,4 +1,4 @@
-"""The tree of words: children below one another in the order given, parents in their middle; what is cut off is thin."""
+"""The tree of words: children below one another, parents in their middle; what is cut off is thin."""
 import pytest
 from plotly.graph_objects import Figure
 
@@ -16,7 +16,8 @@ def test_words_stand_where_their_branches_end_and_widths_are_what_is_kept(theme)
     at = {word: (x, y) for trace in (kept, cut) for word, x, y in zip(
         [text.split()[0].strip("</b>") for text in trace["text"]], trace["x"], trace["y"], strict=True)}
     assert set(at) == {"the", "a", "cat", "dog"} and at["cat"][1] > at["dog"][1] > at["a"][1]
-    assert at["the"] == (1, pytest.approx((at["cat"][1] + at["dog"][1]) / 2, abs=0.2)) and at["cat"][0] == at["dog"][0] == 2
+    assert at["the"] == (1, pytest.approx((at["cat"][1] + at["dog"][1]) / 2, abs=0.2))
+    assert at["cat"][0] == at["dog"][0] == 2
     widths = [line["line"]["width"] for line in lines]
     assert widths[0] > widths[2] > widths[1] == widths[3] and len(kept["x"]) == len(cut["x"]) == 2
 
