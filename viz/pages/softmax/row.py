@@ -1,0 +1,23 @@
+"""The row of logits on screen, and the temperatures of its curves."""
+from dataclasses import dataclass
+
+import numpy as np
+
+GRID = np.geomspace(0.01, 100, 161)   # temperatures of the curves
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """names (key) of all keys, logits float64 (key), allowed bool (key)."""
+
+    names: list[str]
+    logits: np.ndarray
+    allowed: np.ndarray
+
+    def named(self, place: int) -> str:
+        """A key's name, with its place where other keys may have the same name."""
+        return self.names[place] if self.names[place] == f"key {place}" else f"{self.names[place]} ({place})"
+
+    def best(self) -> list[int]:
+        """The places of the largest allowed logit: several where they tie exactly."""
+        return [int(place) for place in np.flatnonzero(self.allowed & (self.logits == self.logits[self.allowed].max()))]
