@@ -23,16 +23,15 @@ from viz.pages.positions.relative import (
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
-from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, LETTERS, Lesson, computing
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16   # dimensions of an output that are drawn
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
 SOURCES = ("waves", "model", "here")
-PAGE = Page("Where am I? Positions", "Learn", 6, "head", asks_at=(("source", "model"),),
-            controls=(
-    GUESS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
+PAGE = Page("Where am I? Positions", "Learn", 6, "head", asks_at=(("source", "model"),), controls=(
+    *QUESTIONS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
     Choice("stack", "encoder", ("encoder", "decoder")),
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES),
     Number("d", 64, 4, 512, whole=True),

@@ -94,9 +94,11 @@ def _spread(page: PageContext, lesson: Lesson) -> Row:
     """The row, what it is worth, and its numbers at this temperature."""
     words, temperature = lesson.prose["widgets"], page.controls["t"]
     with lesson.section("spread"):
-        left, middle, right = st.columns([5, 3, 4], gap="medium")
+        left, others = st.columns([2, 3], gap="medium")
         with left:
             row = _choice(page, words)
+        with others:
+            middle, right = st.columns(2, gap="medium")
         with computing():
             weights = softmax.softmax_rows(row.logits, GRID, row.allowed)
             here = softmax.softmax_rows(row.logits, [temperature], row.allowed)[0]
@@ -112,7 +114,8 @@ def _spread(page: PageContext, lesson: Lesson) -> Row:
                                        marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")],
                                        height=300),
                    key="softmax-effective", alt=lesson.alt("spread", t=temperature, keys=keys, effective=worth))
-        _numbers(lesson, row, here)
+        with others:
+            _numbers(lesson, row, here)
         lesson.explanation("spread", shown=(x_log_x, entropy, softmax.effective_tokens), shapes={"weights": weights},
                            keys=keys, bits=float(np.log2(keys)), nats=float(np.log(keys)), effective=worth,
                            t=temperature)

@@ -6,11 +6,11 @@ from viz.page_controls import Choice, Number, Switch, Words
 from viz.pages.vectors.embeddings import drift, table
 from viz.pages.vectors.tokenization import chinese, merges, own_text
 from viz.text import strings
-from viz.widgets.lesson import GUESS, Lesson
+from viz.widgets.lesson import QUESTIONS, Lesson
 
 PRESETS = strings("lessons/vectors")["presets"]
 PAGE = Page("From text to vectors", "Learn", 2, "nothing", controls=(
-    GUESS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
+    *QUESTIONS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
     Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
     Words("word", "bank", 40),
     Choice("case", "bank", ("bank", "apple", "苹果", "own")),
