@@ -20,7 +20,8 @@ from model.pretrained.inputs import plain_ids, tokenize_query
 from model.pretrained.tokens import visible
 
 NEAREST = 12
-DRAWN = 5000       # pairs of pieces that the baseline is drawn from
+DRAWN = 50_000     # pairs of pieces that the baseline is drawn from
+TOGETHER = 5000    # of them in memory at a time
 TABLES = 50        # random tables that the luck of a neighbour is the mean over
 
 
@@ -135,9 +136,16 @@ def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np
     similar = to_all(table, place)
     order = [int(each) for each in np.argsort(-similar, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
     first, second = np.random.default_rng(0).integers(len(table), size=(2, DRAWN))
-    one, other = table[first[first != second]], table[second[first != second]]
+    first, second = first[first != second], second[first != second]
+    pairs = [row_cosines(table[first[start:start + TOGETHER]], table[second[start:start + TOGETHER]])
+             for start in range(0, len(first), TOGETHER)]
+    return order, np.delete(similar, place), np.concatenate(pairs)
+
+
+def row_cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The cosine (row) of each row of one table (row, d_model) with the same row of another."""
     lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
-    return order, np.delete(similar, place), (one * other).sum(-1) / np.maximum(lengths, 1e-30)
+    return np.einsum("rd,rd->r", one, other) / np.maximum(lengths, 1e-30)
 
 
 @functools.lru_cache(8)

@@ -6,7 +6,7 @@ import streamlit as st
 from model.lessons import masking, sparse_masks
 from viz.components.mask_editor import mask_editor
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
+from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
 from viz.pages.masks import claims
@@ -14,7 +14,6 @@ from viz.pages.masks.sparse import LENGTHS, SEEDS, sparse_sections
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 N = 8                                    # tokens of the small matrix
@@ -65,7 +64,7 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
         with middle, computing():
             weights = masking.masked_weights(scores, allowed, "before")
             figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=360,
-                                        axes=("key", "query")),
+                                        axes=("key", "query"), style=CellStyle(ruler=False)),
                    key="masks-weights", alt=lesson.alt("build", n=N, open=int(allowed.sum())))
         with right:
             revealed = lesson.predict()
@@ -122,12 +121,13 @@ def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndar
     best = int(scores[row, seen].argmax())
     hidden = int(np.flatnonzero(~allowed[row])[0])
     style = {"before": ("solid", 0), "finite": ("dot", 2), "after": ("solid", 1), "renormalised": ("dash", 4)}
+    best_name = f"{texts[seen[best]]} ({seen[best]})"
     drawn = [Line(words["names"][method], weights[:, best], style[method][1], style[method][0])
              for method, weights in answers.items()]
     low, high = float(answers["after"][:, best].min()), float(answers["after"][:, best].max())
     figure(lambda theme: lines(theme, MOVED, drawn,
                                axes=(words["moved"].format(token=f"{texts[hidden]} ({hidden})"),
-                                     words["answer"].format(row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})")),
+                                     words["answer"].format(row=texts[row], token=best_name)),
                                y_range=(0, 1.02), height=320),
            key="masks-leak", alt=words["alt_leak"].format(low=low, high=high))
     return low, high

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from model.core.types import HeadId
-from model.lessons import masking, sparse_masks
+from model.lessons import sparse_masks
 from viz.claims import first_true
 from viz.format import format_share, head_label
 
@@ -40,8 +40,8 @@ def methods(words: dict, found: Mapping[str, float], allowed: np.ndarray, row: s
     leak = first_true([(case != "masked" or leaked is None, "none"),
                        (leaked is not None and f"{leaked[0]:.3f}" == f"{leaked[1]:.3f}", "still"), (True, "moves")])
     low, high = leaked or (0.0, 0.0)
-    return {"sums": says["sums"].format(**numbers), "leak": words["leak_says"][leak].format(row=row, low=low, high=high),
-            "same": says["same"].format(**numbers), "large": says["large"].format(**numbers)}
+    return {name: says[name].format(**numbers) for name in ("sums", "same", "large")} | {
+        "leak": words["leak_says"][leak].format(row=row, low=low, high=high)}
 
 
 def patterns(words: dict, n: int, shape: sparse_masks.Shape, causal: bool, chosen: np.ndarray,

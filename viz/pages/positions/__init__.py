@@ -12,6 +12,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
+from viz.pages.positions import claims
 from viz.pages.positions.relative import (
     LENGTH,
     alibi_section,
@@ -23,7 +24,7 @@ from viz.pages.positions.relative import (
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
-from viz.widgets.lesson import QUESTIONS, LETTERS, Lesson, computing
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
 
 WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16   # dimensions of an output that are drawn
@@ -45,14 +46,15 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "positions")
     lesson.header()
-    revealed = lesson.predict()
-    lesson.fragment(_shuffle, revealed)
+    lesson.fragment(_shuffle)
     _table(page, lesson)
     lesson.fragment(_distance)
     lesson.fragment(_turned)
     lesson.fragment(alibi_section)
     bucket_section(lesson)
     _beyond(lesson)
+    if page.controls["guess"]:
+        lesson.end()
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
@@ -61,49 +63,55 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
     rotary_section(page, lesson)
 
 
-def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def _shuffle(page: PageContext, lesson: Lesson) -> None:
     """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
-    words = lesson.prose["shuffle"]
+    words, revealed = lesson.prose["shuffle"], bool(page.controls["guess"])
     scheme, causal = page.controls["scheme"], page.controls["stack"] == "decoder"
     order = page.controls["shuffle"] if sorted(page.controls["shuffle"]) == list(range(len(WORDS))) else ORDERS["first"]
     with lesson.section("shuffle"):
-        with st.container(horizontal=True):
-            choice_for(page, "scheme", words["scheme"], words["schemes"])
-            choice_for(page, "stack", words["stack"], words["stacks"])
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
-            for name, shuffled in ORDERS.items():
-                button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=shuffled)
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
+                for name, shuffled in ORDERS.items():
+                    button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=shuffled)
+            with computing():
+                before, after = positions.shuffle_outputs(order, scheme, causal)
+            _before_and_after(lesson, order, before, after if revealed else None)
+        with right:
+            lesson.predict()
+            if revealed:
+                choice_for(page, "scheme", words["scheme"], words["schemes"])
+                choice_for(page, "stack", words["stack"], words["stacks"])
         if not revealed:
-            lesson.placeholder("shuffle")
             return
-        with computing():
-            before, after = positions.shuffle_outputs(order, scheme, causal)
         moved = positions.changes(before, after)
-        _before_and_after(words, order, before, after)
-        top, still = max(0.2, 1.1 * float(moved.max())), words["still"] if moved.max() < 1e-9 else ""
-        figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["change"]),
-                                  y_range=(0, top), height=280, title=still),
-               key="positions-shuffle", alt=lesson.alt("shuffle", scheme=scheme, most=moved.max(), least=moved.min()))
-        verdict = "same" if moved.max() < 1e-9 else "some"
-        if moved.min() >= 1e-9:
-            verdict = "all"
+        top = max(0.2, 1.1 * float(moved.max()))
+        with left:
+            figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["change"]),
+                                      y_range=(0, top), height=240,
+                                      title=words["still"] if moved.max() < claims.ROUNDING else ""),
+                   key="positions-shuffle",
+                   alt=lesson.alt("shuffle", scheme=scheme, most=moved.max(), least=moved.min()))
+        apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
         lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
-                     most=moved.max(), least=moved.min(),
-                     verdict=words["verdicts"][verdict], apart=np.linalg.norm(before - before.mean(0), axis=-1).mean()
-                     / np.linalg.norm(before, axis=-1).mean())
+                           **claims.shuffled(words, moved, order, scheme, causal, apart))
 
 
-def _before_and_after(words: dict, order: tuple[int, ...], before: np.ndarray, after: np.ndarray) -> None:
-    """The outputs in both orders, a row a word."""
-    style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False)
+def _before_and_after(lesson: Lesson, order: tuple[int, ...], before: np.ndarray, after: np.ndarray | None) -> None:
+    """The outputs in both orders, a row per word; after: None while nobody may see it."""
+    words, style = lesson.prose["shuffle"], CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()),
+                                                      square=False)
     columns = [str(dimension) for dimension in range(SHOWN)]
     pictures = (("before", range(len(order)), before), ("after", order, after))
     for place, (name, places, rows) in zip(st.columns(2, gap="medium"), pictures, strict=True):
-        names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
         with place:
+            if rows is None:
+                lesson.placeholder(name, height=240)
+                continue
+            names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
             figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
-                theme, drawn, names, columns, axes=("dimension", ""), height=250, title=words[name], style=style),
+                theme, drawn, names, columns, axes=("dimension", ""), height=240, title=words[name], style=style),
                    key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
 
 
@@ -140,7 +148,8 @@ def _table(page: PageContext, lesson: Lesson) -> None:
         waves = positions.wavelengths(width)
         lesson.explanation("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave),
                            shapes={"table": table}, d=width, first=waves[0], last=waves[-1],
-                           longer=int((waves > LENGTH).sum()), pairs=len(waves))
+                           longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1],
+                           learned=words["learned"]["waves" if page.controls["source"] == "waves" else "chosen"])
 
 
 def _wavelengths(page: PageContext, table: np.ndarray, words: dict) -> None:
@@ -203,17 +212,13 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
             figure(lambda theme: matrix(theme, square, names, names, axes=("position", "position"), height=360,
                                         style=CellStyle("signed", bound=1.0)),
                    key="positions-cosines", alt=words["alt_matrix"])
+        kind = claims.compared(page.controls["back"], waves)
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
-                           shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
-                           width=float((high - low).max()), falls=_falls(words, mean[len(table) - 1:]),
-                           asymmetry=float(np.abs(mean - mean[::-1]).max()))
-
-
-def _falls(words: dict, mean: np.ndarray) -> str:
-    """How the mean similarity goes on, from distance 0 to the farthest drawn."""
-    rises = np.flatnonzero(np.diff(mean[:1 + 3 * (len(mean) + 1) // 4]) > 0)
-    return words["falls"] if not len(rises) else words["rises"].format(first=rises[0], then=rises[0] + 1,
-                                                                       low=mean[rises[0]], high=mean[rises[0] + 1])
+                           shapes={"table": table, "cosines": square}, near=mean[len(table)],
+                           falls=claims.falls(words, mean[len(table) - 1:]), width=float((high - low).max()),
+                           band=words["bands"]["waves" if waves else "learned"],
+                           asymmetry=float(np.abs(mean - mean[::-1]).max()),
+                           dashed=words["dashed"][kind].format(back=back))
 
 
 def _signed(steps: int) -> str:
@@ -239,13 +244,16 @@ def _beyond(lesson: Lesson) -> None:
             lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance,
                                **{name: study[name]
                                         for name in ("command", "machine", "date", "steps", "torch", "trained")},
-                               seeds=len(study["seeds"]), **accuracy_by_length(runs, study))
+                               seeds=len(study["seeds"]), beyond=2 * study["trained"],
+                               last_next=2 * study["trained"] - 1, **accuracy_by_length(runs, study))
         else:
             lesson.placeholder("beyond")
 
 
 def accuracy_by_length(runs: dict[str, np.ndarray], study: dict) -> dict[str, float]:
-    """The mean accuracy of each scheme on the trained positions and on the last ones, by NAME_in and NAME_out."""
-    edge = study["trained"] - study["back"]
-    inside = {f"{name}_in": float(run[:, :edge].mean()) for name, run in runs.items()}
-    return inside | {f"{name}_out": float(run[:, 64 - study["back"]:].mean()) for name, run in runs.items()}
+    """The mean accuracy of each scheme on the trained positions, from there to twice the trained length, and beyond, by
+    NAME_in, NAME_next and NAME_out."""
+    first, second = study["trained"] - study["back"], 2 * study["trained"] - study["back"]
+    parts = {"in": slice(first), "next": slice(first, second), "out": slice(second, None)}
+    return {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
+            for part, places in parts.items()}

@@ -51,5 +51,5 @@ def _changes(page: PageContext, lesson: Lesson, before: AttentionRecord, after: 
     answer = edit_effects.answer_change(before.prediction, after.prediction)
     sentence = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
     lesson.explanation("inside", shown=(edit_effects.row_change, edit_effects.head_changes),
-                       shapes={"share moved": grid}, t=temperature, layer=view.layer, head=view.head, own=own, reach=reach,
-                       answer=sentence)
+                       shapes={"share moved": grid}, t=temperature, layer=view.layer, head=view.head, own=own,
+                       reach=reach, answer=sentence)

@@ -22,9 +22,10 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "vectors")
     lesson.header()
-    revealed = lesson.predict()
-    own_text(page, lesson)
+    revealed = own_text(page, lesson)
     chinese(lesson, revealed)
     lesson.fragment(merges)
     table(page, lesson)
     lesson.fragment(drift)
+    if revealed:
+        lesson.end()

@@ -16,6 +16,7 @@ from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
+from viz.pages.vectors import claims
 from viz.pages.vectors.tokenization import field
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for, toggle_for
@@ -147,12 +148,6 @@ def _layers(lesson: Lesson, senses: contexts.Contexts, word: str, title: str) ->
     figure(draw, key="vectors-contexts",
            alt=lesson.alt("contexts", word=word, first=senses.apart[0], apart=senses.apart[-1], alike=senses.alike[-1],
                           base=senses.unrelated[-1]))
-    cut = words["whole"] if len(senses.pieces) == 1 else words["several"].format(
-        pieces=" · ".join(map(escape_markdown, senses.pieces)))
-    low, high = int(senses.apart.argmin()), int(senses.unrelated.argmax())
     lesson.explanation("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
                        shapes={"apart": senses.apart, "unrelated": senses.unrelated}, word=escape_markdown(word),
-                       model=title, cut=cut, first=senses.apart[0], last=senses.apart[-1], least=senses.apart[low],
-                       at=names[low], alike=senses.alike[-1], pairs=senses.pairs, base=senses.unrelated[high],
-                       base_at=names[high], base_first=senses.unrelated[0], base_last=senses.unrelated[-1],
-                       left=senses.apart[-1] - senses.unrelated[-1], left_alike=senses.alike[-1] - senses.unrelated[-1])
+                       model=title, **claims.senses(words, senses, names))

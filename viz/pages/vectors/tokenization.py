@@ -10,6 +10,7 @@ from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
+from viz.pages.vectors import claims
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.fields import bind
@@ -20,6 +21,7 @@ SHOWN = 80                              # pieces that are drawn
 WORDS = 24                              # words of the text that is learnt from
 PAIRS = 10                              # candidates for the next merge
 NO_BREAK = "\u00a0"                     # a space that no line ends at
+TELLING = ("chinese",)                  # examples that show the answer to the question
 COLOURS = ("blue", "green", "violet")   # of neighbouring pieces, in turn
 
 
@@ -50,26 +52,43 @@ def chips(cut: tokenization.Cut, ids: bool = True) -> str:
     return " ".join(pieces) + (" …" if len(cut.labels) > SHOWN else "")
 
 
-def own_text(page: PageContext, lesson: Lesson) -> None:
-    """The text as WordPiece and as byte-level BPE read it, step by step."""
+def own_text(page: PageContext, lesson: Lesson) -> bool:
+    """The text as WordPiece and as byte-level BPE read it, beside the question; gives whether that is answered."""
     words, presets = lesson.prose["pieces"], lesson.prose["presets"]
     with lesson.section("pieces"):
-        text = field(page, "typed", words["text"], 200)
-        with st.container(horizontal=True, gap="small"):
-            for name, preset in presets["texts"].items():
-                button_setting(page, words["names"][name], f"text-{name}", typed=preset)
-        by_tokenizer = cuts(text, presets["books"]["english"])
-        for column, (name, cut) in zip(st.columns(2, gap="medium"), by_tokenizer.items(), strict=True):
-            with column, st.container(border=True, height="stretch", key=f"pieces-{name}"):
-                _steps(words, name, cut)
+        left, right = st.columns([3, 2], gap="medium")
+        with right:
+            revealed = lesson.predict()
+        with left:
+            text = field(page, "typed", words["text"], 200)
+            with st.container(horizontal=True, gap="small"):
+                for name, preset in presets["texts"].items():
+                    if revealed or name not in TELLING:
+                        button_setting(page, words["names"][name], f"text-{name}", typed=preset)
+            by_tokenizer = cuts(text, presets["books"]["english"])
+            for name, cut in by_tokenizer.items():
+                with st.container(border=True, key=f"pieces-{name}"):
+                    st.markdown(f"**{words['by'][name]}**: {words['count'].format(count=cut.count)}\n\n{chips(cut)}")
         if "own" in by_tokenizer:
-            st.info(words["absent"])
-        first, second = by_tokenizer.values()
-        lesson.explanation("pieces", shown=(tokenization.cut, tokenization._cut),
-                           shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in by_tokenizer.items()},
-                           first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
-                           bytes=len(text.encode()), known=_pieces_of(first), vocabulary=first.vocabulary,
-                           other=second.vocabulary)
+            st.caption(words["absent"])
+        if revealed:
+            first, second = by_tokenizer.values()
+            lesson.explanation("pieces", shown=(tokenization.cut, tokenization._cut),
+                               shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in by_tokenizer.items()},
+                               first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
+                               bytes=len(text.encode()), known=_pieces_of(first), vocabulary=first.vocabulary - 1,
+                               other=second.vocabulary - 1, normalised=_code(first.normalised, words),
+                               words=_words(first.words, words),
+                               parts=_words(tuple(map(tokenization.show_piece, second.words)), words))
+    return revealed
+
+
+def _code(text: str, words: dict) -> str:
+    return f"`{text.replace('`', ' ')}`" if text.strip() else words["nothing"]
+
+
+def _words(parts: tuple[str, ...], words: dict) -> str:
+    return " · ".join(map(escape_markdown, parts[:SHOWN])) or words["nothing"]
 
 
 def _pieces_of(cut: tokenization.Cut) -> str:
@@ -79,23 +98,12 @@ def _pieces_of(cut: tokenization.Cut) -> str:
     return " ".join(map(escape_markdown, pair)) if pair else "token ##izer"
 
 
-def _steps(words: dict, name: str, cut: tokenization.Cut) -> None:
-    st.markdown(f"**{words['by'][name]}**")
-    st.caption(words["steps"]["normalised"])
-    st.markdown(f"`{cut.normalised.replace('`', ' ')}`" if cut.normalised.strip() else words["nothing"])
-    st.caption(words["steps"]["words"])
-    st.markdown(" · ".join(escape_markdown(word if name == "minilm" else tokenization.show_piece(word))
-                           for word in cut.words[:SHOWN]) or words["nothing"])
-    st.caption(words["steps"]["pieces"].format(count=cut.count, vocabulary=cut.vocabulary - 1))
-    st.markdown(chips(cut))
-
-
 def chinese(lesson: Lesson, revealed: bool) -> None:
     """The textbook's split and what the tokenizers make of the same sentence."""
     words = lesson.prose["chinese"]
     with lesson.section("chinese"):
         if not revealed:
-            lesson.placeholder("chinese", height=160)
+            lesson.placeholder("chinese", height=90)
             return
         sentence = "".join(words["textbook"])
         by_tokenizer = cuts(sentence, lesson.prose["presets"]["books"]["english"])
@@ -117,7 +125,8 @@ def merges(page: PageContext, lesson: Lesson) -> None:
         book = field(page, "book", words["book"], 400)
         with st.container(horizontal=True, gap="small"):
             for name, preset in presets.items():
-                button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
+                if page.controls["guess"] or name not in TELLING:
+                    button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
         learnt = tokenization.merges(book)
         if not learnt.pairs:
             st.info(words["none"])
@@ -130,16 +139,11 @@ def merges(page: PageContext, lesson: Lesson) -> None:
             button_setting(page, words["on"], "merge-on", done=min(len(learnt.pairs), done + 1))
         st.markdown(_split(learnt, done))
         _candidates(lesson, learnt, done)
-        lesson.explanation("merges",
-                           shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
-                                  tokenization.pair_counts),
-                           shapes={"pairs": f"({len(learnt.pairs)}, 2)", "words": f"({len(learnt.words)},)"}, done=done,
-                           now=learnt.lengths[done], before=learnt.lengths[0], all=len(learnt.pairs),
-                           vocabulary=256 + done, last=_named(learnt.pairs[done - 1]) if done else words["nothing_yet"])
-
-
-def _named(pair: tokenization.Pair) -> str:
-    return " + ".join(escape_markdown(tokenization.show_piece(piece)) for piece in pair)
+        if page.controls["guess"]:
+            lesson.explanation("merges", shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
+                                                tokenization.pair_counts),
+                               shapes={"pairs": f"({len(learnt.pairs)}, 2)", "words": f"({len(learnt.words)},)"},
+                               **claims.merges(words, learnt, done))
 
 
 def _split(learnt: tokenization.Merges, done: int) -> str:
