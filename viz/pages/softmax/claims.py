@@ -29,11 +29,13 @@ def curves(words: dict, row: Row, here: np.ndarray) -> dict[str, Any]:
 def slope(words: dict, row: Row, norms: np.ndarray) -> dict[str, Any]:
     """What is said of the slope. norms: of the Jacobian at the temperatures of GRID."""
     keys, steepest = int(row.allowed.sum()), int(norms.argmax())
-    cold, hot = softmax.softmax_rows(row.logits, GRID[[0, -1]], row.allowed)[:, row.allowed]
+    hot = softmax.softmax_rows(row.logits, GRID[-1:], row.allowed)[0, row.allowed]
     case = first_true([(keys == 1, "alone"), (len(row.best()) > 1, "tied"), (norms[0] < SETTLED * norms.max(), "won"),
                        (True, "close")])
-    numbers = {"most": float(norms.max()), "steepest": float(GRID[steepest]), "cold": float(norms[0]),
-               "hot": float(norms[-1]), "top": float(cold.max()), "low": float(hot.min()), "high": float(hot.max())}
+    largest = np.sort(row.logits[row.allowed])[-2:]
+    numbers = {"gap": float(largest[-1] - largest[0]), "most": float(norms.max()),
+               "steepest": float(GRID[steepest]), "cold": float(norms[0]),
+               "hot": float(norms[-1]), "low": float(hot.min()), "high": float(hot.max())}
     return numbers | {"at_cold": words["colds"][case].format(**numbers)}
 
 

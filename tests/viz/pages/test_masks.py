@@ -1,0 +1,170 @@
+"""Every sentence of *Who may look where*, read again at the ends and in the middle of its controls and held against
+whole sums of exponentials and walks over a graph, by another route than the page's."""
+import itertools
+import os
+import re
+
+import numpy as np
+import pytest
+
+from model.lessons import masking, sparse_masks
+from tests.lesson_pages import Shown, shown
+from viz.pages.masks import LENGTHS, MOVED, N, claims
+from viz.text import strings
+
+PROSE = strings("lessons/masks")
+LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
+ALL = tuple(range(N * N))
+SQUARES = [{}, {"pad": 4, "row": 7, "method": "after"}, {"pad": 0, "ahead": False, "row": 0, "method": "finite"},
+           {"pad": 0, "ahead": False, "flips": ALL, "method": "renormalised"},
+           {"pad": 4, "ahead": True, "flips": (0, 1, 9), "row": 1, "seed": 99}]
+PATTERNS = [{"pattern": "random", "random": 8, "n": 32}, {"pattern": "window", "window": 16, "n": 16, "causal": True},
+            {"pattern": "dilated", "dilation": 1, "window": 1, "n": 64},
+            {"pattern": "global", "global": 8, "causal": True, "n": 128, "random": 0}, {"pattern": "full"}]
+PLACES = [one | other for one, other in (itertools.product(SQUARES, PATTERNS) if LONG
+                                         else zip(SQUARES, PATTERNS, strict=True))]
+OPEN = {"pad": 2, "ahead": True, "flips": (), "row": 3, "seed": 0, "method": "before", "pattern": "bigbird", "n": 32,
+        "causal": False, "window": 2, "dilation": 2, "global": 1, "random": 2, "draw": 0}
+
+
+def numbers(sentence: str) -> list[float]:
+    """Those of a sentence as a reader has them."""
+    return [float(each.replace(",", "")) for each in re.findall(r"(?<![\w^])\d[\d,]*\.?\d*(?:e[-+]\d+)?", sentence)]
+
+
+def cells_of(turned: dict) -> np.ndarray:
+    """The mask on screen, cell by cell."""
+    return np.array([[(column < N - turned["pad"] and not (turned["ahead"] and column > row))
+                      != (row * N + column in turned["flips"]) for column in range(N)] for row in range(N)])
+
+
+def share(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.ndarray:
+    """A row's weights from its exponentials."""
+    raised = np.exp(scores)
+    if method == "after":
+        return np.where(allowed, raised / raised.sum(), 0)
+    return np.where(allowed, raised, 0) / (raised * allowed).sum()
+
+
+@pytest.mark.parametrize("turned", PLACES, ids=str)
+def test_what_is_said_of_masks_is_true_of_them(turned):
+    page, where = shown("masks", guess="a", **turned), OPEN | turned
+    says_of_cells(page, cells_of(where))
+    says_of_methods(page, where)
+    says_of_patterns(page, where)
+
+
+def says_of_cells(page: Shown, allowed: np.ndarray) -> None:
+    told, first, _ = page.notices["build"]
+    blind, seen = int((allowed.sum(1) == 0).sum()), int(allowed[0].sum())
+    assert numbers(told)[:3] == [allowed.sum(), N * N, round(100 * allowed.mean())]
+    assert ("so every row sums to 1" in told) == (blind == 0) and (not blind or f"**{blind} row" in told)
+    assert ("itself only" in first) == (seen == 1 and allowed[0, 0]) and ("at nothing" in first) == (seen == 0)
+    assert "keys" not in first or numbers(first) == [seen]
+    assert f"{allowed.sum()} cells are open" in page.alts["masks-weights"]
+
+
+def says_of_methods(page: Shown, where: dict) -> None:
+    allowed, scores = cells_of(where), masking.toy_scores(N, where["seed"])
+    sums, leak, same = page.notices["methods"]
+    seeing = [row for row in range(N) if allowed[row].any()]
+    table, row = "\n".join(page.words), where["row"]
+    forbidden = any(not allowed[each].all() for each in seeing)
+    assert ("nothing to compare" in sums) == (not seeing)
+    assert ("all four ways agree" in sums) == (bool(seeing) and not forbidden)
+    assert ("**yes**" in table) == forbidden
+    if forbidden:
+        least = min(share(scores[each], allowed[each], "after").sum() for each in seeing)
+        assert numbers(sums) == [pytest.approx(least, abs=5e-4)] and least < 0.9995
+    if seeing:
+        assert numbers(same)[-1] < 1e-12
+        assert "differs" in same or not forbidden
+    if allowed[row].all() or not allowed[row].any():
+        assert "Nothing forbidden" in leak and "masks-leak" not in page.charts
+        return
+    hidden, ends = int(np.flatnonzero(~allowed[row])[0]), []
+    best = int(np.argmax(np.where(allowed[row], scores[row], -np.inf)))
+    for step in (MOVED[0], MOVED[-1]):
+        moved = scores[row] + step * (np.arange(N) == hidden)
+        ends.append(share(moved, allowed[row], "after")[best])
+        assert share(moved, allowed[row], "before")[best] == pytest.approx(share(scores[row], allowed[row],
+                                                                                 "before")[best])
+    assert numbers(leak)[-2:] == pytest.approx(sorted(ends), abs=5e-4)
+    assert numbers(page.alts["masks-leak"]) == pytest.approx(sorted(ends), abs=5e-4)
+
+
+def layers(allowed: np.ndarray, causal: bool) -> int | None:
+    """After how many layers each token has heard of all that it may hear of, by walking from every token; None for
+    never."""
+    heard_by = [set(np.flatnonzero(row)) | {place} for place, row in enumerate(allowed)]
+    wanted = [set(range(place + 1 if causal else len(allowed))) for place in range(len(allowed))]
+    seen = [set(np.flatnonzero(row)) for row in allowed]
+    for count in range(1, 2 * len(allowed)):
+        if all(want <= have for want, have in zip(wanted, seen, strict=True)):
+            return count
+        further = [set().union(*(heard_by[each] for each in have)) for have in seen]
+        if further == seen:
+            return None
+        seen = further
+    return None
+
+
+def says_of_patterns(page: Shown, where: dict) -> None:
+    n, causal = where["n"], where["causal"]
+    kept, window, random = page.notices["patterns"]
+    shape = sparse_masks.Shape(where["window"], where["dilation"], where["global"], where["random"], where["draw"])
+    chosen = sparse_masks.pattern(where["pattern"], n, shape, causal)
+    needed = layers(chosen, causal)
+    assert numbers(kept)[:3] == [chosen.sum(), n * n, pytest.approx(100 * chosen.mean(), abs=0.05)]
+    assert ("never" in kept) == (needed is None) and (needed is None or f"**{needed} layer" in kept)
+    assert ("earlier one" in kept) == (causal and needed is not None)
+    places = np.arange(n)
+    near = abs(places[:, None] - places) <= where["window"]
+    star = near | (places[:, None] == 0) | (places == 0)
+    cut = np.tril(np.ones((n, n), bool)) if causal else True
+    wanted = [n, where["window"], layers(near & cut, causal), where["window"], layers(star & cut, causal)]
+    assert wanted[2] == -(-(n - 1) // where["window"])
+    assert numbers(window) == wanted
+    drawn = sparse_masks.pattern("random", n, shape, causal)
+    unheard = sum(not drawn[np.arange(n) != place, place].any() for place in range(n - 1 if causal else n))
+    reached = layers(drawn, causal)
+    assert ("connect all" in random) == (reached is not None)
+    assert ("never spreads" in random) == (reached is None and unheard > 0)
+    assert numbers(random)[0] == where["random"] and ("spreads" not in random or numbers(random)[1] == unheard)
+    assert f"{chosen.mean():.1%} of the cells" in page.alts["masks-pattern"]
+
+
+def test_a_wrong_sentence_is_caught():
+    page = shown("masks", guess="a")
+    for section, wrong, check in (("build", ("33 of", "34 of"), lambda: says_of_cells(page, cells_of(OPEN))),
+                                  ("methods", ("0.121", "1.000"), lambda: says_of_methods(page, OPEN)),
+                                  ("patterns", ("never spreads", "spreads"), lambda: says_of_patterns(page, OPEN))):
+        check()
+        page.notices[section] = [sentence.replace(*wrong) for sentence in page.notices[section]]
+        with pytest.raises(AssertionError):
+            check()
+
+
+def test_before_the_answer_nothing_tells_what_zeroing_does():
+    page = shown("masks", method="after")
+    assert not {"build", "methods", "blind"} & set(page.notices)
+    assert not {"masks-method", "masks-leak"} & set(page.charts)
+
+
+def test_a_leak_below_the_printed_digits_is_said_to_be_one():
+    numbers_of = {f"{name}_{method}": 0.5 for name in ("least", "difference") for method in masking.METHODS}
+    allowed = masking.look_ahead_mask(N)
+    said = claims.methods(PROSE["methods"], numbers_of, allowed, "on (3)", (0.50001, 0.50002))
+    assert "less than the third decimal" in said["leak"]
+    assert "runs from" in claims.methods(PROSE["methods"], numbers_of, allowed, "on (3)", (0.5, 0.502))["leak"]
+
+
+@pytest.mark.parametrize(("lost", "words"), [((0.0, 0.0004), "No head"), ((0.5, 0.5001), "All heads"),
+                                             ((0.5, 0.51), "0·0 would lose least (50.0%) and 0·1 most")])
+def test_each_case_of_what_heads_would_lose(lost, words):
+    assert words in claims.model(PROSE["real"], {(0, place): share for place, share in enumerate(lost)})
+
+
+def test_the_check_questions_count_rightly():
+    assert masking.look_ahead_mask(8).sum() == 36 and LENGTHS[0] == 16
+    assert layers(sparse_masks.pattern("window", 65, sparse_masks.Shape(window=4)), False) == 16

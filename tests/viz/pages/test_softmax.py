@@ -1,0 +1,162 @@
+"""Every sentence of *Softmax and temperature*, read again at the ends and in the middle of its controls and held
+against scipy, by another route than the page's."""
+import itertools
+import os
+import re
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from model.lessons import softmax
+from tests.lesson_pages import Shown, shown
+from viz.pages.softmax import PRESETS, claims
+from viz.pages.softmax.row import GRID, Row
+from viz.text import strings
+
+PROSE = strings("lessons/softmax")
+LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
+CURVE = tuple(np.round(np.linspace(1, 0, 17), 2))
+NEGATIVE = (-10.0,) * 5
+ROWS = [*PRESETS.values(), NEGATIVE, (0.0, 0.01, -3.0, 0.0, 0.0)]
+MASKS = [(), (0,), (1, 2, 3, 4)]
+PLACES = list(itertools.product(ROWS, MASKS, (0.01, 0.3, 1.0, 100.0))) if LONG else [
+    (PRESETS["tie"], (3,), 1.0), (PRESETS["far"], (), 0.01), (NEGATIVE, (), 0.01), (ROWS[-1], (3, 4), 1.0),
+    (PRESETS["equal"], (1, 2, 3, 4), 100.0)]
+
+
+@pytest.fixture(scope="module")
+def opened() -> Shown:
+    """The page as it opens, answered and drawn."""
+    return shown("softmax", guess="a", drawn=CURVE)
+
+
+def numbers(sentence: str) -> list[float]:
+    """Those of a sentence as a reader has them."""
+    return [float(each.replace("−", "-")) for each in re.findall(r"(?<![\w.^])[-−]?\d+\.?\d*(?:e[-+]\d+)?", sentence)]
+
+
+def norm(z: np.ndarray, t: float) -> float:
+    """Of the whole Jacobian, by the differences of scipy's logarithms, which cancel nothing."""
+    log = special.log_softmax(np.asarray(z) / t)
+    p = np.exp(log)
+    rest = np.array([np.exp(special.logsumexp(np.delete(log, place))) if len(p) > 1 else 0.0
+                     for place in range(len(p))])
+    square = -np.outer(p, p)
+    np.fill_diagonal(square, p * rest)
+    return float(np.sqrt((square / t * (square / t)).sum())) if square.any() else 0.0
+
+
+@pytest.mark.parametrize(("z", "masked", "t"), PLACES)
+def test_what_is_said_of_a_row_is_true_of_it(z, masked, t):
+    page = shown("softmax", guess="a", z=z, masked=masked, t=t, drawn=CURVE)
+    row = np.delete(np.array(z), masked)
+    here = special.softmax(row / t)
+    says_of_curves(page.notices["curves"][0], row, here, t, page.alts["softmax-curves"])
+    worth, most = page.notices["spread"][:2]
+    assert numbers(worth)[:3] == pytest.approx([t, 2 ** stats.entropy(here, base=2), len(row)], abs=5e-3)
+    assert numbers(most)[1:3] == pytest.approx([np.log2(len(row)), np.log(len(row))], abs=5e-3)
+    assert f"{2 ** stats.entropy(here, base=2):.2f} of {len(row)}." in page.alts["softmax-effective"]
+    assert numbers(page.alts["softmax-weights"])[-1] == pytest.approx(here.max(), abs=5e-4)
+    says_of_the_slope(page.notices["slope"], row)
+    says_of_the_ends(page.notices["ends"], row, t, "\n".join(page.words))
+
+
+def says_of_curves(sentence: str, row: np.ndarray, here: np.ndarray, t: float, alt: str) -> None:
+    told, tied = numbers(sentence.replace("key ", "key_")), int((row == row.max()).sum())
+    assert told[:2] == pytest.approx([t, here.max()], abs=5e-4)
+    assert f"{here.max():.3f}" in alt
+    assert ("only allowed key" in sentence) == (len(row) == 1)
+    assert ("are equal" in sentence) == (tied == len(row) > 1) and ("tied keys" in sentence) == (1 < tied < len(row))
+    assert ("takes everything" in sentence) == (tied == 1 < len(row))
+    if "for large T" in sentence:
+        assert told[-1] == pytest.approx(special.softmax(row / 1e9)[0], abs=5e-4)
+    assert all(special.softmax(row / cold)[row == row.max()].sum() > 0.999 for cold in (1e-6,))
+
+
+def says_of_the_slope(notices: list[str], row: np.ndarray) -> None:
+    norms = np.array([norm(row, t) for t in GRID])
+    most, steepest = numbers(notices[0])[:2]
+    assert most == pytest.approx(norms.max(), rel=5e-3)
+    assert norm(row, steepest) >= 0.97 * norms.max()
+    alone, tied = len(row) == 1, len(row) > 1 and (row == row.max()).sum() > 1
+    assert ("0 everywhere" in notices[0]) == alone and ("grows as 1/T" in notices[0]) == tied
+    assert ("one key has won" in notices[0]) == (not (alone or tied) and norms[0] < 1e-3 * norms.max())
+    if "one key has won" in notices[0]:
+        assert numbers(notices[0])[3] == pytest.approx(norms[0], rel=0.06, abs=1e-300)
+    if "grows as 1/T" in notices[0]:
+        assert norm(row, 0.001) == pytest.approx(10 * norms[0], rel=0.02)
+    if "only" in notices[0]:
+        assert numbers(notices[0])[4] == pytest.approx(np.diff(np.sort(row)[-2:])[0], rel=0.06)
+        assert norm(row, 1e-5) < norms[0]
+    hot = special.softmax(row / 100)
+    assert numbers(notices[1])[1:] == pytest.approx([hot.min(), hot.max(), norms[-1]], abs=5e-4)
+
+
+def says_of_the_ends(notices: list[str], row: np.ndarray, t: float, page: str) -> None:
+    largest, limits = row.max() / t, {"float32": (88.72, -103.98), "float64": (709.78, -745.2)}
+    broken = {name: largest > high or largest < low for name, (high, low) in limits.items()}
+    assert ("both precisions" in notices[0]) == all(broken.values())
+    assert ("neither breaks" in notices[0]) == (not any(broken.values()))
+    assert ("overflow**: ∞" in page) == (broken["float32"] and largest > 0)
+    assert ("underflow" in page) == (broken["float32"] and largest < 0)
+    share, uniform = 1 / (row == row.max()).sum(), 1 / len(row)
+    assert numbers(notices[1].split("here ")[1])[0] == pytest.approx(share, rel=5e-3)
+    assert numbers(notices[1].split("gives ")[1])[0] == pytest.approx(uniform, rel=5e-3)
+
+
+def row_of(*logits: float) -> Row:
+    return Row([f"key {place}" for place in range(len(logits))], np.array(logits), np.ones(len(logits), bool))
+
+
+@pytest.mark.parametrize(("logits", "words"), [((1, 0, 0), "takes everything"), ((1, 1, 0), "2 tied keys"),
+                                               ((1, 1, 1), "are equal"), ((1,), "only allowed key")])
+def test_each_case_of_the_curves_and_its_neighbour(logits, words):
+    row = row_of(*logits)
+    assert words in claims.curves(PROSE["curves"], row, special.softmax(row.logits))["ends"]
+
+
+@pytest.mark.parametrize(("logits", "words"), [((1, 0.5), "one key has won"), ((1, 0.98), "only 0.02 apart"),
+                                               ((1, 1), "grows as 1/T"), ((1,), "0 everywhere")])
+def test_each_case_of_the_slope_and_its_neighbour(logits, words):
+    row = row_of(*logits)
+    norms = softmax.jacobian_norm(softmax.softmax_rows(row.logits, GRID), GRID)
+    assert words in claims.slope(PROSE["slope"], row, norms)["at_cold"]
+
+
+@pytest.mark.parametrize(("planted", "caught"), [
+    (("takes everything", "is equal"), "curves"), (("one key has won", "it goes on"), "slope"),
+    (("neither breaks", "both precisions break"), "ends")])
+def test_a_wrong_sentence_is_caught(planted, caught, opened):
+    page, row = opened, np.array(PRESETS["apart"])
+    wrong = [sentence.replace(*planted) for sentence in page.notices[caught]]
+    assert wrong != page.notices[caught]
+    with pytest.raises(AssertionError):
+        if caught == "curves":
+            says_of_curves(wrong[0], row, special.softmax(row), 1.0, page.alts["softmax-curves"])
+        elif caught == "slope":
+            says_of_the_slope(wrong, row)
+        else:
+            says_of_the_ends(wrong, row, 1.0, "\n".join(page.words))
+
+
+def test_the_answers_are_true_of_the_row_that_is_asked_about():
+    row = np.array(PRESETS["apart"])
+    hot = special.softmax(row / 100)
+    assert abs(hot - 0.2).max() < 0.006 and (np.argsort(hot) == np.argsort(special.softmax(row))).all()
+    assert special.softmax(row + 7) == pytest.approx(special.softmax(row))
+    two = np.log([0.8, 0.2])
+    assert special.softmax(2 * two) == pytest.approx([16 / 17, 1 / 17])
+    assert special.softmax(two / 2) == pytest.approx([2 / 3, 1 / 3])
+
+
+def test_before_the_answer_only_the_row_at_one_is_there():
+    page = shown("softmax", t=100, z=PRESETS["far"], drawn=CURVE)
+    assert set(page.charts) == {"softmax-asked"} and not page.notices
+    wanted = special.softmax(np.array(PRESETS["apart"]))
+    assert numbers(page.alts["softmax-asked"])[1:] == pytest.approx(wanted, abs=5e-4)
+
+
+def test_the_slope_is_drawn_by_hand_before_it_is_shown():
+    page = shown("softmax", guess="c", drawn=())
+    assert "softmax-curves" in page.charts and "softmax-slope" not in page.charts and "slope" not in page.notices
