@@ -1,10 +1,195 @@
-import numpy as np
+"""Every sentence of *Where am I?*, read again at the ends and in the middle of its controls and held against complex
+numbers and the stored runs, by another route than the page's."""
+import itertools
+import math
+import os
+import re
 
-from viz.pages.positions import accuracy_by_length
+import numpy as np
+import pytest
+
+from model.lessons import positions
+from tests.lesson_pages import Shown, shown
+from viz.pages.positions import ORDERS, SCHEMES, accuracy_by_length, claims
+from viz.text import strings
+
+PROSE = strings("lessons/positions")
+LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
+BACKWARDS = (5, 4, 3, 2, 1, 0)
+SHUFFLES = [{}, {"stack": "decoder", "shuffle": ORDERS["end"]}, {"scheme": "alibi", "shuffle": BACKWARDS},
+            {"scheme": "sinusoidal", "shuffle": tuple(range(6))},
+            {"scheme": "rotary", "stack": "decoder", "shuffle": ORDERS["all"]}]
+TURNS = [{"d": 4, "p": 100, "k": -50, "back": 0, "heads": 1, "wave": 1},
+         {"d": 512, "k": 50, "back": 50, "heads": 32, "wave": 255}, {"source": "here", "back": -50, "heads": 4},
+         {"d": 128, "p": 0, "k": 0, "back": -50, "heads": 2, "wave": 0}, {}]
+PLACES = [one | other for one, other in (itertools.product(SHUFFLES, TURNS) if LONG
+                                         else zip(SHUFFLES, TURNS, strict=True))]
+OPEN = {"scheme": "none", "stack": "encoder", "shuffle": ORDERS["first"], "source": "waves", "d": 64, "wave": 4, "p": 3,
+        "k": 5, "back": -5, "heads": 8}
+
+
+def numbers(sentence: str) -> list[float]:
+    """Those of a sentence as a reader has them."""
+    return [float(each.replace(",", "").replace("−", "-"))
+            for each in re.findall(r"(?<![\w^])[-−+]?\d[\d,]*\.?\d*(?:e[-+]\d+)?", sentence)]
+
+
+def waves(count: int, width: int) -> np.ndarray:
+    """PE as complex numbers cos + i sin (position, pair)."""
+    return np.exp(1j * np.outer(np.arange(count), [10000 ** (-2 * pair / width) for pair in range(width // 2)]))
+
+
+@pytest.mark.parametrize("turned", PLACES, ids=str)
+def test_what_is_said_of_positions_is_true_of_them(turned):
+    page, where = shown("positions", guess="a", guess_far="a", **turned), OPEN | turned
+    says_of_the_shuffle(page, where)
+    says_of_the_table(page, where)
+    says_of_distance(page, where)
+    says_of_turns(page, where)
+    says_of_alibi(page, where)
+
+
+def says_of_the_shuffle(page: Shown, where: dict) -> None:
+    verdict, hint = page.notices["shuffle"]
+    plain, mixed = positions.shuffle_outputs(where["shuffle"], where["scheme"], where["stack"] == "decoder")
+    moved = [math.dist(one, other) / math.hypot(*one) for one, other in zip(plain, mixed, strict=True)]
+    blind = where["scheme"] == "none" and where["stack"] == "encoder"
+    still, same = max(moved) < 1e-9, list(where["shuffle"]) == sorted(where["shuffle"])
+    assert ("**Equivariant**" in verdict) == (blind and not same) and (not blind or still)
+    assert ("nothing moves" in verdict) == same and (not same or still)
+    assert ("**Every word's output changes**" in verdict) == (min(moved) > 1e-9)
+    assert ("Some words" in verdict) == (min(moved) < 1e-9 < max(moved))
+    assert ("*decoder*" in hint) == blind and ("the mask itself" in hint) == (where["scheme"] == "none" and not blind)
+    told = numbers(verdict)
+    assert told[0] == pytest.approx(max(moved), rel=0.06, abs=2e-15) and told[1] <= told[0]
+    assert ("does not know the order" in page.more["shuffle"][0]) == blind
+    apart = np.mean(np.linalg.norm(plain - plain.mean(0), axis=1)) / np.mean(np.linalg.norm(plain, axis=1))
+    assert numbers(page.more["shuffle"][0])[0] == round(100 * apart)
+
+
+def says_of_the_table(page: Shown, where: dict) -> None:
+    first, slow, learned = page.notices["table"]
+    lengths = [2 * math.pi * 10000 ** (2 * pair / where["d"]) for pair in range(where["d"] // 2)]
+    assert numbers(first) == [2, 6.28, round(lengths[-1]), where["d"]]
+    assert numbers(slow) == [128, sum(each > 128 for each in lengths), len(lengths),
+                             pytest.approx(127 * 360 / lengths[-1], rel=6e-3)]
+    assert ("choose them above" in learned) == (where["source"] == "waves")
+
+
+def says_of_distance(page: Shown, where: dict) -> None:
+    falls, band, dashed = page.notices["distance"]
+    table = np.array(positions.beyond()["learned"])
+    if where["source"] == "waves":
+        whole = waves(128, where["d"])
+        cosine = np.real(whole @ whole.conj().T) / whole.shape[1]
+    else:
+        cosine = np.array([[float(one @ other) / math.sqrt(float(one @ one) * float(other @ other)) for other in table]
+                           for one in table])
+    mean = [np.diagonal(cosine, step).mean() for step in range(97)]
+    printed = [float(f"{each:.3f}") for each in mean]
+    rising = [step for step in range(96) if printed[step + 1] > printed[step]]
+    assert numbers(falls)[1] == pytest.approx(mean[1], abs=6e-4)
+    assert ("it rises" in falls) == bool(rising)
+    if rising:
+        told = numbers(falls.split("from distance")[1])
+        assert told[:2] == [rising[0], rising[0] + 1] and told[3] > told[2]
+        assert told[2:] == pytest.approx([mean[rising[0]], mean[rising[0] + 1]], abs=6e-4)
+    assert ("only rounding" in band) == (where["source"] == "waves")
+    peak = where["back"] if where["source"] == "waves" else None
+    assert ("its peak is at" in dashed) == bool(peak) and ("turns nothing" in dashed) == (peak == 0)
+    if peak:
+        turned = [np.real(waves(1, where["d"])[0] @ waves(400, where["d"])[abs(step - peak)])
+                  for step in range(-96, 97)]
+        assert int(np.argmax(turned)) - 96 == peak == numbers(dashed.split("peak is at ")[1])[0]
+
+
+def says_of_turns(page: Shown, where: dict) -> None:
+    turn, error = page.notices["shift"]
+    pair = min(where["wave"], where["d"] // 2 - 1)
+    angle = np.degrees(where["k"] * 10000 ** (-2 * pair / where["d"]))
+    assert numbers(turn) == pytest.approx([where["k"], 2 * pair, 2 * pair + 1, angle], abs=6e-3)
+    assert numbers(error)[1] == where["d"] and numbers(error)[-1] < 1e-9
+    pair = min(where["wave"], 15)
+    rate = np.degrees(10000 ** (-2 * pair / 32))
+    wanted = [2 * pair, 2 * pair + 1, where["p"], where["p"] * rate, where["p"] + where["k"],
+              (where["p"] + where["k"]) * rate]
+    assert numbers(page.notices["rotary"][0]) == pytest.approx(wanted, abs=0.06)
+    assert numbers(page.notices["rotary"][1])[-1] < 1e-9
+
+
+def says_of_alibi(page: Shown, where: dict) -> None:
+    slopes, so = page.notices["alibi"]
+    steep, flat = 2 ** (-8 / where["heads"]), 2 ** -8
+    told = numbers(slopes)
+    assert told[-1] == pytest.approx(math.log(2) / flat, rel=5e-3)
+    if where["heads"] == 1:
+        assert "one head" in slopes and "one head" in so
+        return
+    assert told == pytest.approx([where["heads"], steep, flat, math.log(2) / steep, math.log(2) / flat], rel=5e-3)
+    assert math.exp(-steep * told[3]) == pytest.approx(0.5, abs=5e-3)
+
+
+def test_what_is_said_of_buckets_and_of_longer_texts_is_what_was_measured():
+    page, study = shown("positions", guess="a", guess_far="c"), positions.beyond()
+    near = numbers(page.notices["buckets"][0])
+    both, back = (positions.t5_bucket(np.arange(-150, 151), both_ways=way) for way in (True, False))
+    counts = np.bincount(both)
+    assert near == [(counts == 1).sum(), (counts > 0).sum(), 151 - int((both == both[0]).sum()),
+                    151 - int((back == back[0]).sum())]
+    mean = {name: np.mean(runs, axis=0) for name, runs in study["accuracy"].items()}
+    shares = {part: {name: 100 * run[low - 3:high - 3].mean() for name, run in mean.items()}
+              for part, (low, high) in {"in": (3, 32), "next": (32, 64), "out": (64, 128)}.items()}
+    order = ("rotary", "alibi", "sinusoidal", "none", "learned")
+    assert numbers(page.notices["beyond"][0])[2:7] == [round(shares["next"][name]) for name in order]
+    assert numbers(page.notices["beyond"][1])[1:6] == [round(shares["out"][name]) for name in order]
+    says_of_the_answers(PROSE["predict_far"]["answers"], shares)
+    assert all(shares["out"][name] < shares["in"][name] for name in order)   # *all five here lose*
+    assert mean["rotary"][80 - 3:].min() < 0.9 < mean["rotary"][:76 - 3].min()   # two and a half times as long as 32
+
+
+def says_of_the_answers(answers: list[dict], shares: dict) -> None:
+    """The shares that stand in the answers' words."""
+    sinusoidal, learned, rotary, alibi = ([float(share) for share in re.findall(r"(\d+)%", each["why"])]
+                                          for each in answers)
+    wanted = shares["next"]
+    assert (sinusoidal, learned, rotary) == ([round(wanted["sinusoidal"])], [round(wanted["learned"])],
+                                             [round(wanted["rotary"])])
+    assert alibi == [round(shares["in"]["alibi"]), round(wanted["alibi"])]
+
+
+def test_a_wrong_sentence_is_caught():
+    page = shown("positions", guess="a")
+    for section, wrong, check in (("shuffle", ("**Equivariant**", "Invariant"), says_of_the_shuffle),
+                                  ("table", ("21 of", "20 of"), says_of_the_table),
+                                  ("distance", ("it rises", "it falls"), says_of_distance),
+                                  ("shift", ("90.59", "91.59"), says_of_turns),
+                                  ("alibi", ("1.39", "1.93"), says_of_alibi)):
+        check(page, OPEN)
+        page.notices[section] = [sentence.replace(*wrong) for sentence in page.notices[section]]
+        with pytest.raises(AssertionError):
+            check(page, OPEN)
+
+
+def test_before_the_answers_no_picture_shows_them():
+    page = shown("positions", scheme="rotary")
+    assert not {"shuffle", "beyond"} & set(page.notices)
+    assert not {"positions-after", "positions-shuffle", "positions-beyond"} & set(page.charts)
+
+
+@pytest.mark.parametrize(("after", "words"), [
+    ((0.9, 0.8), "falls with every step"), ((0.9, 0.9001), "never rises"), ((0.9, 0.9006), "from 0.900 to 0.901"),
+    ((0.9, 0.90051), "from 0.900 to 0.901")])
+def test_a_rise_is_one_in_the_digits_that_are_printed(after, words):
+    mean = np.array([1.0, *after, *np.linspace(0.5, 0.1, 5)])
+    assert words in claims.falls(PROSE["distance"], mean)
+
+
+def test_every_scheme_of_the_shuffle_has_its_words():
+    assert set(PROSE["shuffle"]["schemes"]) == set(SCHEMES)
 
 
 def test_accuracies_are_split_at_the_trained_length_and_at_twice_that():
     found = {"trained": 32, "back": 3, "tested": 128}
     places = np.arange(3, 128)
     runs = {"a": np.stack([places < 32, (places < 32) | (places >= 64)]).astype(float)}
-    assert accuracy_by_length(runs, found) == {"a_in": 1.0, "a_out": 0.5}
+    assert accuracy_by_length(runs, found) == {"a_in": 1.0, "a_next": 0.0, "a_out": 0.5}

@@ -101,7 +101,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
 def _before_and_after(lesson: Lesson, order: tuple[int, ...], before: np.ndarray, after: np.ndarray | None) -> None:
     """The outputs in both orders, a row per word; after: None while nobody may see it."""
     words, style = lesson.prose["shuffle"], CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()),
-                                                      square=False)
+                                                      square=False, ruler=False)
     columns = [str(dimension) for dimension in range(SHOWN)]
     pictures = (("before", range(len(order)), before), ("after", order, after))
     for place, (name, places, rows) in zip(st.columns(2, gap="medium"), pictures, strict=True):
