@@ -23,5 +23,5 @@ def test_a_text_becomes_pieces_merges_go_on_and_a_word_drifts_apart(watch, smoll
     main.locator(".st-key-section-contexts").get_by_text("苹果", exact=True).click()
     expect(main.get_by_text("has no piece for a character of 苹果")).to_be_visible(timeout=PATIENCE)
     main.locator(".st-key-section-table").get_by_text("SmolLM2", exact=True).click()
-    expect(main.get_by_text("In the table of SmolLM2", exact=False).first).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("After the last block of SmolLM2", exact=False).first).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["done"] == ["4"] and seen.params()["open"] == ["1"]

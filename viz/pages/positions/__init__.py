@@ -23,6 +23,7 @@ from viz.pages.positions.relative import (
 )
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
 
@@ -30,6 +31,7 @@ WORDS = ("dog", "bites", "man", "while", "it", "rains")
 SHOWN = 16   # dimensions of an output that are drawn
 ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
 SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
+HEADS = 8    # with ALiBi's slopes, until others are chosen
 SOURCES = ("waves", "model", "here")
 PAGE = Page("Where am I? Positions", "Learn", 6, "head", asks_at=(("source", "model"),), controls=(
     *QUESTIONS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
@@ -37,8 +39,8 @@ PAGE = Page("Where am I? Positions", "Learn", 6, "head", asks_at=(("source", "mo
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", SOURCES),
     Number("d", 64, 4, 512, whole=True),
     Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
-    Number("back", -5, -100, 100, whole=True), Number("heads", 8, 1, 32, whole=True)))
-WAVES = (0, 2, 5, 10, 20)                     # pairs of dimensions drawn as waves, where there are so many
+    Number("back", -5, -100, 100, whole=True), Number("heads", HEADS, 1, 32, whole=True),
+    Choice("relative", "", ("rotary", "alibi", "buckets"))))
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 
 
@@ -50,17 +52,25 @@ def render(page: PageContext) -> None:
     _table(page, lesson)
     lesson.fragment(_distance)
     lesson.fragment(_turned)
-    lesson.fragment(alibi_section)
-    bucket_section(lesson)
     _beyond(lesson)
     if page.controls["guess"]:
         lesson.end()
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
-    """The sections that share position, steps and pair of dimensions."""
+    """The sections that share position, steps and pair of dimensions, and those that stand in the same place."""
     shift_section(page, lesson)
-    rotary_section(page, lesson)
+    # a link to other heads is one to ALiBi
+    at_first = "rotary" if page.controls["heads"] == HEADS else "alibi"
+    words, chosen = lesson.prose["relative"], page.controls["relative"] or at_first
+    st.segmented_control(words["scheme"], list(words["schemes"]), format_func=words["schemes"].__getitem__,
+                         required=True, wrap=True, **bind(page.set_controls, "relative", chosen))
+    if chosen == "rotary":
+        rotary_section(page, lesson)
+    elif chosen == "alibi":
+        alibi_section(page, lesson)
+    else:
+        bucket_section(lesson)
 
 
 def _shuffle(page: PageContext, lesson: Lesson) -> None:
@@ -128,20 +138,14 @@ def _table(page: PageContext, lesson: Lesson) -> None:
         st.caption(caption)
         bound = float(np.quantile(np.abs(table), 0.995))
         every = [str(place) for place in range(len(table))]
-        figure(lambda theme: matrix(theme, table, every, [str(dimension) for dimension in range(table.shape[1])],
-                                    axes=("dimension", "position"), height=420,
-                                    style=CellStyle("signed", bound=bound, square=False)),
-               key="positions-table",
-               alt=lesson.alt("table", count=len(table), width=table.shape[1],
-                              source=words["sources_of"][page.controls["source"]]))
-        pairs = [pair for pair in WAVES if 2 * pair < table.shape[1]]
-        drawn = [Line(words["dimension"].format(number=2 * pair), table[:, 2 * pair], place)
-                 for place, pair in enumerate(pairs)]
-        left, right = st.columns(2, gap="medium")
+        left, right = st.columns([3, 2], gap="medium")
         with left:
-            figure(lambda theme: lines(theme, np.arange(len(table)), drawn, axes=("position", "value"), height=320),
-                   key="positions-waves",
-                   alt=words["alt_waves"].format(dimensions=", ".join(str(2 * pair) for pair in pairs)))
+            figure(lambda theme: matrix(theme, table, every, [str(dimension) for dimension in range(table.shape[1])],
+                                        axes=("dimension", "position"), height=420,
+                                        style=CellStyle("signed", bound=bound, square=False)),
+                   key="positions-table",
+                   alt=lesson.alt("table", count=len(table), width=table.shape[1],
+                                  source=words["sources_of"][page.controls["source"]]))
         with right:
             _wavelengths(page, table, words)
         width = wave_width(page)
@@ -161,7 +165,7 @@ def _wavelengths(page: PageContext, table: np.ndarray, words: dict) -> None:
     name = words["wavelength" if own else "strongest"]
     bounds = [(2 * np.pi, "2π")] if own else [(len(table), str(len(table)))]
     figure(lambda theme: lines(theme, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name),
-                               bounds=bounds, height=320),
+                               bounds=bounds, height=420),
            key="positions-wavelengths", alt=words["alt_wavelengths"].format(first=drawn[0], last=drawn[-1]))
 
 

@@ -13,6 +13,7 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
 LENGTH = 128                                  # positions that are drawn
+NAMED = 4                                     # positions from one written on the circle to the next
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # digits as indices
 
 
@@ -35,7 +36,7 @@ def shift_section(page: PageContext, lesson: Lesson) -> None:
         ring = positions.sinusoidal(np.arange(min(33, int(positions.wavelengths(width)[pair]) + 1)),
                                     width)[:, [2 * pair + 1, 2 * pair]]
         hands = positions.sinusoidal([place, place + steps], width)[:, [2 * pair + 1, 2 * pair]]
-        names = [str(number) for number in range(len(ring))]
+        names = [str(number) if number % NAMED == 0 else "" for number in range(len(ring))]
         with right:
             figure(lambda theme: vector_plane(theme, Points(ring, names), axes=(words["cosine"], words["sine"]),
                                               height=380,
