@@ -21,7 +21,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
     rest()
     add(page, "head", 1)
     add(page, "grid", 2)
-    page.goto(f"{seen.address}/softmax?t=0.5")
+    page.goto(f"{seen.address}/softmax?guess=c&t=0.5")
     page.locator(".st-key-chart-softmax-curves button.keep").wait_for(timeout=60_000)
     rest()
     add(page, "softmax-curves", 3)

@@ -77,7 +77,7 @@ def heads(engine: Engine, address: str, quiet: int = 600) -> list[dict]:
 
 def softmax(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
     """A bar is dragged, then a slider's thumb."""
-    begin(engine, f"{address}/softmax")
+    begin(engine, f"{address}/softmax?guess=c")
     middle(engine, ".clearhead-chart[data-drawn]")
     painted(engine, quiet)
     x, y, *_ = middle(engine, ".drag circle")

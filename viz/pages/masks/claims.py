@@ -62,7 +62,7 @@ def _random(words: dict, n: int, shape: sparse_masks.Shape, causal: bool, reach:
     """What random keys connect in this draw, and why not all where they do not."""
     needed = sparse_masks.layers_needed(reach)
     allowed = sparse_masks.pattern("random", n, shape, causal) & ~np.eye(n, dtype=bool)
-    heard = allowed.any(0)[:n - 1] if causal else allowed.any(0)   # of a causal text no token follows the last
+    heard = np.asarray(allowed.any(0))[:n - 1 if causal else n]   # of a causal text no token follows the last
     unheard = int((~heard).sum())
     case = first_true([(needed is not None, "all"), (unheard > 0, "unheard"), (True, "parts")])
     return words[case].format(random=shape.random, count=needed, unheard=unheard, share=format_share(reach[-1]))
