@@ -163,7 +163,8 @@ class Lesson:
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{name}"):
             st.caption(self.words["prove"], width="content")
             tab = st.segmented_control(self.words["tabs_label"], list(texts), key=f"tabs-{name}",
-                                       format_func=self.words["tabs"].__getitem__, label_visibility="collapsed")
+                                       format_func=self.words["tabs"].__getitem__, label_visibility="collapsed",
+                                       wrap=True)
         if tab is None:
             return
         if tab != "code":

@@ -105,12 +105,12 @@ def test_what_one_is_to_scroll_to_is_the_heading_of_a_section(name):
     assert all(each in WORDS for each in named), named
 
 
-def test_the_softmax_sheet_lets_one_drag_before_the_vote_and_answers_after_it():
+def test_the_softmax_sheet_asks_before_it_answers_and_the_slope_is_drawn_after_one_has_dragged():
     source = SOURCES["softmax-and-heads"]
-    assert source.index("drag ") < source.index("vote on") < source.index("guess=")
+    assert source.index("vote on") < source.index("guess=") < source.index("drag ") < source.index("draw the curve")
 
 
 def test_a_sheet_prints_as_pdf():
     with_answers = "".join(each.extract_text() for each in PdfReader(
         io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
-    assert "Half each" in with_answers and "clearhead.example.org/at/softmax?t=100" in with_answers.replace("\n", "")
+    assert "Half each" in with_answers and "clearhead.example.org/at/softmax?guess=c&t=100" in with_answers.replace("\n", "")
