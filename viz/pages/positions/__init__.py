@@ -48,12 +48,13 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "positions")
     lesson.header()
-    lesson.fragment(_shuffle)
+    revealed = bool(page.controls["guess"])
+    lesson.fragment(_shuffle, revealed)
     _table(page, lesson)
     lesson.fragment(_distance)
     lesson.fragment(_turned)
     _beyond(lesson)
-    if page.controls["guess"]:
+    if revealed:
         lesson.end()
 
 
@@ -73,9 +74,12 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
         bucket_section(lesson)
 
 
-def _shuffle(page: PageContext, lesson: Lesson) -> None:
-    """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
-    words, revealed = lesson.prose["shuffle"], bool(page.controls["guess"])
+def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    """A small model reads the words in order and shuffled; by how much does each word's output differ? revealed:
+    whether the rest of the page was drawn with the answer."""
+    if bool(page.controls["guess"]) != revealed:
+        st.rerun()
+    words = lesson.prose["shuffle"]
     scheme, causal = page.controls["scheme"], page.controls["stack"] == "decoder"
     order = page.controls["shuffle"] if sorted(page.controls["shuffle"]) == list(range(len(WORDS))) else ORDERS["first"]
     with lesson.section("shuffle"):
