@@ -1,0 +1,22 @@
+# %% [markdown]
+# What a model of 2024 keeps of each token it has read, and from which words it draws the next one.
+# %%
+import numpy as np
+
+from model.lessons.since.decoding import top_k, top_p
+from model.lessons.since.real_models import MODELS, cache_bytes
+
+llama = next(model for model in MODELS if model.name == "Llama 3 8B")
+per_token = 2 * llama.layers * llama.groups * llama.head * 2          # a key and a value per group, 2 bytes per number
+assert per_token == llama.bytes_per_token
+print(f"{llama.name} keeps {per_token:,} bytes per token, {cache_bytes(llama, 8192) / 2**30:.2f} GiB of 8,192 tokens")
+words = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
+assert np.allclose(top_k(words, 2)[:2], words[:2] / words[:2].sum())  # the two likeliest, made to sum to 1
+print("top-p of 0.8 keeps", (top_p(words, 0.8) > 0).sum(), "of", len(words), "words")
+# %% [markdown]
+# **Exercise.** Its query heads share keys and values in groups. How many times smaller is the cache for that? Write it
+# from `llama.heads` and `llama.groups`.
+# %%
+times = llama.heads / llama.groups  # solution
+assert times is not ... and times == llama.ungrouped / llama.bytes_per_token, "query heads per group of keys and values"
+print(f"Right: {times:g} times.")

@@ -1,0 +1,22 @@
+# %% [markdown]
+# One sentence through the small story decoder that was trained here: letters, pieces, numbers, and the next word.
+# %%
+import numpy as np
+
+from model.ask import sources
+from model.lessons.story import StoryQuery
+
+text = "The rabbit near the houses hears the dogs. It is hungry and eats"    # the page's own sentence
+story = sources.ask(StoryQuery(sources.open_query("stories", text))).result(120)
+print(len(text), "characters,", len(story.tokens), "pieces, each", story.embedded.shape[1], "numbers")
+print("the last piece looks at all, in every head of every layer:", story.rows.shape)
+assert np.allclose(story.rows.sum(axis=-1), 1, atol=1e-4)
+logits = story.word.logits.astype(float)                              # one per word that the decoder knows
+word = story.word.texts[0]                                            # the likeliest
+# %% [markdown]
+# **Exercise.** Which probability does the decoder give to that word? Write the softmax of `logits`, and take its largest
+# number.
+# %%
+likeliest = (np.exp(logits) / np.exp(logits).sum()).max()  # solution
+assert likeliest is not ... and np.isclose(likeliest, story.probabilities.max()), "exp of each over the sum of all exp"
+print(f"Right: “{word}” comes next with probability {likeliest:.2f}, of {len(logits)} words.")
