@@ -37,6 +37,7 @@ with torch it must have drawn its header, and it computes inside `with computing
 still being loaded. Controls are widgets of control_widgets.py (this file's neighbour), which show page.controls and
 call page.set_controls; what one drags is `viz.components.handles`; a head of the record is chosen with
 `viz.widgets.head_picker`. """
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -79,6 +80,7 @@ class Lesson:
 
     def __init__(self, page: PageContext, name: str) -> None:
         self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
+        self.answered = bool(page.controls[GUESS.name])   # as the page ran
 
     def header(self) -> None:
         """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to
@@ -105,8 +107,10 @@ class Lesson:
             return ask(self.page, self.prose[table], control, self.words["predict"])
 
     def end(self) -> None:
-        """What to remember, two questions that the lesson has answered, and its notebook; the last part of its
-        page."""
+        """What to remember, two questions that the lesson has answered, and its notebook; the last part of its page.
+        None of it before the first question is answered, as it would answer it."""
+        if not self.answered:
+            return
         with st.container(key="screen-remember"):
             st.markdown(f"### {self.words['remember']}\n" + "\n".join(f"- {line}" for line in self.prose["remember"]),
                         width=READABLE)
@@ -133,8 +137,15 @@ class Lesson:
 
     def fragment(self, draw: Callable[..., None], *given: Any) -> None:
         """Draws draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything
-        that its controls change. `given` is what it was when the page ran."""
-        fragment(self.page, draw, self, *given)
+        that its controls change. `given` is what it was when the page ran. A question that is answered in it uncovers
+        what stands elsewhere, so the page then runs again."""
+        @functools.wraps(draw)
+        def part(page: PageContext, lesson: Lesson, *given: Any) -> None:
+            if bool(page.controls[GUESS.name]) != self.answered:
+                st.rerun()
+            draw(page, lesson, *given)
+
+        fragment(self.page, part, self, *given)
 
     def alt(self, name: str, /, **numbers: Any) -> str:
         """The words for those who do not see the section's picture."""

@@ -113,4 +113,5 @@ def test_the_softmax_sheet_asks_before_it_answers_and_the_slope_is_drawn_after_o
 def test_a_sheet_prints_as_pdf():
     with_answers = "".join(each.extract_text() for each in PdfReader(
         io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
-    assert "Half each" in with_answers and "clearhead.example.org/at/softmax?guess=c&t=100" in with_answers.replace("\n", "")
+    assert "Half each" in with_answers
+    assert "clearhead.example.org/at/softmax?guess=c&t=100" in with_answers.replace("\n", "")

@@ -32,19 +32,15 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "masks")
     lesson.header()
-    revealed = bool(page.controls["guess"])
-    lesson.fragment(_squares, revealed)
-    if revealed:
+    lesson.fragment(_squares)
+    if lesson.answered:
         _blind(lesson)
     lesson.fragment(sparse_sections)
-    if revealed:
-        lesson.end()
+    lesson.end()
 
 
-def _squares(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """The two sections about one small matrix. revealed: whether the rest of the page was drawn with the answer."""
-    if bool(page.controls["guess"]) != revealed:
-        st.rerun()
+def _squares(page: PageContext, lesson: Lesson) -> None:
+    """The two sections about one small matrix."""
     turned = page.controls
     texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
     rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)

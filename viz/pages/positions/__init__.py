@@ -48,14 +48,12 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "positions")
     lesson.header()
-    revealed = bool(page.controls["guess"])
-    lesson.fragment(_shuffle, revealed)
+    lesson.fragment(_shuffle)
     _table(page, lesson)
     lesson.fragment(_distance)
     lesson.fragment(_turned)
     _beyond(lesson)
-    if revealed:
-        lesson.end()
+    lesson.end()
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
@@ -74,11 +72,8 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
         bucket_section(lesson)
 
 
-def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """A small model reads the words in order and shuffled; by how much does each word's output differ? revealed:
-    whether the rest of the page was drawn with the answer."""
-    if bool(page.controls["guess"]) != revealed:
-        st.rerun()
+def _shuffle(page: PageContext, lesson: Lesson) -> None:
+    """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
     words = lesson.prose["shuffle"]
     scheme, causal = page.controls["scheme"], page.controls["stack"] == "decoder"
     order = page.controls["shuffle"] if sorted(page.controls["shuffle"]) == list(range(len(WORDS))) else ORDERS["first"]
@@ -91,13 +86,13 @@ def _shuffle(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                     button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=shuffled)
             with computing():
                 before, after = positions.shuffle_outputs(order, scheme, causal)
-            _before_and_after(lesson, order, before, after if revealed else None)
+            _before_and_after(lesson, order, before, after if lesson.answered else None)
         with right:
             lesson.predict()
-            if revealed:
+            if lesson.answered:
                 choice_for(page, "scheme", words["scheme"], words["schemes"])
                 choice_for(page, "stack", words["stack"], words["stacks"])
-        if not revealed:
+        if not lesson.answered:
             return
         moved = positions.changes(before, after)
         top = max(0.2, 1.1 * float(moved.max()))

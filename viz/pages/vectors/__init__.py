@@ -27,5 +27,4 @@ def render(page: PageContext) -> None:
     lesson.fragment(merges)
     table(page, lesson)
     lesson.fragment(drift)
-    if revealed:
-        lesson.end()
+    lesson.end()

@@ -14,8 +14,8 @@ assert np.allclose(story.rows.sum(axis=-1), 1, atol=1e-4)
 logits = story.word.logits.astype(float)                              # one per word that the decoder knows
 word = story.word.texts[0]                                            # the likeliest
 # %% [markdown]
-# **Exercise.** Which probability does the decoder give to that word? Write the softmax of `logits`, and take its largest
-# number.
+# **Exercise.** Which probability does the decoder give to that word? Write the softmax of `logits`, and take its
+# largest number.
 # %%
 likeliest = (np.exp(logits) / np.exp(logits).sum()).max()  # solution
 assert likeliest is not ... and np.isclose(likeliest, story.probabilities.max()), "exp of each over the sum of all exp"
