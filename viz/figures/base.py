@@ -110,7 +110,8 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
         figure.update_layout(margin_b=TICK + deep + NAME * bool(title))
     else:
         figure.update_xaxes(automargin=words)
-        figure.update_layout(margin_b=WORDS if title or words else 26)
+        below = max((name.count("<br>") for name in names), default=0)   # lines under the first
+        figure.update_layout(margin_b=(WORDS if title or words else 26) + math.ceil(1.4 * LETTER) * below)
 
 
 def category_axis(names: Sequence[str]) -> dict[str, Any]:
