@@ -13,8 +13,8 @@ _COMPONENT = Component("arrows")
 replay = _COMPONENT.replay
 
 
-def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapping[str, tuple[float, ...]], looks: int,
-           *, covered: bool, key: str, turn: Callable[[dict[str, Any]], None]) -> Picture:
+def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapping[str, tuple[float, ...]],
+           looks: int, *, covered: bool, key: str, turn: Callable[[dict[str, Any]], None]) -> Picture:
     """Draws the arrows; a move calls turn({"q": …, "k": …, "v": …}), and a click on a token's name turn({"looks": its
     place}), before the page runs again. tokens, controls, vectors, covered: as of the payload.
 

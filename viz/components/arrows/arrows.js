@@ -106,8 +106,10 @@ export function mount(element, bytes, send) {
     const [dx, dy] = [(x - x0) / long, (y - y0) / long], back = Math.min(TIP, long), half = back * 0.45;
     const [bx, by] = [x - back * dx, y - back * dy];
     set(made.line, { x1: x0, y1: y0, x2: bx, y2: by, stroke: colour });
-    set(made.tip, { d: `M${x},${y}L${bx - half * dy},${by + half * dx}L${bx + half * dy},${by - half * dx}Z`, fill: colour });
-    const wide = name.length * 3.8, inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
+    const d = `M${x},${y}L${bx - half * dy},${by + half * dx}L${bx + half * dy},${by - half * dx}Z`;
+    set(made.tip, { d, fill: colour });
+    const wide = name.length * 3.8;
+    const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
     set(made.label, { x: inside(x + dx * (6 + wide), wide), y: inside(y + dy * 14 + 4, 10), fill: colour });
     made.label.textContent = name;
   }

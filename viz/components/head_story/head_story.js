@@ -107,6 +107,7 @@ export function mount(element, bytes, send) {
       const colour = each.rank >= 0 && each.rank < COLOURED ? heads[each.rank] : ink, chosen = body.places[at] === key;
       const heavy = scene === 3 || scene === 2 || scene === 1 ? 10 : each.rank < COLOURED && each.rank >= 0 ? 3 : 1.5;
       each.group.classList.toggle("chosen", chosen);
+      each.group.classList.toggle("small", colour === ink);
       put(each, seen.keys[at], seen.labels[at], colour, heavy, rows && arrived);
       put(each.ghost, seen.ghosts[at], undefined, colour, 1);
       const count = arrived && seen.counts ? seen.counts[at] : "";
@@ -123,13 +124,15 @@ export function mount(element, bytes, send) {
   const end2 = ({ x1, x2, y2 }) => ({ x: (x1 + x2) / 2, y: y2 + 18, anchor: "middle" });
 
   function put(made, at, words, colour, heavy, blunt = false) {
-    const long = Math.hypot(at.x2 - at.x1, at.y2 - at.y1), [dx, dy] = [(at.x2 - at.x1) / (long || 1), (at.y2 - at.y1) / (long || 1)];
-    const tip = blunt ? 0 : Math.min(long, TIP + heavy / 2), [bx, by] = [at.x2 - dx * tip, at.y2 - dy * tip], half = tip / 2;
+    const across = at.x2 - at.x1, down = at.y2 - at.y1, long = Math.hypot(across, down);
+    const [dx, dy] = [across / (long || 1), down / (long || 1)], tip = blunt ? 0 : Math.min(long, TIP + heavy / 2);
+    const [bx, by] = [at.x2 - dx * tip, at.y2 - dy * tip], half = tip / 2;
     set(made.line, { x1: at.x1, y1: at.y1, x2: bx, y2: by, stroke: colour, "stroke-width": heavy, opacity: at.seen });
     const d = `M${at.x2},${at.y2}L${bx - half * dy},${by + half * dx}L${bx + half * dy},${by - half * dx}Z`;
     set(made.tip, { d, fill: colour, opacity: at.seen });
     made.label.textContent = words?.text ?? "";
-    if (words) set(made.label, { x: words.x, y: words.y, "text-anchor": words.anchor, fill: colour, opacity: words.seen });
+    if (!words) return;
+    set(made.label, { x: words.x, y: words.y, "text-anchor": words.anchor, fill: colour, opacity: words.seen });
   }
 
   function control() {

@@ -12,7 +12,8 @@ function planeOf(points, width, height, sides = 70) {
   const xs = [0, ...points.map((each) => each[0])], ys = [0, ...points.map((each) => each[1])];
   const [left, right] = [Math.min(...xs), Math.max(...xs)], [low, high] = [Math.min(...ys), Math.max(...ys)];
   const unit = Math.min((width - 2 * sides) / (right - left || 1), (height - 3 * EDGE) / (high - low || 1));
-  const x = (width - unit * (right - left)) / 2 - unit * left, y = height - (height - unit * (high - low)) / 2 + unit * low;
+  const x = (width - unit * (right - left)) / 2 - unit * left;
+  const y = height - (height - unit * (high - low)) / 2 + unit * low;
   return { unit, at: ([across, up]) => [x + unit * across, y - unit * up] };
 }
 
@@ -45,8 +46,10 @@ function vectors(body, width, height) {
 function bars(body, numbers, range, width, write) {
   const [low, high] = range, unit = (width - NAMES - NUMBERS - 8) / (high - low || 1), zero = NAMES + 4 - low * unit;
   const top = (at) => EDGE + ROW * (at + 0.5), bottom = EDGE + ROW * numbers.length;
-  const keys = numbers.map((each, at) => line(zero, top(at), zero + (each ?? 0) * unit, top(at), each === null ? 0 : 1));
-  const labels = body.names.map((text, at) => label(NAMES - 4, top(at) + 4, "end", text, isRow(numbers[at], body.places[at])));
+  const bar = (number, y) => line(zero, y, zero + (number ?? 0) * unit, y, number === null ? 0 : 1);
+  const keys = numbers.map((number, at) => bar(number, top(at)));
+  const seen = (at) => isRow(numbers[at], body.places[at]);
+  const labels = body.names.map((text, at) => label(NAMES - 4, top(at) + 4, "end", text, seen(at)));
   const counts = numbers.map((each, at) => write(each, at));
   return { keys, labels, counts, rows: keys.map((_, at) => top(at) + 4), floor: line(zero, EDGE, zero, bottom) };
 }
@@ -74,7 +77,7 @@ function out(body, width, height) {
   if (!body.stream) return undefined;
   const [before, added, degrees] = body.stream, turn = (degrees * Math.PI) / 180;
   const tip = [before + added * Math.cos(turn), added * Math.sin(turn)];
-  const plane = planeOf([[before, 0], tip], width, height);
+  const plane = planeOf([[before, 0], tip], width, height, 110);
   const [[ox, oy], [bx, by], [sx, sy]] = [[0, 0], [before, 0], tip].map(plane.at);
   return { stream: line(ox, oy, bx, by), sum: line(ox, oy, sx, sy), mix: line(bx, by, sx, sy),
     streamSaid: label((ox + bx) / 2, oy + 20, "middle", body.text.stream),
@@ -88,11 +91,11 @@ export function scenes(body, width, height) {
   const none = still(width, height), silent = label(width / 2, height / 2, "middle", "", 0);
   const flat = vectors(body, width, height), scores = [...body.dots, ...body.logits].filter((one) => one !== null);
   const range = [Math.min(0, ...scores), Math.max(0, ...scores)];
-  const two = (value, at) => (value === null ? (body.places[at] < 0 ? "" : "−∞") : fixed(value, 2).replace("-", "−"));
+  const nothing = (at) => (body.places[at] < 0 ? "" : "−∞");
+  const two = (value, at) => (value === null ? nothing(at) : fixed(value, 2).replace("-", "−"));
   const products = bars(body, body.dots, range, width, two), scaled = bars(body, body.logits, range, width, two);
   const weights = bars(body, body.weights, [0, 1], width, (value) => fixed(value, 3));
   const mixed = mix(body, width, height), last = out(body, width, height);
-  const quiet = (scene) => scene.keys.map((key) => ({ ...key, seen: 0 }));
   const rest = { ghosts: mixed.ghosts.map((ghost) => ({ ...ghost, seen: 0 })), mix: { ...mixed.mix, seen: 0 },
     said: { ...mixed.said, seen: 0 }, query: { ...flat.query, seen: 0 }, floor: none, stream: none, sum: none,
     streamSaid: silent, sumSaid: silent, counts: undefined };
@@ -104,8 +107,7 @@ export function scenes(body, width, height) {
     { ...rest, ...scaled },
     { ...rest, ...weights },
     { ...rest, ...mixed, via: { keys: mixed.ghosts, labels: mixed.labels } },
-    { ...rest, ghosts: quiet({ keys: mixed.ghosts }), keys: gone, labels: mixed.labels.map((one) => ({ ...one, seen: 0 })),
-      ...(last ?? { mix: { ...none } }) },
+    { ...rest, keys: gone, labels: mixed.labels.map((one) => ({ ...one, seen: 0 })), ...(last ?? { mix: none }) },
   ];
 }
 
@@ -128,8 +130,9 @@ export function onTheWay(from, to, share) {
   }
   made.ghosts = all(from.ghosts, to.ghosts, share);
   for (const name of ["keys", "labels"]) {
-    const [start, end, part] = !via ? [from, to, share] : share < 0.5 ? [from, via, 2 * share] : [via, to, 2 * share - 1];
-    made[name] = all(start[name], end[name], part);
+    if (!via) made[name] = all(from[name], to[name], share);
+    else if (share < 0.5) made[name] = all(from[name], via[name], 2 * share);
+    else made[name] = all(via[name], to[name], 2 * share - 1);
   }
   return made;
 }

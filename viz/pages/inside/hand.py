@@ -41,8 +41,8 @@ def _say(lesson: Lesson, words: dict, vectors: dict[str, tuple[float, ...]], loo
     row, of_it = small_head.attend(q[looks], k, v), small_head.attend(q[ITSELF], k, v)
     lesson.explanation("hand", shown=(small_head.attend, small_head.inside_by, claims.goal),
                        shapes={"query": q[looks], "keys": k, "values": v},
-                       looking=_looking(words, row, looks), goal=_goal(words, of_it),
-                       mixed=_mixed(words, row, v) if revealed else words["covered"])
+                       looking=looking_says(words, row, looks), goal=goal_says(words, of_it),
+                       mixed=mix_says(words, row, v) if revealed else words["covered"])
 
 
 def _turn(page: PageContext, moved: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ def _turn(page: PageContext, moved: dict[str, Any]) -> None:
         page.set_controls(**{PLACES[name].name: numbers for name, numbers in moved.items()})
 
 
-def _looking(words: dict, row: small_head.SmallHead, looks: int) -> str:
+def looking_says(words: dict, row: small_head.SmallHead, looks: int) -> str:
     """Where the token looks most, and by which numbers."""
     top, most = int(np.argmax(row.weights)), claims.most(row.weights.tolist())
     largest = as_printed(float(row.weights[top]))
@@ -63,14 +63,14 @@ def _looking(words: dict, row: small_head.SmallHead, looks: int) -> str:
         score=row.scores[top], weight=format_weight(float(row.weights[top])))
 
 
-def _goal(words: dict, row: small_head.SmallHead) -> str:
+def goal_says(words: dict, row: small_head.SmallHead) -> str:
     """Whether *it* looks at *animal* and not at itself."""
     wanted, itself = float(row.weights[WANTED]), float(row.weights[ITSELF])
     return words["goals"][claims.goal(wanted, itself)].format(
         wanted=format_weight(wanted), itself=format_weight(itself), enough=claims.ENOUGH, little=claims.LITTLE)
 
 
-def _mixed(words: dict, row: small_head.SmallHead, values: np.ndarray) -> str:
+def mix_says(words: dict, row: small_head.SmallHead, values: np.ndarray) -> str:
     """Where the mix lies."""
     inside = small_head.inside_by(row.mix, values)
     return words["mixed"][claims.mix_place(inside)].format(

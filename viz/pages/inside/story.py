@@ -12,7 +12,7 @@ from viz.text import escape_markdown
 from viz.theme import READABLE
 from viz.widgets.lesson import Lesson, computing
 
-DRAWN = 12   # keys that have an arrow of their own; of a longer text those with the largest weights
+DRAWN = 16   # keys that have an arrow of their own; of a longer text those with the largest weights
 COVERED = SCENES[SCENES.index("mix"):]   # what the page asks for is seen in these
 
 
@@ -70,7 +70,8 @@ def story_of(here: StepContext, words: dict) -> Story:
                                           float(np.nan_to_num(head_steps.angle(*handed))))
     made = Story(here.spoken(query=True), [here.spoken(place) for place in places], places.tolist(), long,
                  along[places], across[places], path.dots[places], logits[places], path.weights[places],
-                 path.values[places] @ axes.T, path.weighted[places] @ axes.T, float(np.linalg.norm(path.mixed)), stream)
+                 path.values[places] @ axes.T, path.weighted[places] @ axes.T, float(np.linalg.norm(path.mixed)),
+                 stream)
     rest = np.setdiff1d(np.arange(len(path.weights)), places)
     return _with_rest(made, path.weighted[rest].sum(0) @ axes.T, float(path.weights[rest].sum()),
                       words["rest"].format(count=len(rest))) if len(rest) else made
@@ -103,7 +104,7 @@ def story_numbers(here: StepContext, words: dict) -> dict:
                "logit": path.logits[key], "extra": "".join(f" {each}" for each in extra), "raised": raised,
                "weight": path.weights[key], "sum": path.weights.sum(), "value": np.linalg.norm(path.values[key]),
                "part": np.linalg.norm(path.weighted[key]), "mix": np.linalg.norm(path.mixed),
-               "share": head_steps.mix_plane(path)[1], "drawn": len(_drawn(here)),
+               "share": head_steps.mix_plane(path)[1], "drawn": _drawn_words(here, words),
                "total": raised / path.weights[key] if path.weights[key] else np.exp(allowed - top).sum(),
                "divided": _divided(here, words), "d_model": here.record.card.d_model}
     if handed is None:
@@ -112,6 +113,12 @@ def story_numbers(here: StepContext, words: dict) -> dict:
     turned = head_steps.angle(before, before + added)
     return numbers | {"before": np.linalg.norm(before), "added": np.linalg.norm(added), "turned": turned,
                       "between": head_steps.angle(before, added), "after": np.linalg.norm(before + added)}
+
+
+def _drawn_words(here: StepContext, words: dict) -> str:
+    """How many keys are drawn, where not all are."""
+    drawn, keys = len(_drawn(here)), len(here.path.weights)
+    return "" if drawn == keys else " " + words["some_drawn"].format(drawn=drawn, keys=keys)
 
 
 def _divided(here: StepContext, words: dict) -> str:
