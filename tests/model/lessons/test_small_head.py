@@ -1,4 +1,4 @@
-"""The head in two dimensions, by scipy and by shapely-free geometry of its own."""
+"""The head in two dimensions, against scipy and Qhull."""
 import numpy as np
 import pytest
 from hypothesis import given

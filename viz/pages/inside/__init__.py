@@ -81,14 +81,14 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
                alt=lesson.alt("geometry", key=here.spoken(key), angle=angles[key], length=lengths[key], query=long))
         lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
                            shapes={"query": path.query, "keys": path.keys},
-                           nearest=_nearest(here, angles, words), token=escape_markdown(here.spoken(query=True)),
+                           nearest=nearest_says(here, angles, words), token=escape_markdown(here.spoken(query=True)),
                            key=escape_markdown(here.spoken(key)), angle=angles[key], length=lengths[key], query=long,
                            along=at[key, 0], dot=path.dots[key], d_k=len(path.query), spread=len(path.query) ** -0.5,
                            low=float(np.nanmin(np.cos(np.radians(angles)))),
                            high=float(np.nanmax(np.cos(np.radians(angles)))))
 
 
-def _nearest(here: StepContext, angles: np.ndarray, words: dict) -> str:
+def nearest_says(here: StepContext, angles: np.ndarray, words: dict) -> str:
     """Whether the smallest angle has the largest weight."""
     path = here.path
     case = claims.nearest(angles, path.weights, path.allowed)
