@@ -12,10 +12,10 @@ from viz.format import format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.pages.inside import claims
-from viz.pages.inside.hand import CONTROLS, hand
+from viz.pages.inside.hand import CONTROLS, draw_hand
 from viz.pages.inside.steps import StepContext, chosen_key, trace_of
-from viz.pages.inside.story import story
-from viz.pages.inside.strips import NAMES, strips
+from viz.pages.inside.story import draw_story
+from viz.pages.inside.strips import NAMES, draw_strips
 from viz.text import escape_markdown
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
@@ -33,7 +33,7 @@ def render(page: PageContext) -> None:
     lesson.header()
     revealed = page.controls["guess"] in LETTERS
     with lesson.section("hand"):
-        lesson.fragment(hand, revealed)
+        lesson.fragment(draw_hand, revealed)
     here = _journey(page, lesson, revealed)
     if here is not None:
         _geometry(lesson, here)
@@ -47,8 +47,8 @@ def _journey(page: PageContext, lesson: Lesson, revealed: bool) -> StepContext |
         if here is None:
             st.info(lesson.prose["widgets"]["reported"])
             return None
-        lesson.fragment(story, here, revealed)
-        lesson.fragment(strips, here, revealed, page.controls["step"] != NAMES[0])
+        lesson.fragment(draw_story, here, revealed)
+        lesson.fragment(draw_strips, here, revealed, page.controls["step"] != NAMES[0])
     return here
 
 

@@ -9,7 +9,7 @@ from viz.claims import as_printed
 from viz.components.arrows import VECTORS, arrows
 from viz.format import format_weight
 from viz.page import PageContext
-from viz.page_controls import Choice, Numbers
+from viz.page_controls import Choice, Control, Numbers
 from viz.pages.inside import claims
 from viz.widgets.lesson import Lesson
 
@@ -18,10 +18,10 @@ WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
 PLACES = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8, 8),
           "k": Numbers("hk", (0.4, 2.1, -1.7, 1.0, 2.0, 0.9, 1.2, -1.6), -3, 3, 8, 8),
           "v": Numbers("hv", (2.2, 1.6, -1.9, 1.8, -1.2, -1.7, 1.9, -1.4), -3, 3, 8, 8)}
-CONTROLS = (*PLACES.values(), Choice("looks", "it", TOKENS))
+CONTROLS: tuple[Control, ...] = (*PLACES.values(), Choice("looks", "it", TOKENS))
 
 
-def hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def draw_hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The arrows, and what their numbers say."""
     words, looks = lesson.prose["hand"], TOKENS.index(page.controls["looks"])
     vectors = {name: page.controls[PLACES[name].name] for name in VECTORS}

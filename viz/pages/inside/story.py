@@ -16,7 +16,7 @@ DRAWN = 16   # keys that have an arrow of their own; of a longer text those with
 COVERED = SCENES[SCENES.index("mix"):]   # what the page asks for is seen in these
 
 
-def story(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool) -> None:
+def draw_story(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool) -> None:
     """Draws the scenes and the sentences of the one that is shown."""
     words, scene = lesson.prose["journey"], page.controls["scene"]
     if scene in COVERED and not revealed:
@@ -80,8 +80,9 @@ def story_of(here: StepContext, words: dict) -> Story:
 def _with_rest(made: Story, step: np.ndarray, weight: float, name: str) -> Story:
     """The story with one more row for the keys that have no arrow."""
     return replace(made, names=[*made.names, name], places=[*made.places, -1], weights=np.append(made.weights, weight),
-                   **{each: np.append(getattr(made, each), np.nan) for each in ("along", "across", "dots", "logits")},
-                   **{each: np.vstack([getattr(made, each), step]) for each in ("values", "steps")})
+                   along=np.append(made.along, np.nan), across=np.append(made.across, np.nan),
+                   dots=np.append(made.dots, np.nan), logits=np.append(made.logits, np.nan),
+                   values=np.vstack([made.values, step]), steps=np.vstack([made.steps, step]))
 
 
 def story_numbers(here: StepContext, words: dict) -> dict:

@@ -16,7 +16,7 @@ NAMES = tuple(STEPS)
 COVERED = ("mix",)   # its sentence says where the output lies
 
 
-def strips(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool, opened: bool) -> None:
+def draw_strips(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool, opened: bool) -> None:
     """The ten steps, made only once somebody opens them. opened: whether they are at first, as for a link to a step."""
     words = lesson.prose["widgets"]
     if chosen_key(page, here.path) != here.key:

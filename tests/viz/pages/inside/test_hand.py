@@ -16,7 +16,7 @@ WORDS = strings("lessons/inside")["hand"]
 START = {name: control.start for name, control in PLACES.items()}
 RNG = np.random.default_rng(11)
 LINE = tuple(float(place) for at in range(4) for place in (at - 1, 1 - at))
-ENDS = [START, *({name: (end,) * 8 for name in "qkv"} for end in (-3.0, 0.0, 3.0)),
+ENDS = [START, *(dict.fromkeys("qkv", (end,) * 8) for end in (-3.0, 0.0, 3.0)),
         *(START | {name: (end,) * 8} for name in "qkv" for end in (-3.0, 0.0, 3.0)),
         START | {"q": (1.5, 1.5, -1.5, 0.5, 0.0, 2.5, 0.5, -2.0)}, START | {"q": (0.0, 3.0) * 4}, START | {"v": LINE},
         START | {"k": (0.0, 3.0, 0.0, 3.0, 0.0, -3.0, 0.0, -3.0), "q": (0.0, 3.0) * 4},
@@ -116,7 +116,7 @@ def test_until_it_is_answered_nothing_on_the_page_says_where_the_mix_lies():
     covered = shown("inside", step="mix", scene="mix")
     prompt = strings("lessons/inside")["predict"]
     words = [each for each in covered.words if each not in (prompt["ask"], *(one["text"] for one in prompt["answers"]))]
-    text = " ".join([*words, *sum(covered.notices.values(), []), *covered.alts.values()])
+    text = " ".join([*words, *(line for lines in covered.notices.values() for line in lines), *covered.alts.values()])
     for leaked in ("hull", "average", "inside the", "cannot leave", "shorter", "shortens", "longest value", "diamond"):
         assert leaked not in text.replace(prompt["ask"], ""), leaked
     assert "inside-hull" not in covered.charts

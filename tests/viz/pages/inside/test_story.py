@@ -63,8 +63,7 @@ def facts(here: StepContext) -> SimpleNamespace:
 
 def read(sentence: str) -> list[float]:
     """Its numbers, without those that are part of a name or a term."""
-    plain = re.sub(r"\*\*[^*]*?t\d+ \d+[^*]*?\*\*|t\d+ \d+|e\^\S+|√\d+ =|√\d+|\(1/[^;]*; d_k is \d+\)|Gemma 2|O\^|e\^−∞", "",
-                   sentence)
+    plain = re.sub(r"\*\*[^*]*?t\d+ \d+[^*]*?\*\*|t\d+ \d+|e\^\S+|√\d+|\(1/[^;]*; d_k is \d+\)|Gemma 2", "", sentence)
     return [float(each.replace("−", "-").replace(",", "")) for each in
             re.findall(r"(?<![\w.])[-−+]?\d[\d,]*\.?\d*(?:e[-+]\d+)?", plain)]
 
