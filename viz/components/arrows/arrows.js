@@ -12,12 +12,12 @@ const STEP = 0.1, hundredth = (value) => Math.round(value * 100) / 100 + 0;
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "arrows", redraw);
-  const who = div("who", root), planes = div("planes", root), rows = div("rows", root), hint = div("hint", root);
-  const left = plane("left"), right = plane("right");
+  const who = div("who", root), board = div("board", root), left = plane("left"), rows = div("rows", board);
+  const right = plane("right"), hint = div("hint", root);
   let body, now, held, last = 0, later, awaited;
 
   function plane(name) {
-    const box = div("plane", planes), title = div("title", box), svg = shape("svg", { role: "group" }, box);
+    const box = div(`plane ${name}`, board), title = div("title", box), svg = shape("svg", { role: "group" }, box);
     return { name, box, title, svg, back: shape("g", {}, svg), front: shape("g", {}, svg), arrows: [] };
   }
 
@@ -34,7 +34,7 @@ export function mount(element, bytes, send) {
     });
     rows.replaceChildren();
     rows.cells = body.tokens.map((token) => {
-      const cell = div("cell", rows), name = node("b", "", token, cell), dot = div("", cell), score = div("", cell);
+      const cell = div("cell", rows), name = node("b", "token", token, cell), dot = div("", cell), score = div("", cell);
       const bar = div("share", cell), weight = div("weight", cell);
       return { cell, name, dot, score, filled: div("", bar), weight };
     });
@@ -110,14 +110,15 @@ export function mount(element, bytes, send) {
     set(made.tip, { d, fill: colour });
     const wide = name.length * 3.8;
     const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
-    set(made.label, { x: inside(x + dx * (6 + wide), wide), y: inside(y + dy * 14 + 4, 10), fill: colour });
+    const high = inside(y + dy * 14 + 4, 10), aside = high === y + dy * 14 + 4 ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
+    set(made.label, { x: inside(x + dx * (6 + wide) + aside, wide), y: high });
     made.label.textContent = name;
   }
 
   function write(found, heads) {
     who.buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === now.looks));
     rows.cells.forEach((each, at) => {
-      each.name.style.color = heads[at];
+      each.name.style.borderColor = heads[at];
       each.dot.textContent = `q · k = ${signed(found.dots[at])}`;
       each.score.textContent = `÷ √2 = ${signed(found.scores[at])}`;
       each.filled.style.cssText = `width: ${100 * found.weights[at]}%; background: ${heads[at]}`;

@@ -132,7 +132,7 @@ export function mount(element, bytes, send) {
     set(made.tip, { d, fill: colour, opacity: at.seen });
     made.label.textContent = words?.text ?? "";
     if (!words) return;
-    set(made.label, { x: words.x, y: words.y, "text-anchor": words.anchor, fill: colour, opacity: words.seen });
+    set(made.label, { x: words.x, y: words.y, "text-anchor": words.anchor, opacity: words.seen });
   }
 
   function control() {
