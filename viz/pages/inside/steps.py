@@ -16,6 +16,7 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import visible_token
 from viz.page import PageContext
+from viz.pages.inside.stream import addition, stream_before
 from viz.text import escape_markdown
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -262,10 +263,7 @@ def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
     """Draws what the stream gains; returns the numbers of its sentence."""
     block, token, around = here.block, here.token, here.around
     norm_first = words["pre" if block.norm_first else "post"]
-    before = block.before[token]
-    if around is not block.attentions[0]:
-        before = before + block.attentions[0].output[token]
-    added = around.output[token]
+    before, added = stream_before(block, around)[token], addition(block, around)[token]
     rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added),
             (words["after"], block.after[token])]
     _vectors(here, rows, "stream", words["alt"].format(layer=block.index))

@@ -8,6 +8,7 @@ from model.lessons import head_steps
 from viz.components.head_story import SCENES, Story, head_story
 from viz.page import PageContext
 from viz.pages.inside.steps import StepContext, chosen_key, mixed_of_all
+from viz.pages.inside.stream import normalised, stream_before
 from viz.text import escape_markdown
 from viz.theme import READABLE
 from viz.widgets.lesson import Lesson, computing
@@ -23,14 +24,16 @@ def draw_story(page: PageContext, lesson: Lesson, here: StepContext, revealed: b
         scene = SCENES[SCENES.index(COVERED[0]) - 1]
     with computing():
         drawn, numbers = story_of(here, words), story_numbers(here, words)
+    handed = drawn.stream is not None
+    without = "" if handed else here.without or words["normalised"]
     plain = numbers | {"token": here.spoken(query=True), "key": here.spoken(here.key)}
-    head_story(drawn, [words["alts"][name].format(**plain) if name != "out" or here.trace else here.without
+    head_story(drawn, [words["alts"][name].format(**plain) if name != "out" or handed else without
                        for name in SCENES], scene, here.key,
-               covered=not revealed, without=here.without, key="story", turn=lambda told: page.set_controls(
+               covered=not revealed, without=without, key="story", turn=lambda told: page.set_controls(
                    **{{"key": "to"}.get(name, name): value for name, value in told.items()}))
     if chosen_key(page, here.path) != here.key:
         st.rerun()   # another key was clicked, which is in the pictures below as well
-    if scene != "out" or here.trace is not None:
+    if scene != "out" or handed:
         says = words["says"][f"{scene}_masked" if scene == "softmax" and not here.path.allowed[here.key] else scene]
         st.markdown(f"{says.format(**numbers)}  \n:small[{words['kept'][scene].format(**numbers)}]", width=READABLE)
     lesson.explanation("journey", shown=(head_steps.head_steps, head_steps.row_softmax, head_steps.mix_plane,
@@ -47,13 +50,12 @@ def _drawn(here: StepContext) -> np.ndarray:
 
 
 def _handed(here: StepContext) -> tuple[np.ndarray, np.ndarray] | None:
-    """(the stream that attention's output is added to, what this head adds), each (d_model); None without a trace."""
-    if here.trace is None:
+    """(the stream that attention's output is added to, what this head adds), each (d_model); None without a trace, and
+    where all heads together are normalised before they are added."""
+    if here.trace is None or normalised(here.block, here.around) is not None:
         return None
-    before, around = here.block.before[here.token], here.around
-    if around is not here.block.attentions[0]:
-        before = before + here.block.attentions[0].output[here.token]
-    return before, head_steps.hand_over(mixed_of_all(here), around.w_output)[here.view.head]
+    added = head_steps.hand_over(mixed_of_all(here), here.around.w_output)[here.view.head]
+    return stream_before(here.block, here.around)[here.token], added
 
 
 def story_of(here: StepContext, words: dict) -> Story:
