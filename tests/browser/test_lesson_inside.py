@@ -55,4 +55,8 @@ def test_a_heads_scenes_are_stepped_by_buttons_and_keys_and_a_key_is_chosen_in_t
     expect(seen.main.locator(".story .key.chosen text").first).to_have_text(re.compile("^street"), timeout=PATIENCE)
     expect(seen.main.locator(".st-key-section-geometry").get_by_text(re.compile("street 8"))).to_be_visible(
         timeout=PATIENCE)
+    expect(seen.main.locator(".story .play")).to_be_visible()
+    seen.page.emulate_media(reduced_motion="reduce")
+    expect(seen.main.locator(".story .play")).to_be_hidden()   # it stands still for whoever asked for less motion
+    seen.page.emulate_media(reduced_motion="no-preference")
     seen.rest().fine()

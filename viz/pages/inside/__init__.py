@@ -97,6 +97,7 @@ def nearest_says(here: StepContext, angles: np.ndarray, words: dict) -> str:
     close = int(np.nanargmin(np.where(path.allowed, angles, np.nan)))
     top = int(np.argmax(path.weights))
     return words["nearest"][case].format(
+        smallest=words["smallest" if path.allowed.all() else "smallest_allowed"],
         close=escape_markdown(here.spoken(close)), angle=angles[close], weight=format_weight(path.weights[close]),
         top=escape_markdown(here.spoken(top)), wide=angles[top], largest=format_weight(path.weights[top]),
         others=words["bias_too" if path.bias.any() else "length"])

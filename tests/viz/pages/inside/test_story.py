@@ -148,6 +148,7 @@ def test_what_is_said_of_the_smallest_angle_is_so(variant):
         angles = np.where(row.allowed, row.angles, np.nan)
         said, close = nearest_says(here, row.angles, PROSE["geometry"]), int(np.nanargmin(angles))
         assert f"is that of **{'t' + str(1 if close == 6 else close)} {close}**" in said
+        assert ("that the mask allows" in said) == (not row.allowed.all())
         assert ("also gets the largest" in said) == (close == int(np.argmax(row.weights)))
         assert ("bias" in said) == bool(row.bias.any())
         near(read(said)[:2], [row.angles[close], row.weights[close]])

@@ -1,4 +1,4 @@
-"""What an attention is added to is what the model's own norms have read, in the encoder and on both sides of a decoder."""
+"""What an attention is added to is what the model's own norms have read, in the encoder and in both of a decoder's."""
 from types import SimpleNamespace
 
 import numpy as np
