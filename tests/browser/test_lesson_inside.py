@@ -40,7 +40,7 @@ def test_an_arrow_is_dragged_to_the_goal_by_mouse_and_keys_and_the_mix_waits_for
 
 def test_a_heads_scenes_are_stepped_by_buttons_and_keys_and_a_key_is_chosen_in_the_picture(watch):
     seen = watch("/inside?guess=b&scene=softmax")
-    pressed = seen.main.locator(".story button[aria-pressed=true]")
+    pressed = seen.main.locator(".head-story button[aria-pressed=true]")
     expect(pressed).to_have_text("4 softmax", timeout=PATIENCE)
     expect(seen.main.get_by_text("that is a weight of")).to_be_visible(timeout=PATIENCE)
     pressed.focus()
@@ -50,13 +50,14 @@ def test_a_heads_scenes_are_stepped_by_buttons_and_keys_and_a_key_is_chosen_in_t
     expect(seen.main.get_by_text("Laid end to end")).to_be_visible(timeout=PATIENCE)
     seen.main.get_by_role("button", name="2 q · k").click()
     expect(seen.main.get_by_text(re.compile("only its part along the query counts"))).to_be_visible(timeout=PATIENCE)
-    seen.main.locator(".story .key text", has_text=re.compile("^street")).click()
+    seen.main.locator(".head-story .key text", has_text=re.compile("^street")).click()
     seen.page.wait_for_function("() => /[?&]to=/.test(location.search)", timeout=PATIENCE)
-    expect(seen.main.locator(".story .key.chosen text").first).to_have_text(re.compile("^street"), timeout=PATIENCE)
+    chosen = seen.main.locator(".head-story .key.chosen text").first
+    expect(chosen).to_have_text(re.compile("^street"), timeout=PATIENCE)
     expect(seen.main.locator(".st-key-section-geometry").get_by_text(re.compile("street 8"))).to_be_visible(
         timeout=PATIENCE)
-    expect(seen.main.locator(".story .play")).to_be_visible()
+    expect(seen.main.locator(".head-story .play")).to_be_visible()
     seen.page.emulate_media(reduced_motion="reduce")
-    expect(seen.main.locator(".story .play")).to_be_hidden()   # it stands still for whoever asked for less motion
+    expect(seen.main.locator(".head-story .play")).to_be_hidden()   # it stands still for whoever asked for less motion
     seen.page.emulate_media(reduced_motion="no-preference")
     seen.rest().fine()

@@ -21,7 +21,7 @@ from viz.components.handles.payload import parse_event as read_drag
 from viz.components.head_grid.payload import GridEvent, head_ids
 from viz.components.head_grid.payload import parse_event as read_grid
 from viz.components.head_story.payload import SCENES
-from viz.components.head_story.payload import parse_event as read_story
+from viz.components.head_story.payload import parse_event as read_head_story
 from viz.components.head_view.payload import ViewEvent
 from viz.components.head_view.payload import parse_event as read_view
 from viz.components.mask_editor.payload import parse_event as read_cells
@@ -84,8 +84,8 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     held = read_arrows(message, ARROWS, 2)
     assert held is None or held in ({"looks": 0}, {"looks": 1}) or all(
         len(numbers) == 4 and all(-5 <= each <= 5 for each in numbers) for numbers in held.values())
-    told = read_story(message, [0, 3, -1])
-    assert told is None or told in ({"key": 0}, {"key": 3}) or told["scene"] in SCENES
+    walked = read_head_story(message, [0, 3, -1])
+    assert walked is None or walked in ({"key": 0}, {"key": 3}) or walked["scene"] in SCENES
     painted = read_cells(message, 2)
     assert painted is None or (painted.shape == (2, 2) and painted.dtype == bool)
     at = read_slider(message, WORDS)

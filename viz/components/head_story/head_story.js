@@ -9,7 +9,7 @@ const WAY = 1300, REST = 3200, PATIENCE = 3000, HEIGHT = 320, COLOURED = 6, TIP 
 const PARTS = ["query", "mix", "stream", "sum"];
 
 export function mount(element, bytes, send) {
-  const { root, on, draw, end } = frame(element, "story", redraw);
+  const { root, on, draw, end } = frame(element, "head-story", redraw);
   const bar = div("steps", root), svg = shape("svg", { role: "img" }, root), lost = div("lost", root);
   const floor = shape("line", { class: "floor" }, svg), calm = matchMedia("(prefers-reduced-motion: reduce)");
   let body, scene, key = -1, from, began = 0, running, playing, wanted, keys = [], parts, buttons;

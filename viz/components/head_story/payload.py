@@ -49,7 +49,7 @@ def body(story: Story, alts: Sequence[str], *, room: str, covered: bool, without
                  "places": [int(place) for place in story.places], "order": order, "query": story.query,
                  "mix": story.mix, "stream": None if story.stream is None else list(story.stream), "alts": list(alts),
                  "last": LATEST_BEFORE_MIX if covered else len(SCENES) - 1, "without": without, "colours": COLOURS,
-                 "text": strings("lesson")["story"], **rows, **pairs}, {})
+                 "text": strings("lesson")["head_story"], **rows, **pairs}, {})
 
 
 def state(scene: str, key: int, *, room: str) -> bytes:
