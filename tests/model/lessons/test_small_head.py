@@ -7,6 +7,7 @@ from scipy.spatial import ConvexHull
 from scipy.special import softmax
 
 from model.lessons import small_head
+from tests.hostile import examples
 
 VECTORS = st.lists(st.integers(-300, 300).map(lambda number: number / 100), min_size=18, max_size=18)
 
@@ -16,6 +17,7 @@ def parts(numbers: list[float]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return at[0], at[1:5], at[5:]
 
 
+@examples(40)
 @given(VECTORS)
 def test_it_is_equation_1_and_its_mix_is_inside_the_hull(numbers):
     query, keys, values = parts(numbers)
