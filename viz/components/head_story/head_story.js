@@ -22,6 +22,7 @@ export function mount(element, bytes, send) {
       const made = node("button", "", text, bar);
       made.type = "button";
       made.title = title;
+      if (title) made.setAttribute("aria-label", title);
       made.onclick = act;
       return made;
     };
