@@ -138,3 +138,17 @@ def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
     rows of W_O (head, d_v, d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is missing
     to the sub-layer's output is its bias."""
     return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))
+
+
+def mix_plane(path: HeadSteps) -> tuple[np.ndarray, float]:
+    """The plane that holds a head's mix, and of what is left shows most of the weighted values: (axes (2, d_v), the
+    first along the mix; share of the squared lengths of the weighted values that it shows, 0 to 1).
+
+    The picture of a vector is axes · vector. It is linear, so sums in the picture are sums in d_v dimensions, and the
+    mix is as long as it is. """
+    length = float(np.linalg.norm(path.mixed))
+    first = path.mixed / length if length else np.zeros(len(path.mixed))
+    rest = path.weighted - np.outer(path.weighted @ first, first)
+    second = np.linalg.svd(rest, full_matrices=False)[2][0] if rest.any() else np.zeros(len(first))
+    axes, total = np.stack([first, second]), float((path.weighted**2).sum())
+    return axes, float(((path.weighted @ axes.T) ** 2).sum() / total) if total else 1.0

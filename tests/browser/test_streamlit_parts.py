@@ -27,6 +27,6 @@ def test_words_on_a_primary_button_can_be_read(watch, scheme):
 
 
 def test_no_formula_is_cut_off_above_or_below(watch):
-    page = watch("/inside?guess=a").page
+    page = watch("/inside?guess=a&step=softmax").page
     expect(page.locator(".katex-display").first).to_be_visible(timeout=PATIENCE)
     assert page.evaluate(CUT) == 0

@@ -13,12 +13,15 @@ from model.core.view import View
 from tests.fabricate import items, record
 from tests.hostile import JSON, TEXTS, examples
 from viz.components import transformer_diagram
+from viz.components.arrows.payload import parse_event as read_arrows
 from viz.components.block_diagram.payload import DiagramBox
 from viz.components.block_diagram.payload import parse_event as read_box
 from viz.components.chart import TOOLS, tool_from_event
 from viz.components.handles.payload import parse_event as read_drag
 from viz.components.head_grid.payload import GridEvent, head_ids
 from viz.components.head_grid.payload import parse_event as read_grid
+from viz.components.head_story.payload import SCENES
+from viz.components.head_story.payload import parse_event as read_head_story
 from viz.components.head_view.payload import ViewEvent
 from viz.components.head_view.payload import parse_event as read_view
 from viz.components.mask_editor.payload import parse_event as read_cells
@@ -41,6 +44,7 @@ DOORS = {"box": Door("softmax", "words", 5, ()), "token": Door("inside", "words"
 SCENE = items.scene()
 BOXES = [DiagramBox("token", "in", "words", "4"), DiagramBox("pair", "norm", "words", "4")]
 CONTROL = Numbers("x", (0.0, 0.0, 0.0), -5, 5, 1, 9)
+ARROWS = {name: Numbers(name, (0.0,) * 4, -5, 5, 4, 4) for name in "qkv"}
 WORDS = ["0", "the", "the"]
 HEADS = [(3, 1), (5, 11)]
 NEAR = st.integers(-2, 9) | JSON   # nearly right: what an attacker would try next
@@ -48,6 +52,9 @@ MESSAGES = st.one_of(
     JSON, NEAR, st.fixed_dictionaries({"token": NEAR, "pair": NEAR | st.lists(NEAR, max_size=3)}),
     st.fixed_dictionaries({"box": NEAR}), st.fixed_dictionaries({"lesson": NEAR | st.just("softmax")}),
     st.fixed_dictionaries({"write": NEAR}), st.fixed_dictionaries({"opened": st.lists(NEAR, max_size=3) | NEAR}),
+    st.fixed_dictionaries({"looks": NEAR}), st.fixed_dictionaries({"key": NEAR}),
+    st.fixed_dictionaries({"scene": NEAR}),
+    st.fixed_dictionaries({name: st.lists(NEAR | st.floats(-6, 6), min_size=4, max_size=4) for name in "qkv"}),
     st.fixed_dictionaries({"values": st.lists(NEAR | st.floats(-6, 6), min_size=2, max_size=4)}),
     st.fixed_dictionaries({"allowed": st.lists(st.integers(0, 1) | NEAR, min_size=3, max_size=5)}),
     st.fixed_dictionaries({"at": NEAR, "word": NEAR | st.sampled_from(WORDS), "count": NEAR}),
@@ -74,6 +81,11 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     moved = read_drag(message, CONTROL, 3)
     assert moved is None or (len(moved) == 3 and all(isinstance(each, (int, float)) and -5 <= each <= 5
                                                      for each in moved))
+    held = read_arrows(message, ARROWS, 2)
+    assert held is None or held in ({"looks": 0}, {"looks": 1}) or all(
+        len(numbers) == 4 and all(-5 <= each <= 5 for each in numbers) for numbers in held.values())
+    walked = read_head_story(message, [0, 3, -1])
+    assert walked is None or walked in ({"key": 0}, {"key": 3}) or walked["scene"] in SCENES
     painted = read_cells(message, 2)
     assert painted is None or (painted.shape == (2, 2) and painted.dtype == bool)
     at = read_slider(message, WORDS)
@@ -102,5 +114,5 @@ def test_the_components_are_all_here():
     folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/payload.py")
                    if "def parse_event(" in path.read_text(encoding="utf-8")}
-    assert with_events == {"block_diagram", "handles", "head_grid", "head_view", "mask_editor", "sketch", "slider",
-                           "story", "token_strip", "transformer_diagram"}
+    assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_story", "head_view",
+                           "mask_editor", "sketch", "slider", "story", "token_strip", "transformer_diagram"}

@@ -1,7 +1,4 @@
-"""What happens inside one head? One token's way from its embedding through a real head and back into the residual
-stream, step by step."""
-from dataclasses import replace
-
+"""What happens inside one head? A head of two dimensions that one moves by hand, then a real one, scene by scene."""
 import numpy as np
 import streamlit as st
 
@@ -9,21 +6,24 @@ from model.core import heads
 from model.core.query import Kind
 from model.core.record import Layer
 from model.lessons import head_steps
+from viz.components.head_story import SCENES
 from viz.figures.vector_plane import Points, vector_plane
+from viz.format import format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.pages.inside.steps import STEPS, TRACED, StepContext, trace_of
-from viz.theme import READABLE
-from viz.widgets.control_widgets import choice_for
+from viz.pages.inside import claims
+from viz.pages.inside.hand import CONTROLS, draw_hand
+from viz.pages.inside.steps import StepContext, chosen_key, trace_of
+from viz.pages.inside.story import draw_story
+from viz.pages.inside.strips import NAMES, draw_strips
+from viz.text import escape_markdown
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import GUESS, Lesson, computing
-from viz.widgets.sentence_strip import sentence_strip
-from viz.widgets.vector_heatmap import columns_switch
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
 
-NAMES = tuple(STEPS)
 PAGE = Page("Inside one head", "Learn", 4, "head",
-            controls=(GUESS, Choice("step", "in", NAMES), Number("to", -1, -1, 99_999, whole=True)))
+            controls=(*QUESTIONS, *CONTROLS, Choice("scene", "vectors", SCENES), Choice("step", "in", NAMES),
+                      Number("to", -1, -1, 99_999, whole=True)))
 LARGEST = 2048    # tokens up to which a head's matrix is squared for the number ‖A² − A‖
 
 
@@ -31,127 +31,108 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "inside")
     lesson.header()
-    revealed = lesson.predict()
-    here = _journey(page, lesson)
+    revealed = page.controls["guess"] in LETTERS
+    with lesson.section("hand"):
+        lesson.fragment(draw_hand, revealed)
+    here = _journey(page, lesson, revealed)
     if here is not None:
         _geometry(lesson, here)
         _average(lesson, here, revealed)
+    lesson.end()
 
 
-def _journey(page: PageContext, lesson: Lesson) -> StepContext | None:
+def _journey(page: PageContext, lesson: Lesson, revealed: bool) -> StepContext | None:
     with lesson.section("journey"):
-        here = _choose(page, lesson)
+        here = _choose(page)
         if here is None:
             st.info(lesson.prose["widgets"]["reported"])
             return None
-        lesson.fragment(_walk, here)
+        lesson.fragment(draw_story, here, revealed)
+        lesson.fragment(draw_strips, here, revealed, page.controls["step"] != NAMES[0])
     return here
 
 
-def _walk(page: PageContext, lesson: Lesson, here: StepContext) -> None:
-    """The steps, which answer without the choices above them."""
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        _steps(page, lesson)
-        columns = columns_switch(page, lesson.prose["widgets"])
-    _step(page, lesson, replace(here, columns=columns))
-
-
-def _choose(page: PageContext, lesson: Lesson) -> StepContext | None:
+def _choose(page: PageContext) -> StepContext | None:
     """Head, token and key; None for a model that only reported its weights."""
-    words = lesson.prose["widgets"]
-    st.caption(words["token"])
     record, view = real_head(page)
     layer = record[view.kind].layer(view.layer)
     if not isinstance(layer, Layer):
         return None
     with computing():
         path = head_steps.head_steps(layer, view.head, view.token or 0)
-    wanted = page.controls["to"]
-    key = wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
-    st.caption(words["key"])
-    sentence_strip(record[view.kind].keys, focus=key, pairs=False, key="inside_keys",
-                   on_event=lambda event: page.set_controls(to=-1 if event.token is None else event.token))
+    key = chosen_key(page, path)
     trace, without = trace_of(page, record)
     return StepContext(record, view, layer, path, key, view.transpose, trace, without)
-
-
-def _steps(page: PageContext, lesson: Lesson) -> None:
-    """Back, the steps by name, forward."""
-    words, here = lesson.prose["widgets"], NAMES.index(page.controls["step"])
-    st.button("←", key="step-back", help=words["back"], disabled=here == 0,
-              on_click=lambda: page.set_controls(step=NAMES[here - 1]))
-    choice_for(page, "step", words["step"],
-               {name: f"{number + 1} {lesson.prose['steps'][name]['short']}" for number, name in enumerate(NAMES)})
-    st.button("→", key="step-on", help=words["on"], disabled=here == len(NAMES) - 1,
-              on_click=lambda: page.set_controls(step=NAMES[here + 1]))
-
-
-def _step(page: PageContext, lesson: Lesson, here: StepContext) -> None:
-    step = page.controls["step"]
-    prose = lesson.prose["steps"][step]
-    title, lost = f"#### {NAMES.index(step) + 1} · {prose['title']}", here.trace is None and step in TRACED
-    st.markdown(title if lost else f"{title}\n\n$$\n{prose['columns' if here.columns else 'rows']}\n$$")
-    if lost:
-        st.info(here.without)
-        return
-    with computing():
-        numbers = STEPS[step](here, lesson, prose)
-    path = here.path
-    names = {"token": here.query_name(), "key": here.key_name(), "layer": here.view.layer, "head": here.view.head}
-    st.markdown(prose["says"].format(**(names | numbers)), width=READABLE)
-    shapes = {name: getattr(path, name)
-              for name in ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")}
-    lesson.explanation("journey", shown=(head_steps.head_steps, head_steps.row_softmax, STEPS[step]), shapes=shapes)
 
 
 def _geometry(lesson: Lesson, here: StepContext) -> None:
     """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its
     direction."""
-    path, key = here.path, here.key
+    path, key, words = here.path, here.key, lesson.prose["geometry"]
     angles = np.array([head_steps.angle(path.query, vector) for vector in path.keys])
     lengths, long = np.linalg.norm(path.keys, axis=-1), float(np.linalg.norm(path.query))
-    at = lengths[:, None] * np.stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))], -1)
-    words = lesson.prose["geometry"]
+    at = np.nan_to_num(lengths[:, None] * np.stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))], -1))
+    names = [here.key_name(place) for place in range(len(lengths))]
     with lesson.section("geometry"):
-        names = [here.key_name(place) for place in range(len(lengths))]
         figure(lambda theme: vector_plane(theme, Points(at, names, path.weights),
                                           axes=(words["along"], words["across"]), height=400,
                                           arrows=[("q", np.array([long, 0.0]))]),
                key="inside-angles",
-               alt=lesson.alt("geometry", key=here.key_name(), angle=angles[key], length=lengths[key], query=long))
+               alt=lesson.alt("geometry", key=here.spoken(key), angle=angles[key], length=lengths[key], query=long))
         lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
-                           shapes={"query": path.query, "keys": path.keys}, token=here.query_name(),
-                           key=here.key_name(), angle=angles[key], length=lengths[key], query=long, along=at[key, 0],
-                           dot=path.dots[key], d_k=len(path.query), narrow=float(np.nanmin(angles)),
-                           wide=float(np.nanmax(angles)))
+                           shapes={"query": path.query, "keys": path.keys},
+                           nearest=nearest_says(here, angles, words), token=escape_markdown(here.spoken(query=True)),
+                           key=escape_markdown(here.spoken(key)), angle=angles[key], length=lengths[key], query=long,
+                           along=at[key, 0], dot=path.dots[key], d_k=len(path.query), spread=len(path.query) ** -0.5,
+                           low=float(np.nanmin(np.cos(np.radians(angles)))),
+                           high=float(np.nanmax(np.cos(np.radians(angles)))))
+
+
+def nearest_says(here: StepContext, angles: np.ndarray, words: dict) -> str:
+    """Whether the smallest angle has the largest weight."""
+    path = here.path
+    case = claims.nearest(angles, path.weights, path.allowed)
+    if case == "none":
+        return words["nearest"][case]
+    close = int(np.nanargmin(np.where(path.allowed, angles, np.nan)))
+    top = int(np.argmax(path.weights))
+    return words["nearest"][case].format(
+        smallest=words["smallest" if path.allowed.all() else "smallest_allowed"],
+        close=escape_markdown(here.spoken(close)), angle=angles[close], weight=format_weight(path.weights[close]),
+        top=escape_markdown(here.spoken(top)), wide=angles[top], largest=format_weight(path.weights[top]),
+        others=words["bias_too" if path.bias.any() else "length"])
 
 
 def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
     """The values in a plane, their hull, and the output inside it."""
     path, words = here.path, lesson.prose["average"]
-    values = path.values[path.allowed]
-    centre, axes, share = head_steps.plane(values)
-    at, output = (values - centre) @ axes.T, (path.mixed / max(path.weights.sum(), 1e-30) - centre) @ axes.T
-    names = [here.key_name(int(place)) for place in np.flatnonzero(path.allowed)]
-    weights = _matrix(here)
+    total = float(path.weights.sum())
     with lesson.section("average"):
-        if revealed:
-            figure(lambda theme: vector_plane(theme, Points(at, names, path.weights[path.allowed]),
-                                              axes=(words["first"], words["second"]), around=head_steps.hull(at),
-                                              marked=[(words["output"], output)], height=460),
-                   key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
-        else:
-            lesson.placeholder("average")
-        sentence = words["not_square"] if weights is None else words["squared"].format(
-            change=head_steps.not_a_projection(weights))
+        if not revealed or not total:
+            lesson.placeholder("average") if not revealed else st.info(words["nothing"])
+            return
+        values = path.values[path.allowed]
+        centre, axes, share = head_steps.plane(values)
+        at, output = (values - centre) @ axes.T, (path.mixed / total - centre) @ axes.T
+        names = [here.key_name(int(place)) for place in np.flatnonzero(path.allowed)]
+        figure(lambda theme: vector_plane(theme, Points(at, names, path.weights[path.allowed]),
+                                          axes=(words["first"], words["second"]), around=head_steps.hull(at),
+                                          marked=[(words["output"], output)], height=460),
+               key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
         lesson.explanation("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
-                           shapes={"values": values}, share=share, squared=sentence, sum=path.weights.sum(),
+                           shapes={"values": values}, share=share, squared=_squared(here, words),
+                           hull=words["sums"][claims.row_sum(total, path.sink)].format(
+                               sum=total, sink=path.sink, d_v=len(path.mixed)),
                            length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
-                           d_k=len(path.query), d_v=len(path.mixed), token=here.query_name())
+                           d_k=len(path.query), d_v=len(path.mixed), token=escape_markdown(here.spoken(query=True)))
 
 
-def _matrix(here: StepContext) -> np.ndarray | None:
-    """The head's whole matrix where it is square and not too large to be squared."""
+def _squared(here: StepContext, words: dict) -> str:
+    """How far the head's whole matrix is from a projection, where it is square and not too large to be squared."""
     _, queries, keys = here.layer.shape
-    return heads.weights(here.layer,
-                         here.view.head) if here.view.kind is not Kind.CROSS and queries == keys <= LARGEST else None
+    if here.view.kind is Kind.CROSS or queries != keys:
+        return words["not_square"]
+    if keys > LARGEST:
+        return words["too_large"]
+    change = head_steps.not_a_projection(heads.weights(here.layer, here.view.head))
+    return words["squared" if f"{change:.2f}" != "0.00" else "as_projection"].format(change=change)

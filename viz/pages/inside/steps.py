@@ -14,7 +14,10 @@ from model.lessons import head_steps
 from model.lessons.head_steps import HeadSteps
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
+from viz.format import visible_token
 from viz.page import PageContext
+from viz.pages.inside.stream import addition, stream_before
+from viz.text import escape_markdown
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 from viz.widgets.vector_heatmap import token_name, vector_strips
@@ -70,6 +73,12 @@ class StepContext:
         """A key with its place; without one the key that is chosen."""
         return token_name(self.record[self.view.kind].keys, self.key if place is None else place)
 
+    def spoken(self, place: int = 0, query: bool = False) -> str:
+        """A key with its place, or the token that looks, as plain text."""
+        tokens, at = (self.record[self.view.kind].queries, self.token) if query else (
+            self.record[self.view.kind].keys, place)
+        return f"{visible_token(tokens.texts[at])} {at}"
+
 
 def trace_of(page: PageContext, record: AttentionRecord) -> tuple[Trace | None, str]:
     """The trace of the record's pass, or the sentence that says why there is none."""
@@ -77,6 +86,12 @@ def trace_of(page: PageContext, record: AttentionRecord) -> tuple[Trace | None, 
         return page.ask(TraceQuery(record.query)), ""
     except UserError as error:
         return None, str(error)
+
+
+def chosen_key(page: PageContext, path: HeadSteps) -> int:
+    """The place of the key that is chosen; until one is, that of the largest weight."""
+    wanted = page.controls["to"]
+    return wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
 
 
 def _vectors(here: StepContext, rows: list[tuple[str, np.ndarray]], name: str, alt: str) -> None:
@@ -97,8 +112,10 @@ def step_in(here: StepContext, lesson: Lesson, words: dict) -> dict:
     if not np.array_equal(x, here.block.before[here.token]):
         rows.append((words["read"], x))
     _vectors(here, rows, "in", words["alt"].format(token=here.query_name(), length=np.linalg.norm(x)))
+    turned = head_steps.angle(start.output[here.token], here.block.before[here.token])
     return {"length": np.linalg.norm(x), "d_model": len(x),
-            "turned": head_steps.angle(start.output[here.token], here.block.before[here.token])}
+            "before": words["first"] if first else words["later"].format(turned=turned),
+            "looked": words["none" if here.around is here.block.attentions[0] else "self"]}
 
 
 def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
@@ -115,7 +132,7 @@ def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
     _vectors(here, rows, "qkv", words["alt"].format(token=here.query_name(), key=here.key_name()))
     if here.trace is None:
         st.caption(here.without)
-        return {"error": float("nan"), "d_model": here.record.card.d_model}
+        return {"check": "", "d_model": here.record.card.d_model, "shape": ""}
     weight = here.around.query.weight[here.view.head]
     drawn = weight.T if here.columns else weight
     axes = ("d_model", "d_k") if here.columns else ("d_k", "d_model")
@@ -124,7 +141,15 @@ def step_qkv(here: StepContext, lesson: Lesson, words: dict) -> dict:
                                 style=CellStyle("signed", square=False)),
            key="inside-wq", alt=words["alt_matrix"].format(rows=drawn.shape[0], columns=drawn.shape[1]))
     made = here.around.value.apply(here.around.memory, here.view.head * len(here.layer.value) // here.layer.heads)
-    return {"error": np.abs(made - here.path.values).max(), "d_model": weight.shape[0]}
+    return {"check": words["check"].format(error=np.abs(made - here.path.values).max()), "d_model": weight.shape[0],
+            "shape": _shape_sentence(words, here.columns, *weight.shape)}
+
+
+def _shape_sentence(words: dict, columns: bool, d_model: int, d_k: int) -> str:
+    """Whose error a W of the shape d_k × d_model beside x W is; nothing where W is square and no shape is wrong."""
+    if d_model == d_k:
+        return ""
+    return " " + words["shape_columns" if columns else "shape_rows"].format(d_model=d_model, d_k=d_k)
 
 
 def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
@@ -139,7 +164,7 @@ def step_products(here: StepContext, lesson: Lesson, words: dict) -> dict:
                               axes=(words["pairs"] if pairs else words["dimensions"], words["share"]), height=300),
            key="inside-products",
            alt=words["alt_bars"].format(name=ranked[0][0], value=ranked[0][1], dot=products.sum()))
-    return {"within": words["within"] if pairs else "",
+    return {"turns": words["paired" if pairs else "free"],
             "first": ranked[0][0], "value": ranked[0][1], "rest": ranked[-1][1], "dot": products.sum(),
             "positive": products[products > 0].sum(), "negative": products[products < 0].sum()}
 
@@ -158,9 +183,10 @@ def step_score(here: StepContext, lesson: Lesson, words: dict) -> dict:
     path, key = here.path, here.key
     _over_keys(here, {"q · k": path.dots, words["scaled"]: path.scaled}, words["axis"], "score",
                words["alt"].format(key=here.key_name(), dot=path.dots[key], score=path.scaled[key]))
-    return {"dot": path.dots[key], "scale": here.layer.scale, "score": path.scaled[key],
+    cap = here.layer.softcap
+    return {"dot": path.dots[key], "scale": here.layer.scale, "product": path.dots[key] * here.layer.scale,
             "inverse": 1 / here.layer.scale**2, "d_k": len(path.query),
-            "cap": words["capped"].format(cap=here.layer.softcap) if here.layer.softcap is not None else ""}
+            "cap": "" if cap is None else words["capped"].format(cap=cap, score=path.scaled[key])}
 
 
 def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
@@ -170,7 +196,9 @@ def step_mask(here: StepContext, lesson: Lesson, words: dict) -> dict:
     groups |= {words["logit"]: np.where(path.allowed, path.logits, np.nan)}
     _over_keys(here, groups, words["logit"], "mask",
                words["alt"].format(allowed=int(path.allowed.sum()), keys=len(path.allowed)))
-    return {"allowed": int(path.allowed.sum()), "keys": len(path.allowed), "forbidden": int((~path.allowed).sum()),
+    masked = words["open" if path.allowed.all() else "closed"].format(
+        token=escape_markdown(here.spoken(query=True)), allowed=int(path.allowed.sum()), keys=len(path.allowed))
+    return {"masked": masked,
             "bias": words["has_bias" if path.bias.any() else "no_bias"].format(bias=path.bias[here.key])}
 
 
@@ -235,10 +263,7 @@ def step_stream(here: StepContext, lesson: Lesson, words: dict) -> dict:
     """Draws what the stream gains; returns the numbers of its sentence."""
     block, token, around = here.block, here.token, here.around
     norm_first = words["pre" if block.norm_first else "post"]
-    before = block.before[token]
-    if around is not block.attentions[0]:
-        before = before + block.attentions[0].output[token]
-    added = around.output[token]
+    before, added = stream_before(block, around)[token], addition(block, around)[token]
     rows = [(words["before"], before), (words["added"], added), (words["sum"], before + added),
             (words["after"], block.after[token])]
     _vectors(here, rows, "stream", words["alt"].format(layer=block.index))

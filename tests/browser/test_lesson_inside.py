@@ -1,0 +1,63 @@
+"""The head that one moves by hand and the real head's scenes, in a browser: mouse, keys, and a link that opens the same
+view."""
+import re
+
+from playwright.sync_api import expect
+
+from tests.browser.watch import PATIENCE
+from viz.text import strings
+
+PROSE = strings("lessons/inside")
+
+
+def test_an_arrow_is_dragged_to_the_goal_by_mouse_and_keys_and_the_mix_waits_for_the_answer(watch):
+    seen = watch("/inside")
+    tip = seen.main.locator(".arrows .arrow.q .hit")
+    expect(tip).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("Not yet:")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.locator(".arrows .mix")).to_be_hidden()
+    box, weights = tip.bounding_box(), seen.main.locator(".arrows .weight")
+    before = weights.all_inner_texts()
+    seen.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    seen.page.mouse.down()
+    seen.page.mouse.move(box["x"] - 106, box["y"] - 128, steps=4)
+    assert weights.all_inner_texts() != before   # before the server has answered
+    seen.page.mouse.up()
+    expect(seen.main.get_by_text("Goal reached:")).to_be_visible(timeout=PATIENCE)
+    arrow = seen.main.locator(".arrows .arrow.q")
+    said = arrow.get_attribute("aria-valuetext")
+    arrow.focus()
+    seen.page.keyboard.press("ArrowUp")
+    expect(arrow).not_to_have_attribute("aria-valuetext", said)
+    seen.page.wait_for_function("() => location.search.includes('hq=')", timeout=PATIENCE)
+    seen.main.get_by_text(PROSE["predict"]["answers"][1]["text"]).click()
+    expect(seen.main.locator(".arrows .mix")).to_be_visible(timeout=PATIENCE)
+    seen.rest().fine()
+    moved = arrow.get_attribute("aria-valuetext")
+    again = watch(seen.page.url[seen.page.url.index("/inside"):])
+    expect(again.main.locator(".arrows .arrow.q")).to_have_attribute("aria-valuetext", moved, timeout=PATIENCE)
+
+
+def test_a_heads_scenes_are_stepped_by_buttons_and_keys_and_a_key_is_chosen_in_the_picture(watch):
+    seen = watch("/inside?guess=b&scene=softmax")
+    pressed = seen.main.locator(".head-story button[aria-pressed=true]")
+    expect(pressed).to_have_text("4 softmax", timeout=PATIENCE)
+    expect(seen.main.get_by_text("that is a weight of")).to_be_visible(timeout=PATIENCE)
+    pressed.focus()
+    seen.page.keyboard.press("ArrowRight")
+    expect(pressed).to_have_text("5 mix")
+    seen.page.wait_for_function("() => location.search.includes('scene=mix')", timeout=PATIENCE)
+    expect(seen.main.get_by_text("Laid end to end")).to_be_visible(timeout=PATIENCE)
+    seen.main.get_by_role("button", name="2 q · k").click()
+    expect(seen.main.get_by_text(re.compile("only its part along the query counts"))).to_be_visible(timeout=PATIENCE)
+    seen.main.locator(".head-story .key text", has_text=re.compile("^street")).click()
+    seen.page.wait_for_function("() => /[?&]to=/.test(location.search)", timeout=PATIENCE)
+    chosen = seen.main.locator(".head-story .key.chosen text").first
+    expect(chosen).to_have_text(re.compile("^street"), timeout=PATIENCE)
+    expect(seen.main.locator(".st-key-section-geometry").get_by_text(re.compile("street 8"))).to_be_visible(
+        timeout=PATIENCE)
+    expect(seen.main.locator(".head-story .play")).to_be_visible()
+    seen.page.emulate_media(reduced_motion="reduce")
+    expect(seen.main.locator(".head-story .play")).to_be_hidden()   # it stands still for whoever asked for less motion
+    seen.page.emulate_media(reduced_motion="no-preference")
+    seen.rest().fine()

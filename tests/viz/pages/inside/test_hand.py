@@ -1,0 +1,127 @@
+"""The sentences beside the head by hand, read again and held against numbers of another route, at every end of every
+control."""
+import re
+
+import numpy as np
+import pytest
+from scipy.spatial import ConvexHull, QhullError
+from scipy.special import softmax
+
+from model.lessons import small_head
+from tests.lesson_pages import shown
+from viz.pages.inside.hand import PLACES, TOKENS, goal_says, looking_says, mix_says
+from viz.text import Text, strings
+
+WORDS = strings("lessons/inside")["hand"]
+START = {name: control.start for name, control in PLACES.items()}
+RNG = np.random.default_rng(11)
+LINE = tuple(float(place) for at in range(4) for place in (at - 1, 1 - at))
+ENDS = [START, *(dict.fromkeys("qkv", (end,) * 8) for end in (-3.0, 0.0, 3.0)),
+        *(START | {name: (end,) * 8} for name in "qkv" for end in (-3.0, 0.0, 3.0)),
+        START | {"q": (1.5, 1.5, -1.5, 0.5, 0.0, 2.5, 0.5, -2.0)}, START | {"q": (0.0, 3.0) * 4}, START | {"v": LINE},
+        START | {"k": (0.0, 3.0, 0.0, 3.0, 0.0, -3.0, 0.0, -3.0), "q": (0.0, 3.0) * 4},
+        *({name: tuple(np.round(RNG.uniform(-3, 3, 8), 2).tolist()) for name in "qkv"} for _ in range(40))]
+
+
+def row_of(at: dict, looks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(dots, weights, mix, values) by einsum and scipy."""
+    q, k, v = (np.array(at[name], np.float64).reshape(4, 2) for name in "qkv")
+    dots = np.einsum("kd,d->k", k, q[looks])
+    weights = softmax(dots / np.sqrt(2.0))
+    return dots, weights, np.einsum("k,kd->d", weights, v), v
+
+
+def numbers(sentence: str) -> list[float]:
+    """All of its numbers."""
+    return [float(number.replace("−", "-")) for number in re.findall(r"[-−]?\d+\.\d+(?:e-\d+)?|\b\d+\b", sentence)]
+
+
+def goal_holds(said: str, at: dict) -> None:
+    """Fails unless the sentence is true of the weights of *it*."""
+    _, weights, _, _ = row_of(at, TOKENS.index("it"))
+    wanted, itself = float(f"{weights[0]:.3f}"), float(f"{weights[2]:.3f}")
+    assert ("Goal reached" in said) == (wanted >= 0.5 and itself <= 0.1) != ("Not yet" in said)
+    assert ("needs 0.5" in said) == (wanted < 0.5) and ("is enough" in said) == (wanted >= 0.5 and itself > 0.1)
+    assert ("0.1 is the most" in said) == (itself > 0.1)
+    assert ("little enough" in said) == (wanted < 0.5 and itself <= 0.1)
+    found = numbers(said)
+    for weight in weights[[0, 2]]:
+        assert any(each == pytest.approx(weight, abs=6e-4, rel=0.06 if weight < 5e-4 else 0) for each in found)
+
+
+def looking_holds(said: str, at: dict, looks: int) -> None:
+    """Fails unless the sentence is true of the row of the token that looks."""
+    dots, weights, _, _ = row_of(at, looks)
+    printed = np.round(weights, 3)
+    top = np.flatnonzero(printed == printed.max())
+    assert said.startswith(f"*{TOKENS[looks]}*")
+    assert ("looks most at" in said) == (len(top) == 1) and ("all four" in said) == (len(top) == 4)
+    if len(top) == 1:
+        assert f"most at *{TOKENS[top[0]]}*:" in said
+        assert numbers(said.replace("√2", ""))[:3] == pytest.approx(
+            [dots[top[0]], dots[top[0]] / 2**0.5, weights[top[0]]], abs=0.0051)
+    elif len(top) < 4:
+        assert all((f"*{name}*" in said.split("equally at")[1]) == (place in top) for place, name in enumerate(TOKENS))
+
+
+def mix_holds(said: str, at: dict, looks: int) -> None:
+    """Fails unless the sentence is true of the mix and the hull of the values."""
+    _, _, mix, values = row_of(at, looks)
+    try:
+        inside = -float((ConvexHull(values).equations @ [*mix, 1.0]).max())
+    except QhullError:
+        inside = 0.0
+    assert inside > -1e-9 and ("inside the nearest edge" in said) == (round(inside, 2) > 0) != ("on the edge" in said)
+    wanted = [inside] if round(inside, 2) > 0 else []
+    assert numbers(said) == pytest.approx(
+        [*wanted, np.linalg.norm(mix), np.linalg.norm(values, axis=1).max()], abs=0.0051)
+
+
+def said_of(at: dict, looks: int, words: dict = WORDS) -> tuple[str, str, str]:
+    """(of the goal, of the row, of the mix)."""
+    q, k, v = (np.array(at[name]).reshape(4, 2) for name in "qkv")
+    row = small_head.attend(q[looks], k, v)
+    return goal_says(words, small_head.attend(q[2], k, v)), looking_says(words, row, looks), mix_says(words, row, v)
+
+
+def test_every_sentence_is_true_at_both_ends_in_the_middle_and_at_random():
+    reached = set()
+    for at in ENDS:
+        for looks in range(4):
+            goal, looking, mix = said_of(at, looks)
+            goal_holds(goal, at)
+            looking_holds(looking, at, looks)
+            mix_holds(mix, at, looks)
+            reached |= {goal.split(":")[0], looking.split()[1:3][1], mix.split("**")[2][:12]}
+    assert len(reached) >= 5   # more than one case of each
+
+
+@pytest.mark.parametrize("wrong", [
+    {"goals": WORDS["goals"] | {"neither": WORDS["goals"]["reached"]}},
+    {"goals": WORDS["goals"] | {"neither": Text("Not yet: *animal* gets {itself} and needs {enough}; {little} is the "
+                                                "most.")}},
+    {"looking": WORDS["looking"] | {"one": Text(WORDS["looking"]["one"].replace("{dot:.2f}", "{score:.2f}"))}},
+    {"looking": WORDS["looking"] | {"one": WORDS["looking"]["all"]}},
+    {"mixed": WORDS["mixed"] | {"inside": WORDS["mixed"]["edge"]}},
+    {"mixed": WORDS["mixed"] | {"inside": Text(WORDS["mixed"]["inside"].replace("{length:.2f}", "{longest:.2f}"))}}])
+def test_a_wrong_sentence_is_caught(wrong):
+    goal, looking, mix = said_of(START, 2, WORDS | wrong)
+    with pytest.raises(AssertionError):
+        goal_holds(goal, START)
+        looking_holds(looking, START, 2)
+        mix_holds(mix, START, 2)
+
+
+def test_until_it_is_answered_nothing_on_the_page_says_where_the_mix_lies():
+    covered = shown("inside", step="mix", scene="mix")
+    prompt = strings("lessons/inside")["predict"]
+    words = [each for each in covered.words if each not in (prompt["ask"], *(one["text"] for one in prompt["answers"]))]
+    text = " ".join([*words, *(line for lines in covered.notices.values() for line in lines), *covered.alts.values()])
+    for leaked in ("hull", "average", "inside the", "cannot leave", "shorter", "shortens", "longest value", "diamond"):
+        assert leaked not in text.replace(prompt["ask"], ""), leaked
+    assert "inside-hull" not in covered.charts
+    answered = shown("inside", guess="a", looks="tired", hq=START["q"])
+    goal_holds(answered.notices["hand"][0], START)
+    looking_holds(answered.notices["hand"][1], START, 3)
+    mix_holds(answered.notices["hand"][2], START, 3)
+    assert "inside-hull" in answered.charts and "hull" in " ".join(answered.notices["average"])
