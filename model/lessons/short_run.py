@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from model.scratch.transformer import Transformer
 
 # steps, sentences a step, sentences of the test, steps between two tests
-STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10
+STEPS, SIZE, TESTED, EVERY = 300, 32, 200, 10
 WIDTH = 32
 TARGETS = ("word", "smooth", "teacher", "other")
 
@@ -29,7 +29,7 @@ TARGETS = ("word", "smooth", "teacher", "other")
 @dataclass(frozen=True)
 class RunQuery:
     """One short training. The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to
-    a run of 150 steps.
+    a run of 300 steps.
 
     Targets: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (distillation: what the
     plain run says), "other" (fine-tuning: the plain run's weights learn to name the other noun).
@@ -41,7 +41,7 @@ class RunQuery:
     beta2: float = 0.98          # of Adam
     adam_epsilon: float = 1e-9   # of Adam
     rate: float = 0.01           # the learning rate at its peak
-    warm_up: int = 15            # steps; 0 for none
+    warm_up: int = 30            # steps; 0 for none
     decay: bool = True           # whether the rate falls after the warm-up
     clip: float = 0.0            # length that gradients are shortened to; 0 for never
     seed: int = 1                # of the first weights and of the sentences

@@ -148,7 +148,8 @@ def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarr
     tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
     st.markdown(f"**{lesson.prose['three'][name]}**")
     figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, angle=UPRIGHT),
-           key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched, name=lesson.prose["three"][name]))
+           key=f"families-hidden-{name}",
+           alt=lesson.alt("hidden", word=word, touched=touched, name=lesson.prose["three"][name]))
 
 
 def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastVectorsQuery, LastVectorsQuery]:
