@@ -1,7 +1,8 @@
 """A training that takes seconds: the resolver's task in a tiny setting, with the loss, the optimiser and the schedule
 of one's choice.
 
-The encoder names, at "it", the noun that "it" stands for; two runs with the same
+The encoder names, at "it", the noun that "it" stands for, in sentences of one FRAME: on all frames a network of this
+size still names either noun after thousands of steps. Two runs with the same
 seed start from the same weights and see the same sentences, so that whatever differs is what was chosen. """
 import random
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 # steps, sentences a step, sentences of the test, steps between two tests
 STEPS, SIZE, TESTED, EVERY = 300, 32, 200, 10
 WIDTH = 32
+FRAME = "cross"   # the animal didn't cross the street because it was too ...
 TARGETS = ("word", "smooth", "teacher", "other")
 
 
@@ -80,7 +82,8 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
     from model.scratch.task import pad_rows
     from model.scratch.tasks import resolver
 
-    source = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
+    drawn = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
+    source = (each for each in drawn if each.frame == FRAME)
     chosen = [next(source) for _ in range(SIZE if step >= 0 else TESTED)]
     ids = [resolver.encode(each)[0] for each in chosen]
     nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]]
@@ -89,7 +92,7 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 
 def untrained_model(seed: int) -> "Transformer":
-    """The tiny encoder: the narrow resolver with d_model 32."""
+    """The tiny encoder: the wide resolver with d_model 32."""
     import torch
 
     from model.scratch.tasks import resolver
@@ -97,7 +100,7 @@ def untrained_model(seed: int) -> "Transformer":
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Transformer(replace(resolver.TASKS[0].config, d_model=WIDTH, d_ff=2 * WIDTH))
+        return Transformer(replace(resolver.TASKS[1].config, d_model=WIDTH, d_ff=2 * WIDTH))
 
 
 def at_it(model: "Transformer", ids: "Tensor", places: "Tensor") -> "Tensor":

@@ -44,7 +44,9 @@ def scores_section(page: PageContext, lesson: Lesson, widths: tuple[int, ...], s
         counts = {f"{short}_{what}": number for short, kind in (("add", "additive"), ("dot", "scaled"))
                   for what, number in scores.operations(kind, turned["dk"]).items()}
         ends = {kind: _means(shipped, kind, 0)[-1] for kind in scores.KINDS}
-        lesson.explanation("scores", shown=(scores.score, scores.train),
+        starts = np.array(shipped["scores"]["additive"])[-1, :, 0]
+        lesson.explanation("scores", starts=len(starts), learnt=int((starts < 0.01).sum()), worst=starts.max(),
+                           shown=(scores.score, scores.train),
                            shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"}, widest=shipped["widths"][-1],
                            chance=np.log(scores.CLASSES), steps=scores.STEPS, d_k=turned["dk"], **ends, **counts)
 
