@@ -37,7 +37,7 @@ DRAWN = drawn_control()
 PATH = 8                                 # tokens of the pictures of paths
 PATHS = ("convolution", "recurrent", "attention")
 PAGE = Page("What it costs", "Learn", 11, "nothing", controls=(
-    *QUESTIONS, Number("width", 64, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
+    *QUESTIONS, Number("width", 512, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
     Number("again", 0, 0, 99, whole=True),
     SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),
     Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
@@ -220,13 +220,14 @@ def _types(page: PageContext, lesson: Lesson) -> None:
                                    marks=[(n, f"n = {n:,}")], height=360),
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], n=n, d=d, k=k, r=r))
         moved = {kind: layer_types.order_sensitivity(kind) for kind in layer_types.TYPES}
-        left, right = st.columns(2, gap="medium")
-        left.markdown(_types_table(words, (n, d, k, r)))
-        right.markdown(_assumed(words, moved))
-        st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
+        st.markdown(_types_table(words, (n, d, k, r)))
+        with st.expander(words["assumed"]):
+            st.markdown(_assumed(words, moved))
+            st.caption(words["shuffled"].format(tokens=layer_types.TOKENS, attention=moved["attention"]))
+            st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
         lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.order_sensitivity),
                            shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
-                           cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,
+                           cheapest=words["names"][layer_types.cheapest(n, d, k, r)],
                            near=layer_types.NEAR, **moved)
 
 

@@ -89,15 +89,17 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
                    alt=lesson.alt("regression", q=turned["q"], h=h, k=k, near=near,
                                   answer=words["undefined"] if nobody else f"{answer:z.3f}"))
         error = np.array([kernels.leave_one_out(x[:, None], y, float(bandwidth), kernel) for bandwidth in BANDWIDTHS])
-        figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", error)],
-                                   axes=(words["h_axis"], words["error"]), log="x",
-                                   marks=[(h, f"h = {h:g}")], height=240),
-               key="kernels-bandwidth", alt=lesson.prose["regression"]["alt_bandwidth"].format(h=h))
         best = words["best_none"] if np.isnan(error).all() else words["best"].format(
             h=BANDWIDTHS[int(np.nanargmin(error))], error=np.nanmin(error))
+        with st.expander(lesson.prose["regression"]["wide"]):
+            figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", error)],
+                                       axes=(words["h_axis"], words["error"]), log="x",
+                                       marks=[(h, f"h = {h:g}")], height=240),
+                   key="kernels-bandwidth", alt=lesson.prose["regression"]["alt_bandwidth"].format(h=h))
+            st.markdown(best)
         lesson.explanation("regression", shown=(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights,
                                                 kernels.leave_one_out),
-                           shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, k=k, near=near, best=best,
+                           shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, k=k, near=near,
                            jumps=words["jumps"] if k < len(x) else "",
                            silent=words["nobody"] if nobody else _largest(words, answer, weights))
 
@@ -189,18 +191,12 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
             _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
         best = associative_memory.best_temperature(share)
         squared, on_right = _errors(pairs, share)
-        one, other = st.columns(2, gap="medium")
-        with one:
-            names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
-            figure(lambda theme: bars(theme, names, {words["weight"]: weights[0]},
-                                      axes=(words["pair"], words["weight"]), y_range=(0, 1.02), height=320),
-                   key="kernels-recall", alt=words["alt_weights"].format(pair=names[asked], weight=weights[0, asked]))
-        with other:
-            marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
-            figure(lambda theme: lines(theme, TEMPERATURES,
-                                       [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
-                                       axes=("temperature T", ""), log="x", marks=marks, height=320),
-                   key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
+        names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
+        marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
+        figure(lambda theme: lines(theme, TEMPERATURES,
+                                   [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
+                                   axes=("temperature T", ""), log="x", marks=marks, height=320),
+               key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
         first = int(weights[0].argmax())
         winner = "right" if lead(weights[0, first], weights[0, asked], _thousandths) <= 0 else "other"
         flat = TEMPERATURES[squared <= squared.min() + FLAT]
