@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 from tests.lesson_pages import Shown
 
-NUMBER = re.compile(r"[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?%?|∞")
+# a digit in a name (tensor2tensor) is no number
+NUMBER = re.compile(r"(?<![A-Za-z])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?%?|∞")
 # by place ("notice lengths 0", "alt learning-lengths"): what must be true of the sentence that stands there
 Rules = dict[str, Callable[[str], bool]]
 

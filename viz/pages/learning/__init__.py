@@ -102,7 +102,7 @@ def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray) -> None:
     with left:
         figure(lambda theme: stacked_bars(theme, words["rows"], pieces, axis="nats", height=240,
                                           marks=[(floor, words["mark"].format(floor=floor))]),
-               key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=gap, loss=loss))
+               key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=_said(gap), loss=_said(loss)))
     with right, st.container(key="numbers"):
         for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
                              (words["perplexity"], np.exp(loss))):
@@ -152,13 +152,19 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                                        marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
                    key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
         other = divergence.floor(size, epsilon, "all" if where == "others" else "others")
-        gap = divergence.gap(size, epsilon, where)
-        height = words["gaps"][first_true([(as_printed(abs(gap), _said) == 0, "level"), (gap > 0, "above"),
-                                           (True, "below")])].format(gap=abs(gap))
-        says = words["says"]["smooth" if epsilon else "hard"].format(peak=peak, floor=floor, gap=height)
+        says = _about_smoothing(words, peak, floor, divergence.gap(size, epsilon, where))
         lesson.explanation("smoothing", shown=(divergence.smoothed_target, divergence.smooth_loss, divergence.floor),
                            shapes={"target": divergence.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
                            says=says, other=other, paper=divergence.floor(37_000, 0.1, "others"))
+
+
+def _about_smoothing(words: dict, peak: float, floor: float, gap: float) -> str:
+    """What is said of the least smoothed loss: where it is, how much, and how far the right logit then stands above the
+    others (infinitely without smoothing)."""
+    if np.isinf(gap):
+        return words["says"]["hard"]
+    height = first_true([(as_printed(gap, _said) == 0, "level"), (gap > 0, "above"), (True, "below")])
+    return words["says"]["smooth"].format(peak=peak, floor=floor, gap=words["gaps"][height].format(gap=abs(gap)))
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
