@@ -44,8 +44,8 @@ def render(page: PageContext) -> None:
         revealed = _inputs(page, lesson)
         three_families(page, lesson, revealed)
         lesson.fragment(hidden_word)
-        lesson.fragment(_steps)
         lesson.fragment(_factors)
+        lesson.fragment(_steps)
     _open(lesson)
     lesson.end()
 
@@ -91,7 +91,7 @@ def _steps(page: PageContext, lesson: Lesson) -> None:
     at = min(page.controls["upto"], steps)
     part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
-    with lesson.section("steps"):
+    with st.expander(words["title"]), st.container(key="section-steps"):
         left, middle, right = st.columns([2, 1, 1], gap="medium", vertical_alignment="center")
         with left:
             slider_for(page, "upto", words["upto"], range(1, steps + 1),

@@ -98,13 +98,14 @@ def _short(tokens: Tokens) -> list[str]:
 
 
 def best_guess(record: AttentionRecord, name: str) -> str:
-    """The best guess at the last position, "…" where there is none; of an encoder the size of the vector."""
+    """The best guess at the last position, of an encoder–decoder at each; "…" where there is none; of an encoder the
+    size of the vector."""
     answer = record.prediction
     if name == "encoder":
         return str(record.card.d_model)
     if answer is None:
         return "…"
-    if len(answer.texts) > 1:
+    if name == "both":
         return " ".join(escape_markdown(best[0]) for best in answer.texts)
     return f"**{escape_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:z.3f})"
 

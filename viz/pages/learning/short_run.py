@@ -47,23 +47,26 @@ def real_run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                        say=lambda value: f"{value:g}" if value else words["never"])
         with right:
             slider_for(page, "seed", words["seed"], range(1, 6))
-        st.caption(words["settings"].format(goal=words["goals"][question.target], beta2=question.beta2,
-                                            adam_epsilon=question.adam_epsilon,
-                                            rate=question.rate, warm=question.warm_up,
-                                            decay=words["decays"][str(question.decay).lower()],
-                                            clip=f"{question.clip:g}" if question.clip else words["never"],
-                                            seed=question.seed,
-                                            smooth=words["smooth"].format(epsilon=question.epsilon,
-                                                                          where=lesson.prose["smoothing"]["wheres"]
-                                                                          [question.definition])
-                                            if question.target == "smooth" else ""))
         button_setting(page, words["stop" if controls["run"] else "go"], "run-it", run=not controls["run"])
         if not controls["run"]:
             st.caption(words["idle"])
             return
+        st.caption(_settings(lesson, question))
         other = reference_question(question)
         own, reference = page.ask_each([question, other], height=420)
         _draw(lesson, question, own, other, reference, revealed)
+
+
+def _settings(lesson: Lesson, question: RunQuery) -> str:
+    """The settings of a run in one line."""
+    words = lesson.prose["run"]
+    smooth = words["smooth"].format(epsilon=question.epsilon,
+                                    where=lesson.prose["smoothing"]["wheres"][question.definition])
+    return words["settings"].format(
+        goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
+        rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
+        clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
+        smooth=smooth if question.target == "smooth" else "")
 
 
 def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, reference: ShortRun,
