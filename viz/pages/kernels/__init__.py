@@ -134,26 +134,34 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
                                               values=", ".join(f"{value:g}" for value in y),
                                               answer=rows["kernel"] @ y))
             choice_for(page, "keys", words["keys"], words["key_names"])
-        left, right = st.columns([2, 3], gap="medium")
-        with left:
-            figure(lambda theme: bars(theme, [str(place) for place in range(len(x))],
-                                      {words["names"][name]: row for name, row in rows.items()},
-                                      axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
-                   key="kernels-weights",
-                   alt=lesson.alt("relabel", moved=kernels.total_variation(rows["kernel"], rows["dot"])))
-        places = kernels.lift(X, how)
-        curves = [Line(words["names"]["kernel"], kernels.kernel_weights(places, keys, h) @ y, 0),
-                  Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, temperature) @ y, 1, "dash")]
-        with right:
-            figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]),
-                                            (q, float(rows["dot"] @ y), f"query {q:g}"),
-                                            axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
-                   key="kernels-relabelled",
-                   alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
+        _both_ways(lesson, (x, y), (keys, how, h, q), rows)
         lesson.explanation("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
                            shapes={"query": query, "keys": keys},
                            biased=kernels.total_variation(rows["kernel"], rows["bias"]),
                            **_about_lengths(words, how, keys, rows))
+
+
+def _both_ways(lesson: Lesson, points: tuple[np.ndarray, np.ndarray], asked: tuple[np.ndarray, str, float, float],
+               rows: dict[str, np.ndarray]) -> None:
+    """The weights (key) at the query, and the curve over all queries, by kernel and by dot product. asked: the lifted
+    keys, how they were lifted, the bandwidth, the query."""
+    words, (x, y), (keys, how, h, q) = lesson.prose["relabel"], points, asked
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        figure(lambda theme: bars(theme, [str(place) for place in range(len(x))],
+                                  {words["names"][name]: row for name, row in rows.items()},
+                                  axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
+               key="kernels-weights",
+               alt=lesson.alt("relabel", moved=kernels.total_variation(rows["kernel"], rows["dot"])))
+    places = kernels.lift(X, how)
+    curves = [Line(words["names"]["kernel"], kernels.kernel_weights(places, keys, h) @ y, 0),
+              Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, h * h) @ y, 1, "dash")]
+    with right:
+        figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]),
+                                        (q, float(rows["dot"] @ y), f"query {q:g}"),
+                                        axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
+               key="kernels-relabelled",
+               alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
 
 
 def _about_lengths(words: dict, how: str, keys: np.ndarray, rows: dict[str, np.ndarray]) -> dict[str, Any]:
