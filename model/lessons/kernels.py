@@ -34,6 +34,15 @@ def kernel_weights(query: np.ndarray, keys: np.ndarray, h: float, name: str = "g
         return raised / raised.sum(-1, keepdims=True)
 
 
+def nearest_weights(query: np.ndarray, keys: np.ndarray, k: int) -> np.ndarray:
+    """1/k for each of the k keys nearest to each query and 0 for all others, (query, key); of equally near ones the
+    first count (Cover and Hart 1967; here for regression)."""
+    distance = np.linalg.norm(query[:, None] - keys[None], axis=-1)
+    weights = np.zeros(distance.shape)
+    np.put_along_axis(weights, np.argsort(distance, axis=-1, kind="stable")[:, :k], 1 / k, axis=-1)
+    return weights
+
+
 def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
                         bias: np.ndarray | None = None) -> np.ndarray:
     """softmax((q · k + bias) / T), (query, key), by equation (1) of the Transformer: the function that draws every

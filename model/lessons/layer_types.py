@@ -86,3 +86,43 @@ def order_sensitivity(kind: str, seed: int = 0) -> float:
     w = weights(seed=seed)
     straight = run(kind, tokens, w)
     return float(np.linalg.norm(run(kind, tokens[order], w) - straight[order]) / np.linalg.norm(straight))
+
+
+Unit = tuple[int, int]   # (its layer, its place); layer 0 are the tokens
+
+
+def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
+    """What is joined to what in as many layers of this type (attention, recurrent, convolution) as it takes to bring
+    two of the tokens together, at least one."""
+    places = range(tokens)
+    if kind == "recurrent":
+        return [((0, place), (1, place)) for place in places] + [((1, place), (1, place + 1)) for place in places[:-1]]
+    reach = tokens if kind == "attention" else k // 2
+    return [((layer, low), (layer + 1, high)) for layer in range(max(1, path_length(kind, first, second, k)))
+            for high in places for low in places if abs(high - low) <= reach]
+
+
+def path_length(kind: str, first: int, second: int, k: int = KERNEL) -> int:
+    """How many layers (attention, a contiguous convolution) or steps (a recurrence) it takes until one unit has
+    something of both tokens; 0 for a token and itself."""
+    apart = abs(second - first)
+    return {"attention": min(apart, 1), "recurrent": apart, "convolution": -(-apart // (k - 1))}[kind]
+
+
+def path(kind: str, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
+    """The shortest way on which something of both tokens comes together, edge by edge; none for a token and itself."""
+    low, high = sorted((first, second))
+    if low == high:
+        return []
+    if kind == "attention":
+        return [((0, low), (1, high)), ((0, high), (1, high))]
+    if kind == "recurrent":
+        steps = [((1, place), (1, place + 1)) for place in range(low, high)]
+        return [((0, low), (1, low)), *steps, ((0, high), (1, high))]
+    reach, edges = k // 2, []
+    for layer in range(path_length(kind, low, high, k)):
+        left = min(reach, high - low)
+        right = min(reach, high - low - left)
+        edges += [((layer, low), (layer + 1, low + left)), ((layer, high), (layer + 1, high - right))]
+        low, high = low + left, high - right
+    return edges

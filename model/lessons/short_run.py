@@ -1,7 +1,8 @@
 """A training that takes seconds: the resolver's task in a tiny setting, with the loss, the optimiser and the schedule
 of one's choice.
 
-The encoder names, at "it", the noun that "it" stands for; two runs with the same
+The encoder names, at "it", the noun that "it" stands for, in sentences of one FRAME: on all frames a network of this
+size still names either noun after thousands of steps. Two runs with the same
 seed start from the same weights and see the same sentences, so that whatever differs is what was chosen. """
 import random
 from dataclasses import dataclass, replace
@@ -21,15 +22,16 @@ if TYPE_CHECKING:
     from model.scratch.transformer import Transformer
 
 # steps, sentences a step, sentences of the test, steps between two tests
-STEPS, SIZE, TESTED, EVERY = 150, 32, 200, 10
+STEPS, SIZE, TESTED, EVERY = 300, 32, 200, 10
 WIDTH = 32
+FRAME = "cross"   # the animal didn't cross the street because it was too ...
 TARGETS = ("word", "smooth", "teacher", "other")
 
 
 @dataclass(frozen=True)
 class RunQuery:
     """One short training. The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to
-    a run of 150 steps.
+    a run of 300 steps.
 
     Targets: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (distillation: what the
     plain run says), "other" (fine-tuning: the plain run's weights learn to name the other noun).
@@ -41,7 +43,7 @@ class RunQuery:
     beta2: float = 0.98          # of Adam
     adam_epsilon: float = 1e-9   # of Adam
     rate: float = 0.01           # the learning rate at its peak
-    warm_up: int = 15            # steps; 0 for none
+    warm_up: int = 30            # steps; 0 for none
     decay: bool = True           # whether the rate falls after the warm-up
     clip: float = 0.0            # length that gradients are shortened to; 0 for never
     seed: int = 1                # of the first weights and of the sentences
@@ -80,7 +82,8 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
     from model.scratch.task import pad_rows
     from model.scratch.tasks import resolver
 
-    source = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
+    drawn = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
+    source = (each for each in drawn if each.frame == FRAME)
     chosen = [next(source) for _ in range(SIZE if step >= 0 else TESTED)]
     ids = [resolver.encode(each)[0] for each in chosen]
     nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]]
@@ -89,7 +92,7 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 
 def untrained_model(seed: int) -> "Transformer":
-    """The tiny encoder: the narrow resolver with d_model 32."""
+    """The tiny encoder: the wide resolver with d_model 32."""
     import torch
 
     from model.scratch.tasks import resolver
@@ -97,7 +100,7 @@ def untrained_model(seed: int) -> "Transformer":
 
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return Transformer(replace(resolver.TASKS[0].config, d_model=WIDTH, d_ff=2 * WIDTH))
+        return Transformer(replace(resolver.TASKS[1].config, d_model=WIDTH, d_ff=2 * WIDTH))
 
 
 def at_it(model: "Transformer", ids: "Tensor", places: "Tensor") -> "Tensor":

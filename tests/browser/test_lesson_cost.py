@@ -11,7 +11,7 @@ def test_it_measures_when_asked_and_steps_through_the_tiles(seen):
     page.goto(seen.address + "/cost?guess=b&width=128&again=7")
     expect(main.get_by_text("Nothing is measured yet")).to_be_visible(timeout=PATIENCE)
     seen.rest()
-    main.locator("[role=switch]").first.focus()
+    main.locator(".st-key-section-measured [role=switch]").focus()
     page.keyboard.press("Space")
     expect(main.get_by_text(re.compile("What ends each curve: .*more memory"))).to_be_visible(timeout=PATIENCE)
     cells = main.locator(".st-key-section-measured table td").all_inner_texts()

@@ -18,7 +18,7 @@ def app(tmp_path):
 
 def test_the_page_follows_the_sentence_and_says_how_to_get_the_decoder_that_is_missing(watch):
     prose = strings("lessons/families")
-    seen = watch("/families")
+    seen = watch("/families?guess=b")
     expect(seen.main.get_by_text("python -m model fetch smollm2").first).to_be_visible(timeout=PATIENCE)
     expect(seen.main.get_by_text("They part at step")).to_contain_text("elle")
     expect(seen.main.locator(".clearhead-chart[data-drawn]")).to_have_count(9)
@@ -26,7 +26,7 @@ def test_the_page_follows_the_sentence_and_says_how_to_get_the_decoder_that_is_m
     french.fill("la rue")
     french.press("Enter")
     expect(seen.main.get_by_text("They part at step 1:")).to_contain_text("la", timeout=PATIENCE)
-    assert seen.rest().params() == {"french": ["la rue"]}
+    assert seen.rest().params() == {"guess": ["b"], "french": ["la rue"]}
     sentence = seen.main.get_by_role("textbox", name=prose["widgets"]["say"])
     sentence.fill("Tired")
     sentence.press("Enter")

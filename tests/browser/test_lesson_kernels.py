@@ -19,7 +19,7 @@ def test_keys_of_equal_length_agree_with_the_kernel_and_three_scores_are_trained
     handle.focus()
     seen.page.keyboard.press("ArrowUp")
     seen.page.wait_for_function("() => location.search.includes('p=')", timeout=PATIENCE)
-    expect(seen.main.locator("li", has_text="pixels are turned over")).to_contain_text(
+    expect(seen.main.locator("li", has_text="of 35 are turned over")).to_contain_text(
         "At T = 0.1 the right pair", timeout=PATIENCE)
     seen.main.get_by_text(prose["scores"]["train"], exact=True).click()
     expect(seen.main.locator("table", has_text="Bits before").locator("tr")).to_have_count(4, timeout=PATIENCE)

@@ -40,7 +40,7 @@ def test_it_stands_at_the_place_that_is_asked_and_its_noun_in_the_sentence():
 
 
 def test_it_learns_and_the_same_question_has_the_same_answer():
-    first, again = short_run.run(RunQuery()), short_run.run(RunQuery())
+    first, again = short_run.run(RunQuery(warm_up=15)), short_run.run(RunQuery(warm_up=15))
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]
     assert first.rate[14] == pytest.approx(0.01) and first.rate.argmax() == 14

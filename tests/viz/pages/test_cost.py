@@ -1,10 +1,24 @@
-"""The table of the four types of layer."""
+"""What the lesson on cost says, at the ends and in the middle of its controls, against numbers computed anew."""
+import numpy as np
 import pytest
 
-from viz.pages.cost import _orders
+from tests.deaths import LONG
+from tests.lesson_pages import shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
+from viz.pages.cost import PRESETS, SCORES, TILES, _orders
 from viz.text import strings
 
-ORDERS = strings("lessons/cost")["types"]["orders"]
+WORDS = strings("lessons/cost")
+ORDERS = WORDS["types"]["orders"]
+# (width, scores, keys in a tile, tiles read, n, d, k, r, column, from, to)
+NAMES = ("width", "s", "tile", "step", "n", "d", "k", "r", "column", "from", "to")
+POSITIONS = [
+    (64, PRESETS["rising"], 1, 0, 16, 16, 2, 4, "complexity", 1, 1),
+    (256, PRESETS["falling"], 4, 3, 1024, 256, 8, 64, "steps", 8, 1),
+    (512, PRESETS["equal"], 12, 12, 65_536, 4096, 32, 4096, "path", 4, 7),
+    *([(512, SCORES.start, tile, 2, n, d, 4, r, "path", one, 5)
+       for tile, n, d, r, one in zip(TILES, (16, 64, 512, 512, 4096, 65_536), (16, 4096, 512, 256, 64, 1024),
+                                     (4, 64, 4096, 8, 32, 4096), range(1, 7), strict=True)] if LONG else [])]
 
 
 @pytest.mark.parametrize(("kind", "at", "wanted"), [
@@ -13,3 +27,104 @@ ORDERS = strings("lessons/cost")["types"]["orders"]
     ("recurrent", (4, 8, 7, 9), ["n d²", "n", "n"])])
 def test_a_number_is_called_what_it_is(kind, at, wanted):
     assert _orders(ORDERS, kind, at) == wanted
+
+
+def bytes_of(n: int, d: int) -> dict[str, int]:
+    """What the three ways hold, float32: two matrices of n × n per head of 64, one number per row, a band of 129."""
+    heads = d // 64
+    return {"plain": 4 * (2 * heads * n * n + n * d), "fused": 4 * (heads * n + n * d),
+            "window": 4 * (2 * heads * n * min(n, 129) + n * d)}
+
+
+def apart(one: int, other: int) -> dict[str, int]:
+    """Layers or steps until something of both is in one unit: two sets that grow by one place to each side per layer,
+    a state handed on place by place, one look."""
+    grown, layers = ({one}, {other}), 0
+    while not grown[0] & grown[1]:
+        grown = tuple({place + by for place in side for by in (-1, 0, 1)} for side in grown)
+        layers += 1
+    return {"convolution": layers, "recurrent": len(range(min(one, other), max(one, other))),
+            "attention": int(one != other)}
+
+
+def about_tiles(controls: dict) -> tuple[int, int, float]:
+    """(later tiles with a larger score, later tiles, mean place looked at)."""
+    scores, tile = np.array(controls["s"]), controls["tile"]
+    parts = [scores[start:start + tile] for start in range(0, 12, tile)]
+    larger = sum(part.max() > np.concatenate(parts[:place]).max() for place, part in enumerate(parts) if place)
+    weights = np.exp(scores) / np.exp(scores).sum()
+    return larger, len(parts) - 1, float(weights @ np.arange(12))
+
+
+def cheapest(n: int, d: int, k: int, r: int) -> str:
+    """The first name of the least product."""
+    cost = {"attention": n * n * d, "recurrent": n * d * d, "convolution": k * n * d * d,
+            "restricted": min(r, n) * n * d}
+    return WORDS["types"]["names"][min(cost, key=cost.__getitem__)]
+
+
+def rules_at(controls: dict) -> Rules:
+    """What must be true at this position."""
+    width, one, other = controls["width"], controls["from"], controls["to"]
+    n, d, k, r = (controls[name] for name in "ndkr")
+    end, half = bytes_of(131_072, width), bytes_of(65_536, width)
+    grows = {way: end[way] / half[way] for way in end}
+    share = {tokens: tokens / (tokens + 6 * width) for tokens in (64, 131_072)}
+    larger, later, place = about_tiles(controls)
+    ways = apart(one, other)
+    paths = {f"alt cost-path-{kind}": lambda line, kind=kind, extra=extra: agrees(line, *extra, one, other, 8,
+                                                                                  ways[kind])
+             for kind, extra in (("convolution", (3,)), ("recurrent", ()), ("attention", ()))}
+    return paths | {
+        "notice held 0": lambda line: agrees(line, 2, 1, 65_536, 131_072, grows["plain"], grows["fused"]),
+        "notice held 1": lambda line: agrees(line, 131_072, width, end["plain"] / 1e9, end["fused"] / 1e9),
+        "notice held 2": lambda line: agrees(line, 1024, 64, 64, 1024**2, 64**2),
+        "alt cost-held": lambda line: agrees(line, width, 65_536, 131_072, grows["plain"], grows["fused"],
+                                             grows["window"]),
+        "notice counted 0": lambda line: agrees(line, 6, 6 * width, 64, share[64], 131_072, share[131_072]),
+        "more counted 0": lambda line: agrees(line, 512, 6, 6 * 512, 768, 6 * 768, 512),
+        "more counted 1": lambda line: agrees(line, 64),
+        "alt cost-counted": lambda line: agrees(line, width, 64, 131_072, 6 * width),
+        "notice tiles 1": lambda line: (agrees(line, larger, later) if larger else
+                                        "nothing is ever corrected" in line and ("whole row" in line) == (not later)),
+        "notice tiles 2": lambda line: float(line.split("**")[1]) < 1e-12,
+        "more tiles 0": lambda line: agrees(line, place),
+        "more tiles 1": lambda line: all(number < 2e-6 for number, _ in printed(line) if number < 1),
+        "alt cost-tiles": lambda line: agrees(line, *(min(controls["step"], later + 1), later + 1),
+                                              min(12, controls["step"] * controls["tile"]), 12),
+        "notice paths 0": lambda line: (agrees(line, abs(one - other), *ways.values()) if one != other
+                                        else "no distance" in line),
+        "notice types 0": lambda line: agrees(line, n, d) and f"**{cheapest(n, d, k, r)}**" in line,
+        "more types 0": lambda line: agrees(line, 0.76, 1.04, 1.09, 5),
+        "alt cost-types": lambda line: agrees(line, n, d, k, r) and line.startswith(
+            WORDS["types"]["columns"][controls["column"]])}
+
+
+@pytest.mark.parametrize("position", POSITIONS, ids=lambda position: f"width {position[0]}")
+def test_every_sentence_is_true_where_it_stands(position):
+    controls = dict(zip(NAMES, position, strict=True))
+    assert wrong(sentences(shown("cost", guess="b", **controls)), rules_at(controls)) == []
+
+
+def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():
+    controls = dict(zip(NAMES, POSITIONS[1], strict=True))
+    covered = shown("cost", **controls)
+    assert not {"cost-held", "cost-seconds"} & set(covered.charts) and "held" not in covered.notices
+    assert not any("fourfold, memory" in line and "Predict" not in line for line in covered.words)
+    said, rules = sentences(covered), rules_at(controls)
+    planted = {"notice counted 0": said["notice counted 0"].replace("1,536", "1,537"),
+               "notice tiles 1": "Here 2 later tiles bring a larger score, of 2.",
+               "notice paths 0": said["notice paths 0"].replace("7 steps", "6 steps"),
+               "more counted 9": "A sentence of 7 words that nothing holds."}
+    for place, line in planted.items():
+        assert len(wrong(said | {place: line}, rules)) == 1, place
+
+
+def test_paths_join_what_they_should():
+    from model.lessons import layer_types
+
+    for kind in ("convolution", "recurrent", "attention"):
+        for one in range(8):
+            for other in range(8):
+                lit, joined = layer_types.path(kind, one, other), set(layer_types.units(kind, 8, one, other))
+                assert set(lit) <= joined and layer_types.path_length(kind, one, other) == apart(one, other)[kind]

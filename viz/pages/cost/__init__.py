@@ -1,20 +1,26 @@
 """What does attention cost? Counted, measured on this machine, computed in tiles; and the paper's table of layer
 types."""
+from dataclasses import replace
+
 import numpy as np
 import streamlit as st
 
 from model.lessons import cost, layer_types
 from model.lessons import online_softmax as tiles
+from viz.claims import first_true
 from viz.components.handles import HandleSet, handles
+from viz.components.sketch import Axes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
+from viz.figures.paths import paths
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.pages.cost.measurement import LENGTHS, measured_section
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.draw_first import PLACES, draw_first, drawn_control, drawn_line
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import GUESS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
@@ -26,60 +32,93 @@ RANGE = "\u2060–\u2060"                 # from … to …, never broken over t
 N_S, D_S, K_S, R_S = (tuple(2**power for power in span)
                       for span in (range(4, 17), range(4, 13), range(1, 6), range(2, 13)))
 SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
+GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # of the curve drawn by hand, in units of its beginning
+DRAWN = drawn_control()
+PATH = 8                                 # tokens of the pictures of paths
+PATHS = ("convolution", "recurrent", "attention")
 PAGE = Page("What it costs", "Learn", 11, "nothing", controls=(
-    GUESS, Number("width", 64, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
+    *QUESTIONS, Number("width", 512, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
     Number("again", 0, 0, 99, whole=True),
     SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),
     Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
-    Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", layer_types.COLUMNS)))
+    Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", layer_types.COLUMNS), DRAWN,
+    Number("from", 2, 1, PATH, whole=True), Number("to", 7, 1, PATH, whole=True)))
 
 
 def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "cost")
     lesson.header()
-    revealed = lesson.predict()
-    _counted(page, lesson, revealed)
+    revealed = _held(page, lesson)
+    _counted(page, lesson)
     measured_section(page, lesson, _width(page), revealed)
     lesson.fragment(_tiles)
+    lesson.fragment(_paths)
     lesson.fragment(_types)
+    lesson.end()
 
 
 def _width(page: PageContext) -> int:
     return page.controls["width"] // cost.D_K * cost.D_K
 
 
-def _counted(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    width = _width(page)
+def _held(page: PageContext, lesson: Lesson) -> bool:
+    """The question, and beside it the curve that one draws; once it is answered, what each way holds. Whether it is
+    answered."""
+    words, names, width = lesson.prose["held"], lesson.prose["ways"], _width(page)
+    with lesson.section("held"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            slider_for(page, "width", words["width"], WIDTHS, say=lambda value: f"{value:g}")
+            revealed = lesson.predict()
+        if not revealed:
+            with right:
+                draw_first(page, DRAWN, _sketch_axes(words))
+            return False
+        lengths = np.array(LENGTHS, float)
+        held = {way: np.asarray(cost.bytes_held(way, lengths, width)) for way in ("plain", "fused", "window")}
+        drawn = [Line(names[way], numbers, colour) for colour, (way, numbers) in enumerate(held.items())]
+        if len(page.controls["drawn"]) == PLACES:
+            mine = drawn_line(page.controls["drawn"], lengths, GROWTH, "xy")
+            drawn.append(replace(mine, y=mine.y * held["fused"][0]))
+        grows = {way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()}
+        with right:
+            figure(lambda theme: lines(theme, lengths, drawn, axes=(words["axes"][0], words["axes"][1]), log="xy",
+                                       height=420),
+                   key="cost-held", alt=words["alt_held"].format(width=width, **grows))
+        lesson.explanation("held", shown=(cost.bytes_held,), shapes={"d_model": width, "heads": width // cost.D_K},
+                           half=LENGTHS[-2], longest=LENGTHS[-1], width=width, plain_gb=held["plain"][-1] / 1e9,
+                           fused_gb=held["fused"][-1] / 1e9, n=CHECKED[0], side=CHECKED[1], all=CHECKED[0]**2,
+                           tile=CHECKED[1]**2, **grows)
+    return True
+
+
+def _sketch_axes(words: dict) -> Axes:
+    across = np.log(np.array(LENGTHS) / LENGTHS[0]) / np.log(LENGTHS[-1] / LENGTHS[0])
+    up = np.log10(GROWTH[1])
+    return Axes((words["sketch_axes"][0], words["sketch_axes"][1]),
+                [(float(share), f"{n:,}") for share, n in zip(across, LENGTHS, strict=True)][::3],
+                [(power / up, f"{10**power:,}") for power in range(0, 7, 2)], 380)
+
+
+def _counted(page: PageContext, lesson: Lesson) -> None:
+    width, words = _width(page), lesson.prose["counted"]
     names, even = lesson.prose["ways"], cost.balanced_length(width)
     lengths = np.array(LENGTHS, float)
-    counted = lambda way: np.asarray(cost.multiplications(way, lengths, width))
+    drawn = [Line(words["square"] if way == "plain" else names[way],
+                  np.asarray(cost.multiplications(way, lengths, width)), colour)
+             for way, colour in (("plain", 0), ("window", 2), ("linear", 3))]
     with lesson.section("counted"):
-        slider_for(page, "width", lesson.prose["counted"]["width"], WIDTHS, say=lambda value: f"{value:g}")
-        left, right = st.columns(2, gap="medium")
-        drawn = [Line(lesson.prose["counted"]["square"], counted("plain"), 0),
-                 Line(names["window"], counted("window"), 2), Line(names["linear"], counted("linear"), 3)]
-        with left:
-            figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy",
-                                       marks=[(even, f"n = 6d = {even:,}")], height=380),
-                   key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
-        with right:
-            if revealed:
-                held = [Line(names[way], np.asarray(cost.bytes_held(way, lengths, width)), colour)
-                        for way, colour in (("plain", 0), ("fused", 1), ("window", 2))]
-                figure(lambda theme: lines(theme, lengths, held, axes=("tokens n", "bytes held at once"), log="xy",
-                                           height=380),
-                       key="cost-held", alt=lesson.prose["counted"]["alt_held"].format(width=width))
-            else:
-                lesson.placeholder("held", height=380)
+        figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy",
+                                   marks=[(even, f"n = 6d = {even:,}")], height=340),
+               key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
         share = {name: cost.multiplications("plain", n, width)
                  / sum(cost.multiplications(way, n, width) for way in ("plain", "linear"))
                  for name, n in (("small", LENGTHS[0]), ("share", LENGTHS[-1]))}
-        lesson.explanation("counted", shown=(cost.multiplications, cost.balanced_length, cost.bytes_held),
-                           shapes={"d_model": width, "heads": width // cost.D_K}, width=width, even=even,
-                           side=cost.WINDOW, longest=LENGTHS[-1], paper=cost.balanced_length(512),
-                           bert=cost.balanced_length(768), **share,
-                           held=lesson.prose["counted"]["held" if revealed else "not_yet"])
+        lesson.explanation("counted", shown=(cost.multiplications, cost.balanced_length), even=even,
+                           shapes={"d_model": width, "heads": width // cost.D_K}, side=cost.WINDOW,
+                           longest=LENGTHS[-1], paper=cost.balanced_length(512), bert=cost.balanced_length(768),
+                           **share)
 
 
 def _tiles(page: PageContext, lesson: Lesson) -> None:
@@ -112,13 +151,14 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
                                         style=CellStyle(square=False, ruler=False)),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
             st.markdown(_steps(words, taken, step))
-        agreement = tiles.agreement(*CHECKED)
+        agreement, corrected = tiles.agreement(*CHECKED), sum(state.kept < 1 for state in taken[1:])
+        case = first_true([(len(taken) == 1, "one"), (not corrected, "none"), (True, "some")])
         row = float(plain @ np.arange(keys))
         lesson.explanation("tiles", shown=(tiles.steps, tiles.tiled_attention),
-                           shapes={"scores": scores, "o": taken[-1].o}, keys=keys, tile=tile,
-                           off=abs(row - float(taken[-1].answer[0])), row=row, n=agreement.n, side=CHECKED[1],
-                           tiled=agreement.tiled, fused=agreement.fused, held_plain=agreement.held_plain,
-                           held_tiled=agreement.held_tiled)
+                           shapes={"scores": scores, "o": taken[-1].o},
+                           corrected=words["corrections"][case].format(corrected=corrected, later=len(taken) - 1),
+                           off=f"{abs(row - float(taken[-1].answer[0])):.1g}", row=row, n=agreement.n, side=CHECKED[1],
+                           tiled=agreement.tiled, fused=agreement.fused)
 
 
 def _so_far(scores: np.ndarray, taken: list[tiles.Step], step: int) -> np.ndarray:
@@ -140,6 +180,29 @@ def _steps(words: dict, taken: list[tiles.Step], step: int) -> str:
     return "\n".join(rows)
 
 
+def _paths(page: PageContext, lesson: Lesson) -> None:
+    """The way between two tokens through each of three types of layer."""
+    words, chosen = lesson.prose["paths"], (page.controls["from"], page.controls["to"])
+    first, second = (place - 1 for place in chosen)
+    with lesson.section("paths"):
+        for column, name, label in zip(st.columns(2, gap="medium"), ("from", "to"), ("first", "second"), strict=True):
+            with column:
+                slider_for(page, name, words[label], range(1, PATH + 1))
+        steps = {kind: layer_types.path_length(kind, first, second) for kind in PATHS}
+        for column, kind in zip(st.columns(3, gap="medium"), PATHS, strict=True):
+            name = words["names"][kind].format(k=layer_types.KERNEL)
+            length = words["lengths"][kind].format(steps=steps[kind])
+            joined = layer_types.units(kind, PATH, first, second)
+            with column:
+                st.markdown(f"**{name}**: {length}")
+                figure(lambda theme, kind=kind, joined=joined: paths(
+                    theme, PATH, joined, layer_types.path(kind, first, second), (first, second)),
+                       key=f"cost-path-{kind}",
+                       alt=lesson.alt("paths", name=name, first=chosen[0], second=chosen[1], n=PATH, length=length))
+        says = words["says"]["same" if first == second else "apart"].format(apart=abs(second - first), **steps)
+        lesson.explanation("paths", shown=(layer_types.path, layer_types.path_length), says=says)
+
+
 def _types(page: PageContext, lesson: Lesson) -> None:
     words, column = lesson.prose["types"], page.controls["column"]
     n, d, k, r = (page.controls[name] for name in ("n", "d", "k", "r"))
@@ -157,13 +220,14 @@ def _types(page: PageContext, lesson: Lesson) -> None:
                                    marks=[(n, f"n = {n:,}")], height=360),
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], n=n, d=d, k=k, r=r))
         moved = {kind: layer_types.order_sensitivity(kind) for kind in layer_types.TYPES}
-        left, right = st.columns(2, gap="medium")
-        left.markdown(_types_table(words, (n, d, k, r)))
-        right.markdown(_assumed(words, moved))
-        st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
+        st.markdown(_types_table(words, (n, d, k, r)))
+        with st.expander(words["assumed"]):
+            st.markdown(_assumed(words, moved))
+            st.caption(words["shuffled"].format(tokens=layer_types.TOKENS, attention=moved["attention"]))
+            st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
         lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.order_sensitivity),
                            shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
-                           cheapest=words["names"][layer_types.cheapest(n, d, k, r)], tokens=layer_types.TOKENS,
+                           cheapest=words["names"][layer_types.cheapest(n, d, k, r)],
                            near=layer_types.NEAR, **moved)
 
 

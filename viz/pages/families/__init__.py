@@ -1,5 +1,5 @@
-"""Encoder, decoder, or both? Three families side by side, the inputs of the decoder, a text as a product of
-probabilities, an open question."""
+"""Encoder, decoder, or both? What goes from one stack into the other, three families side by side, a text as a product
+of probabilities, an open question."""
 import html
 import re
 import textwrap
@@ -12,6 +12,7 @@ from model.core.models import TraceQuery
 from model.core.query import Kind
 from model.lessons import families
 from model.studies.perplexity import LikelihoodQuery, SequenceLikelihood
+from viz.claims import as_printed
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.figures.lines import Line, lines
@@ -23,67 +24,87 @@ from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.lesson import GUESS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 PAGE = Page("Encoder, decoder, or both", "Learn", 9, "nothing", controls=(
-    GUESS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
-    Number("hide", 4, 1, 60, whole=True),
+    *QUESTIONS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
+    Number("hide", 5, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
 
 BEGIN = 19   # signs of the target that its box has room for
+DIGITS = 4   # decimal places of two probabilities side by side
+COSTLY = 0.5   # share of −ln P from which on one token's part is worth saying
 
 
 def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "families")
     lesson.header()
-    revealed = lesson.predict()
     with computing():
-        three_families(page, lesson)
+        revealed = _inputs(page, lesson)
+        three_families(page, lesson, revealed)
         lesson.fragment(hidden_word)
-        lesson.fragment(_inputs, revealed)
         lesson.fragment(_factors)
+        lesson.fragment(_steps)
     _open(lesson)
+    lesson.end()
 
 
-def _inputs(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """The three inputs of the decoder's cross-attention, with the tensors of this sentence."""
-    words, query = lesson.prose["inputs"], sources.open_query(BOTH, sentence(page))
-    record = page.ask(query)
-    tensors = families.wiring(page.ask(TraceQuery(query)), record)
-    target, layers = record[Kind.CAUSAL].queries, tensors.layers
-    n, m, d = len(tensors.memory), len(tensors.stream), tensors.memory.shape[1]
-    begins = html.escape(textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
-    boxes = {name: box.format(n=n, m=m, d=d, layers=layers, said=begins) for name, box in words["boxes"].items()}
-    arrows = words["arrows"] if revealed else ["?", "?", "?"]
+def _inputs(page: PageContext, lesson: Lesson) -> bool:
+    """The two stacks with the shapes of this sentence, and the question beside them. Whether it is answered: only then
+    is it said what goes from one into the other."""
+    words, widgets = lesson.prose["inputs"], lesson.prose["widgets"]
     with lesson.section("inputs"):
-        left, right = st.columns([3, 2], gap="medium")
+        left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(lambda theme: wiring(theme, boxes, arrows), key="families-wiring",
-                   alt=lesson.alt("inputs", n=n, m=m, d=d))
+            st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"],
+                          **bind(page.set_controls, "say", page.controls["say"]))
+            revealed = lesson.predict()
+        query = sources.open_query(BOTH, sentence(page))
+        record = page.ask(query)
+        tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
+        shapes = {"n": len(tensors.memory), "m": len(tensors.stream), "d": tensors.memory.shape[1],
+                  "layers": tensors.layers}
+        begins = html.escape(textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
+        boxes = {name: box.format(**shapes, said=begins) for name, box in words["boxes"].items()}
+        if revealed:
+            boxes["cross"] = boxes["cross_answered"]
         with right:
+            figure(lambda theme: wiring(theme, boxes, words["arrows"] if revealed else ["?", "?", "?"]),
+                   key="families-wiring", alt=words["alt_answered" if revealed else "alt"].format(**shapes))
+        if not revealed:
+            return False
+        with st.expander(words["tensors"]):
             st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
-                                              memory=tensors.memory.shape, stream=tensors.stream.shape, d=d))
-            st.metric(words["apart"], f"{tensors.apart:.1e}")
-        same = _prefix(page, lesson)
-        lesson.explanation("inputs", shown=(families.wiring,),
-                           shapes={"H": tensors.memory, "decoder's stream": tensors.stream}, n=n, m=m, d=d,
-                           layers=layers, apart=tensors.apart, **same)
+                                              memory=tensors.memory.shape, stream=tensors.stream.shape))
+        lesson.explanation("inputs", shown=(families.wiring,), apart=tensors.apart,
+                           shapes={"H": tensors.memory, "decoder's stream": tensors.stream}, **shapes)
+    return True
 
 
-def _prefix(page: PageContext, lesson: Lesson) -> dict:
+def _steps(page: PageContext, lesson: Lesson) -> None:
     """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes
     nothing."""
-    words, text = lesson.prose["inputs"], sentence(page)
+    words, text = lesson.prose["steps"], sentence(page)
     whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
     steps = len(whole.ids) - 1
     at = min(page.controls["upto"], steps)
-    slider_for(page, "upto", words["upto"], range(1, steps + 1),
-               say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
     part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
     first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
-    return {"t": at, "word": escape_markdown(whole.texts[at - 1]), "whole": first, "part": second,
-            "difference": abs(first - second)}
+    with st.expander(words["title"]), st.container(key="section-steps"):
+        left, middle, right = st.columns([2, 1, 1], gap="medium", vertical_alignment="center")
+        with left:
+            slider_for(page, "upto", words["upto"], range(1, steps + 1),
+                       say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
+        for place, name, chance in ((middle, "whole", first), (right, "part", second)):
+            place.metric(words[name], _as_chance(chance))
+        same = as_printed(first, _as_chance) == as_printed(second, _as_chance)
+        verdict = words["same" if same else "apart"].format(digits=DIGITS, difference=abs(first - second))
+        lesson.explanation("steps", t=at, word=escape_markdown(whole.texts[at - 1]), verdict=verdict, all=steps + 1)
+
+
+def _as_chance(chance: float) -> str:
+    return f"{chance:.{DIGITS}f}"
 
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
@@ -148,8 +169,10 @@ def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -
         figure(lambda theme: lines(theme, steps, drawn, axes=("t", words["product"]), y_range=(lowest, -0.03 * lowest),
                                    height=340),
                key="families-product", alt=words["alt_product"].format(product=chain.products[-1] / np.log(10)))
+    share = float(chain.log_probabilities[least] / chain.products[-1]) if chain.products[-1] else 0.0
+    costly = words["costly"].format(share=share) if share >= COSTLY else ""
     lesson.explanation("factors", shown=(SequenceLikelihood,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
-                       n=len(chances), says=says, name=name, least=escape_markdown(chain.texts[least]),
+                       n=len(chances), says=says, costly=costly, name=name, least=escape_markdown(chain.texts[least]),
                        p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
                        perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
 
@@ -158,5 +181,7 @@ def _open(lesson: Lesson) -> None:
     """What nobody has shown yet."""
     words = lesson.prose["open"]
     with lesson.section("open"):
-        st.markdown("\n".join([words["head"], "|---|---|---|", *(f"| {' | '.join(row)} |" for row in words["rows"])]))
+        with st.expander(words["claims"]):
+            rows = (f"| {' | '.join(row)} |" for row in words["rows"])
+            st.markdown("\n".join([words["head"], "|---|---|---|", *rows]))
         lesson.explanation("open")

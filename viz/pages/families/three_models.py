@@ -18,7 +18,6 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for, slider_for
-from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
@@ -52,32 +51,33 @@ def family_columns() -> list:
     return [columns[place] for place in PLACES]
 
 
-def three_families(page: PageContext, lesson: Lesson) -> None:
-    """The sentence, and who may see what of it."""
-    words, widgets = lesson.prose["three"], lesson.prose["widgets"]
+def three_families(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    """Who may see what of the sentence."""
     with lesson.section("three"):
-        st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"],
-                      **bind(page.set_controls, "say", page.controls["say"]))
         if not decoder()[1]:
-            st.caption(words["missing"])
-        lesson.fragment(_who_sees_what)
+            st.caption(lesson.prose["three"]["missing"])
+        lesson.fragment(_who_sees_what, revealed)
 
 
-def _who_sees_what(page: PageContext, lesson: Lesson) -> None:
-    """The three pictures, and what each model makes of the sentence."""
-    words, cards, seen = lesson.prose["three"], {}, {}
+def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    """The three pictures, and what each model makes of the sentence; cross-attention's shape is the answer to the
+    question above."""
+    words, seen, part = lesson.prose["three"], {}, page.controls["part"]
     choice_for(page, "part", words["part"], words["parts"])
     # each is drawn while the next one is computed
     with closing(page.ask_each(family_queries(sentence(page)), height=330)) as answers:
         for column, name, record in zip(family_columns(), FAMILIES, answers, strict=True):
-            cards[name] = record.card
-            kind = KINDS[page.controls["part"]] if name == "both" else record.kinds[0]
             with column:
-                seen[name] = _may(lesson, name, record, kind)
-                st.caption(words["says"][name].format(says=best_guess(record, name), tokens=len(seen[name])))
+                st.markdown(f"**{words[name]}**  \n{record.card.title}")
+                if name == "both" and part == "cross" and not revealed:
+                    lesson.placeholder("cross", height=330)
+                else:
+                    seen[name] = _may(lesson, name, record, KINDS[part] if name == "both" else record.kinds[0])
+                st.caption(words["says"][name].format(says=best_guess(record, name),
+                                                      tokens=len(record[record.kinds[0]].queries)))
     lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
                        encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),
-                       vector=cards["encoder"].d_model, title=cards["decoder"].title)
+                       predictions=len(seen["decoder"]) - 1)
 
 
 def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
@@ -85,7 +85,6 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
     words, attention = lesson.prose["three"], record[kind]
     square = families.allowed(attention)
     rows, columns = _short(attention.queries), _short(attention.keys)
-    st.markdown(f"**{words[name]}**  \n{record.card.title}")
     figure(lambda theme: matrix(theme, np.where(square, 1.0, np.nan), rows, columns,
                                 axes=(words["key"], words["query"]), height=330, angle=UPRIGHT,
                                 style=CellStyle(ruler=False, digits=0)),
@@ -99,13 +98,14 @@ def _short(tokens: Tokens) -> list[str]:
 
 
 def best_guess(record: AttentionRecord, name: str) -> str:
-    """The best guess at the last position, "…" where there is none; of an encoder the size of the vector."""
+    """The best guess at the last position, of an encoder–decoder at each; "…" where there is none; of an encoder the
+    size of the vector."""
     answer = record.prediction
     if name == "encoder":
         return str(record.card.d_model)
     if answer is None:
         return "…"
-    if len(answer.texts) > 1:
+    if name == "both":
         return " ".join(escape_markdown(best[0]) for best in answer.texts)
     return f"**{escape_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:z.3f})"
 
@@ -149,7 +149,8 @@ def _change(lesson: Lesson, name: str, record: AttentionRecord, change: np.ndarr
     tokens, moved = _short(record[record.kinds[0]].queries), lesson.prose["hidden"]["moved"]
     st.markdown(f"**{lesson.prose['three'][name]}**")
     figure(lambda theme: bars(theme, tokens, {moved: change}, axes=("", moved), height=280, angle=UPRIGHT),
-           key=f"families-hidden-{name}", alt=lesson.alt("hidden", word=word, touched=touched, name=name))
+           key=f"families-hidden-{name}",
+           alt=lesson.alt("hidden", word=word, touched=touched, name=lesson.prose["three"][name]))
 
 
 def _before_and_after(record: AttentionRecord, span: tuple[int, int]) -> tuple[LastVectorsQuery, LastVectorsQuery]:

@@ -1,11 +1,13 @@
 """Where does attention come from? Kernel regression, the score that was chosen, the sentence that did not fit into one
 vector, and a memory."""
 import functools
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from model.lessons import associative_memory, kernels
+from viz.claims import first_true, lead, rank
 from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
@@ -14,42 +16,46 @@ from viz.figures.tiles import tiles
 from viz.format import format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
-from viz.pages.kernels.copying import copying_section
+from viz.pages.kernels.copying import DRAWN, copying_section
 from viz.pages.kernels.score_functions import scores_section
 from viz.widgets.control_widgets import button_setting, choice_for, log_steps, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import GUESS, LETTERS, Lesson, computing
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
 
 # x, y
 POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6,
                        -1.2), -3, 3, 18, 18)
 SEEDS = 100
+DRAWS = 200                              # damaged copies of each digit behind the curve of the error
+FLAT = 0.001                             # errors so near to the least one count as no larger
 DAMAGE = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # places of the curves
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
 PAGE = Page("From kernels to attention", "Learn", 12, "nothing", controls=(
-    GUESS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5), Number("q", 0.5, -3, 3),
-    Choice("keys", "line", kernels.LIFTS), Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True),
+    *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
+    Number("q", 0.5, -3, 3), Choice("keys", "line", kernels.LIFTS),
+    Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Switch("train"), Choice("guess_copy", "", LETTERS), Switch("copy"), Number("again", 0, 0, SEEDS - 1, whole=True),
     Number("pairs", 8, 2, 8, whole=True), Number("noise", 0.25, min(DAMAGE), max(DAMAGE)), Number("t", 6.3, 0.1, 100),
-    Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True)))
+    Number("asked", 2, 0, 7, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True),
+    DRAWN, Number("k", 3, 1, len(POINTS.start) // 2, whole=True)))
 
 
 def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "kernels")
     lesson.header()
-    revealed = lesson.predict()
-    _regression(page, lesson)
     with computing():
-        lesson.fragment(_relabelled, revealed)
+        lesson.fragment(copying_section, SEEDS)
+    _regression(page, lesson)
+    lesson.fragment(_relabelled)
     lesson.fragment(scores_section, WIDTHS, SEEDS)
-    lesson.fragment(copying_section, SEEDS)
     lesson.fragment(_memory)
+    lesson.end()
 
 
 def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
@@ -67,30 +73,47 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
             points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
             picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set_controls))
             slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
+            slider_for(page, "k", words["k"], range(1, len(x) + 1))
             slider_for(page, "q", words["q"], [float(f"{value:z.2f}") for value in np.arange(-3, 3.01, 0.1)])
-        kernel, h = turned["kernel"], turned["h"]
-        curve = kernels.kernel_weights(X[:, None], x[:, None], h, kernel) @ y
-        weights = kernels.kernel_weights(np.array([[turned["q"]]]), x[:, None], h, kernel)[0]
-        answer = float(weights @ y)
+        kernel, h, k, here = turned["kernel"], turned["h"], turned["k"], np.array([[turned["q"]]])
+        curves = [Line(words["estimate"], kernels.kernel_weights(X[:, None], x[:, None], h, kernel) @ y),
+                  Line(words["nearest"].format(k=k), kernels.nearest_weights(X[:, None], x[:, None], k) @ y, 1, "dash")]
+        weights = kernels.kernel_weights(here, x[:, None], h, kernel)[0]
+        answer, near = float(weights @ y), float(kernels.nearest_weights(here, x[:, None], k)[0] @ y)
+        nobody = bool(np.isnan(weights).all())
         with right:
-            figure(lambda theme: regression(theme, X, [Line(words["estimate"], curve)], (x, y, weights),
+            figure(lambda theme: regression(theme, X, curves, (x, y, weights),
                                             (turned["q"], answer, f"x = {turned['q']:g}"), axes=("x", "y"),
                                             y_range=(-3, 3), height=440),
-                   key="kernels-regression", alt=lesson.alt("regression", q=turned["q"], answer=answer, h=h))
-        error = [kernels.leave_one_out(x[:, None], y, float(bandwidth), kernel) for bandwidth in BANDWIDTHS]
-        figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", np.array(error))],
-                                   axes=(words["h_axis"], words["error"]), log="x",
-                                   marks=[(h, f"h = {h:g}")], height=240),
-               key="kernels-bandwidth", alt=lesson.prose["regression"]["alt_bandwidth"].format(h=h))
-        best = words["best"].format(h=BANDWIDTHS[int(np.nanargmin(error))], error=np.nanmin(error))
-        biggest = int(np.nan_to_num(weights).argmax())
-        silent = words["nobody"] if np.isnan(weights).all() else words["weighs"].format(
-            answer=answer, place=biggest, weight=weights[biggest])
-        lesson.explanation("regression", shown=(kernels.log_kernel, kernels.kernel_weights, kernels.leave_one_out),
-                           shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, silent=silent, best=best)
+                   key="kernels-regression",
+                   alt=lesson.alt("regression", q=turned["q"], h=h, k=k, near=near,
+                                  answer=words["undefined"] if nobody else f"{answer:z.3f}"))
+        error = np.array([kernels.leave_one_out(x[:, None], y, float(bandwidth), kernel) for bandwidth in BANDWIDTHS])
+        best = words["best_none"] if np.isnan(error).all() else words["best"].format(
+            h=BANDWIDTHS[int(np.nanargmin(error))], error=np.nanmin(error))
+        with st.expander(lesson.prose["regression"]["wide"]):
+            figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", error)],
+                                       axes=(words["h_axis"], words["error"]), log="x",
+                                       marks=[(h, f"h = {h:g}")], height=240),
+                   key="kernels-bandwidth", alt=lesson.prose["regression"]["alt_bandwidth"].format(h=h))
+            st.markdown(best)
+        lesson.explanation("regression", shown=(kernels.log_kernel, kernels.kernel_weights, kernels.nearest_weights,
+                                                kernels.leave_one_out),
+                           shapes={"keys": x[:, None], "values": y}, q=turned["q"], h=h, k=k, near=near,
+                           jumps=words["jumps"] if k < len(x) else "",
+                           silent=words["nobody"] if nobody else _largest(words, answer, weights))
 
 
-def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def _largest(words: dict, answer: float, weights: np.ndarray) -> str:
+    """The estimate, and which point has most of it, by the digits that are printed."""
+    first = int(weights.argmax())
+    _, level = rank(weights[first], weights, lambda weight: f"{weight:z.0%}")
+    case = "weighs" if level == 1 else "level"
+    return words[case].format(answer=answer, place=first, weight=weights[first], level=level)
+
+
+def _relabelled(page: PageContext, lesson: Lesson) -> None:
+    """The same average in attention's words, beside the question about it; and with the dot product."""
     x, y = _points(page)
     words, turned = lesson.prose["relabel"], page.controls
     how, h, q = turned["keys"], turned["h"], turned["q"]
@@ -99,35 +122,61 @@ def _relabelled(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             "dot": kernels.dot_product_weights(query, keys, temperature)[0],
             "bias": kernels.dot_product_weights(query, keys, temperature, kernels.length_bias(keys))[0]}
     with lesson.section("relabel"):
-        st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{key:g}" for key in x),
-                                          values=", ".join(f"{value:g}" for value in y), answer=rows["kernel"] @ y))
-        choice_for(page, "keys", words["keys"], words["key_names"])
-        if not revealed:
-            lesson.placeholder("relabel")
-            return
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(lambda theme: bars(theme, [str(place) for place in range(len(x))],
-                                      {words["names"][name]: row for name, row in rows.items()},
-                                      axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
-                   key="kernels-weights",
-                   alt=lesson.alt("relabel", moved=kernels.total_variation(rows["kernel"], rows["dot"])))
-        places = kernels.lift(X, how)
-        curves = [Line(words["names"]["kernel"], kernels.kernel_weights(places, keys, h) @ y, 0),
-                  Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, temperature) @ y, 1, "dash")]
+            revealed = lesson.predict()
+        if not revealed:
+            with right:
+                lesson.placeholder("relabel")
+            return
         with right:
-            figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]),
-                                            (q, float(rows["dot"] @ y), f"query {q:g}"),
-                                            axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
-                   key="kernels-relabelled",
-                   alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
-        lengths = np.linalg.norm(keys, axis=1)
+            st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{key:g}" for key in x),
+                                              values=", ".join(f"{value:g}" for value in y),
+                                              answer=rows["kernel"] @ y))
+            choice_for(page, "keys", words["keys"], words["key_names"])
+        _both_ways(lesson, (x, y), (keys, how, h, q), rows)
         lesson.explanation("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
-                           shapes={"query": query, "keys": keys}, shortest=lengths.min(), longest=lengths.max(),
-                           moved=kernels.total_variation(rows["kernel"], rows["dot"]), t=temperature, h=h,
+                           shapes={"query": query, "keys": keys},
                            biased=kernels.total_variation(rows["kernel"], rows["bias"]),
-                           place=int(rows["dot"].argmax()), length=lengths[int(rows["dot"].argmax())],
-                           verdict=words["verdicts"][how])
+                           **_about_lengths(words, how, keys, rows))
+
+
+def _both_ways(lesson: Lesson, points: tuple[np.ndarray, np.ndarray], asked: tuple[np.ndarray, str, float, float],
+               rows: dict[str, np.ndarray]) -> None:
+    """The weights (key) at the query, and the curve over all queries, by kernel and by dot product. asked: the lifted
+    keys, how they were lifted, the bandwidth, the query."""
+    words, (x, y), (keys, how, h, q) = lesson.prose["relabel"], points, asked
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        figure(lambda theme: bars(theme, [str(place) for place in range(len(x))],
+                                  {words["names"][name]: row for name, row in rows.items()},
+                                  axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
+               key="kernels-weights",
+               alt=lesson.alt("relabel", moved=kernels.total_variation(rows["kernel"], rows["dot"])))
+    places = kernels.lift(X, how)
+    curves = [Line(words["names"]["kernel"], kernels.kernel_weights(places, keys, h) @ y, 0),
+              Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, h * h) @ y, 1, "dash")]
+    with right:
+        figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]),
+                                        (q, float(rows["dot"] @ y), f"query {q:g}"),
+                                        axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
+               key="kernels-relabelled",
+               alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
+
+
+def _about_lengths(words: dict, how: str, keys: np.ndarray, rows: dict[str, np.ndarray]) -> dict[str, Any]:
+    """What is said of the keys (key, d) and of the weights (key) that kernel and dot product give them."""
+    lengths, moved = np.linalg.norm(keys, axis=1), kernels.total_variation(rows["kernel"], rows["dot"])
+    shortest, longest = float(lengths.min()), float(lengths.max())
+    same = f"{shortest:.3g}" == f"{longest:.3g}"
+    verdict = first_true([(how == "circle", "circle"), (same, "level"), (f"{moved:.1%}" == "0.0%", "none"),
+                          (True, "line")])
+    first = int(rows["dot"].argmax())
+    _, count = rank(rows["dot"][first], rows["dot"])
+    most = "level" if count > 1 else how
+    return {"lengths": words["lengths"]["same" if same else "differ"].format(shortest=shortest, longest=longest),
+            "verdict": words["verdicts"][verdict], "moved": moved,
+            "most": words["mosts"][most].format(count=count, place=first)}
 
 
 def _memory(page: PageContext, lesson: Lesson) -> None:
@@ -150,31 +199,34 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
             _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
         best = associative_memory.best_temperature(share)
         squared, on_right = _errors(pairs, share)
-        one, other = st.columns(2, gap="medium")
-        with one:
-            names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
-            figure(lambda theme: bars(theme, names, {words["weight"]: weights[0]},
-                                      axes=(words["pair"], words["weight"]), y_range=(0, 1.02), height=320),
-                   key="kernels-recall", alt=words["alt_weights"].format(pair=names[asked], weight=weights[0, asked]))
-        with other:
-            marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
-            figure(lambda theme: lines(theme, TEMPERATURES,
-                                       [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
-                                       axes=("temperature T", ""), log="x", marks=marks, height=320),
-                   key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
+        names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
+        marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
+        figure(lambda theme: lines(theme, TEMPERATURES,
+                                   [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
+                                   axes=("temperature T", ""), log="x", marks=marks, height=320),
+               key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
+        first = int(weights[0].argmax())
+        winner = "right" if lead(weights[0, first], weights[0, asked], _thousandths) <= 0 else "other"
+        flat = TEMPERATURES[squared <= squared.min() + FLAT]
+        case = "near" if flat[0] <= best <= flat[-1] else "far"
         lesson.explanation("memory",
                            shown=(associative_memory.recall, associative_memory.best_temperature,
                                   associative_memory.errors),
-                           shapes={"keys": keys, "values": values, "query": query}, share=share, best=best,
-                           t=temperature, pair=names[asked], weight=weights[0, asked],
-                           turned=int((query[0] != keys[asked]).sum()), least=squared.min(),
-                           at=TEMPERATURES[int(squared.argmin())], winner=names[int(weights[0].argmax())])
+                           shapes={"keys": keys, "values": values, "query": query}, t=temperature, pair=names[asked],
+                           weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
+                           winner=words["winners"][winner].format(name=names[first], most=weights[0, first]),
+                           sharpest=words["sharpest"][case].format(share=share, best=best, low=flat[0], high=flat[-1],
+                                                                   draws=DRAWS * pairs))
+
+
+def _thousandths(weight: float) -> str:
+    return f"{weight:z.3f}"
 
 
 @functools.lru_cache(32)
 def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     """Over TEMPERATURES, as memory.errors has it; a slider that asks for something else need not wait for it again."""
-    return associative_memory.errors(*associative_memory.stored_pairs(pairs), share, TEMPERATURES, draws=200)
+    return associative_memory.errors(*associative_memory.stored_pairs(pairs), share, TEMPERATURES, draws=DRAWS)
 
 
 def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.ndarray, values: np.ndarray,

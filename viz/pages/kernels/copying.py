@@ -8,13 +8,16 @@ import streamlit as st
 
 from model.core.assets import ASSETS
 from model.lessons import copying
+from viz.components.sketch import Axes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import PageContext
 from viz.widgets.control_widgets import button_setting, toggle_for
+from viz.widgets.draw_first import PLACES, draw_first, drawn_control, drawn_line
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
+DRAWN = drawn_control()
 RUNS = ASSETS / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels
 COLOURS = {"fixed": 1, "wide": 4, "attention": 0}
 STYLES = {"fixed": "solid", "wide": "dash", "attention": "solid"}
@@ -32,22 +35,23 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
 
     words, turned, shipped = lesson.prose["copying"], page.controls, shipped_runs()
     with lesson.section("copying"):
-        revealed = lesson.predict("copying", "guess_copy")
-        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            revealed = lesson.predict("copying", "guess_copy")
+        if not revealed:
+            with right:
+                draw_first(page, DRAWN, _sketch_axes(words))
+            return
+        with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             toggle_for(page, "copy", words["switch"].format(steps=copying.SHORT), help=words["switch_help"])
             button_setting(page, words["again"], "copy-again", again=(turned["again"] + 1) % seeds)
-        if not revealed:
-            lesson.placeholder("copying", height=380)
-            return
-        left, right = st.columns([3, 2], gap="medium")
-        with left:
+        with right:
             own = page.ask(copying.CopyQuery(turned["again"])) if turned["copy"] else None
             right_of = {kind: np.array(runs) for kind, runs in shipped["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}
             _by_length(lesson, right_of)
-        shown = own or _first(shipped)
-        with right:
+            shown = own or _first(shipped)
             _alignment(lesson, shown)
         numbers = {"date": shipped["date"], "command": shipped["command"], "machine": shipped["machine"],
                    "seeds": len(shipped["copy_seeds"]), "steps": shipped["copy_steps"]}
@@ -55,13 +59,22 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
                    words["own"].format(steps=copying.SHORT,
                                         seconds=", ".join(f"{words['names'][kind]} {second:z.1f} s"
                                                           for kind, second in own.seconds.items())))
-        long = list(copying.LENGTHS).index(20)
-        short, trained = list(copying.LENGTHS).index(4), list(copying.LENGTHS).index(copying.TRAINED)
+        places = {name: list(copying.LENGTHS).index(length)
+                  for name, length in (("short", 4), ("trained", copying.TRAINED), ("long", 20))}
         at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
-              for name, place in (("short", short), ("trained", trained), ("long", long))}
+              for name, place in places.items()}
+        off = np.abs(shown.alignment.argmax(1) - np.arange(len(shown.alignment))).mean()
         lesson.explanation("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment},
-                           trained=copying.TRAINED, **at, **shipped["copying"]["parameters"],
-                           wide_trained=np.array(shipped["copying"]["right"]["wide"]).mean(0)[trained])
+                           trained=copying.TRAINED, **at, **shipped["copying"]["parameters"], off=off,
+                           wide_trained=np.array(shipped["copying"]["right"]["wide"]).mean(0)[places["trained"]])
+
+
+def _sketch_axes(words: dict) -> Axes:
+    """The axes of the figure with the answer; its lengths from edge to edge."""
+    first, last = copying.LENGTHS[0], copying.LENGTHS[-1]
+    return Axes((words["sketch_axes"][0], words["sketch_axes"][1]),
+                [((length - first) / (last - first), str(length)) for length in (1, 4, 8, 12, 16, 20, 24)],
+                [(share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340)
 
 
 def _first(shipped: dict) -> copying.Copying:
@@ -75,8 +88,10 @@ def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray]) -> None:
     drawn = [Line(words["names"][kind], runs.mean(0), COLOURS[kind], STYLES[kind],
                   (runs.min(0), runs.max(0)) if len(runs) > 1 else None)
              for kind, runs in right_of.items()]
+    if len(lesson.page.controls["drawn"]) == PLACES:
+        drawn.append(drawn_line(lesson.page.controls["drawn"], lengths, (0, 1)))
     figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03),
-                               height=380, marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
+                               height=340, marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
                                bounds=[(1 / 12, words["guessing"])]),
            key="kernels-copying",
            alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
@@ -87,5 +102,5 @@ def _alignment(lesson: Lesson, shown: copying.Copying) -> None:
     words = lesson.prose["copying"]
     read, written = ([chr(ord("a") + number) for number in side] for side in (shown.text, shown.written))
     figure(lambda theme: matrix(theme, shown.alignment, written, read, axes=(words["read"], words["written"]),
-                                height=380),
+                                height=360),
            key="kernels-alignment", alt=words["alt_alignment"].format(text=" ".join(read), written=" ".join(written)))

@@ -28,8 +28,6 @@ def scores_section(page: PageContext, lesson: Lesson, widths: tuple[int, ...], s
         left, right = st.columns(2, gap="medium")
         with left:
             _over_widths(lesson, shipped, turned["dk"])
-        numbers = {"seeds": len(shipped["score_seeds"]), "date": shipped["date"], "command": shipped["command"],
-                   "machine": shipped["machine"]}
         with right:
             if turned["train"]:
                 trained = page.ask(scores.ScoresQuery(turned["dk"], turned["seed"]))
@@ -37,14 +35,17 @@ def scores_section(page: PageContext, lesson: Lesson, widths: tuple[int, ...], s
             else:
                 with st.container(border=True, height=360, horizontal_alignment="center", vertical_alignment="center"):
                     st.caption(words["off"], width="content")
-        st.caption(words["from"].format(**numbers))
         if turned["train"]:
             st.markdown(_table(words, trained))
             st.caption(words["table_about"].format(timed=scores.TIMED))
         counts = {f"{short}_{what}": number for short, kind in (("add", "additive"), ("dot", "scaled"))
                   for what, number in scores.operations(kind, turned["dk"]).items()}
         ends = {kind: _means(shipped, kind, 0)[-1] for kind in scores.KINDS}
-        lesson.explanation("scores", shown=(scores.score, scores.train),
+        starts = np.array(shipped["scores"]["additive"])[-1, :, 0]
+        lesson.explanation("scores", starts=len(starts), learnt=int((starts < 0.01).sum()), worst=starts.max(),
+                           date=shipped["date"], command=shipped["command"], machine=shipped["machine"],
+                           seeds=len(starts),
+                           shown=(scores.score, scores.train),
                            shapes={"W_q": f"float32 ({scores.SYMBOLS}, {turned['dk']})"}, widest=shipped["widths"][-1],
                            chance=np.log(scores.CLASSES), steps=scores.STEPS, d_k=turned["dk"], **ends, **counts)
 

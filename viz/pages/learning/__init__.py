@@ -8,6 +8,7 @@ import streamlit as st
 from model.core.statistics import entropy, x_log_x
 from model.lessons import descent, divergence
 from model.lessons.short_run import STEPS, TARGETS, WIDTH
+from viz.claims import as_printed, first_true, lead
 from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
 from viz.figures.loss_surface import loss_surface
@@ -20,18 +21,18 @@ from viz.pages.learning.targets import three_targets
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import GUESS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
 START = Numbers("start", (0.56, 0.54), 0, 1, 2, 2)
 PAGE = Page("How it is trained", "Learn", 10, "nothing", controls=(
-    GUESS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
+    *QUESTIONS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
     Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
     Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),
     Choice("where", "others", divergence.DEFINITIONS),
     Choice("signal", "spike", descent.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
-    Number("rate", 0.01, 1e-4, 0.1), Number("warm", 15, 0, STEPS, whole=True), Switch("decay", True), START,
+    Number("rate", 0.01, 1e-4, 0.1), Number("warm", 30, 0, STEPS, whole=True), Switch("decay", True), START,
     Number("limit", 0.3, 0, 100),
     Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100), Number("seed", 1, 1, 20, whole=True), Switch("run")))
 PRESETS = {"same": P.start, "even": Q.start, "wrong": (0.02, 0.03, 0.05, 0.9), "never": (0.0, 0.5, 0.3, 0.2)}
@@ -44,19 +45,20 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "learning")
     lesson.header()
-    revealed = lesson.predict()
-    lesson.fragment(_lengths, revealed)
+    revealed = _lengths(page, lesson)
     with computing():
-        lesson.fragment(three_targets)
-    lesson.fragment(_optimiser)
+        lesson.fragment(three_targets, revealed)
+    lesson.fragment(_optimiser, revealed)
+    lesson.end()
 
 
-def _optimiser(page: PageContext, lesson: Lesson) -> None:
+def _optimiser(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Smoothing, Adam and the rate, and the run that takes their settings."""
-    for part in (_smoothing, _adam, _rate):
-        part(page, lesson)
+    _smoothing(page, lesson, revealed)
+    _adam(page, lesson)
+    _rate(page, lesson)
     lesson.fragment(_cliff)
-    real_run(page, lesson)
+    real_run(page, lesson, revealed)
 
 
 def _whole(values: tuple[float, ...]) -> np.ndarray:
@@ -65,44 +67,58 @@ def _whole(values: tuple[float, ...]) -> np.ndarray:
     return shares / shares.sum() if shares.sum() else np.full(len(shares), 1 / len(shares))
 
 
-def _lengths(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+def _lengths(page: PageContext, lesson: Lesson) -> bool:
+    """The question beside the true shares; once it is answered, the model's, and the loss as lengths. Whether it is
+    answered."""
     words = lesson.prose["lengths"]
     with lesson.section("lengths"):
         left, right = st.columns(2, gap="medium")
         with left:
-            for control in (P, Q):
+            revealed = lesson.predict()
+        with right:
+            for control in (P, Q) if revealed else (P,):
                 shares = HandleSet(words["names"], words[control.name], words[control.name], "shares", 170)
                 picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
                                        turn=page.set_controls))
+            if not revealed:
+                return False
             with st.container(horizontal=True, gap="small"):
                 for preset, values in PRESETS.items():
                     button_setting(page, words["presets"][preset], f"preset-{preset}",
                                    q=page.controls["p"] if preset == "same" else values)
-        p, q = _whole(page.controls["p"]), _whole(page.controls["q"])
-        floor, gap, loss = (float(value) for value in (entropy(p, base=math.e), divergence.divergence(p, q),
-                                                       divergence.cross_entropy(p, q)))
-        back = float(divergence.divergence(q, p))
-        with right:
-            marks = [(floor, words["mark"].format(floor=floor))] if revealed else []
-            figure(lambda theme: stacked_bars(theme, words["rows"],
-                                              [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
-                                               (words["gap"], 1, np.array([gap, back]))],
-                                              axis="nats", marks=marks, height=300),
-                   key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=gap, loss=loss))
-            with st.container(horizontal=True, gap="large", key="numbers"):
-                for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
-                                     (words["perplexity"], np.exp(loss))):
-                    st.metric(label, _said(value))
-        lesson.explanation("lengths",
-                           shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, stacked_bars),
-                           shapes={"p": p, "q": q}, floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back))
+        _laid(lesson, _whole(page.controls["p"]), _whole(page.controls["q"]))
+    return True
+
+
+def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray) -> None:
+    """Entropy and divergence of P and Q laid end to end, and both changed over."""
+    words = lesson.prose["lengths"]
+    floor, gap, loss = (float(value) for value in (entropy(p, base=math.e), divergence.divergence(p, q),
+                                                   divergence.cross_entropy(p, q)))
+    back = float(divergence.divergence(q, p))
+    pieces = [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
+              (words["gap"], 1, np.array([gap, back]))]
+    left, right = st.columns([3, 1], gap="medium", vertical_alignment="center")
+    with left:
+        figure(lambda theme: stacked_bars(theme, words["rows"], pieces, axis="nats", height=240,
+                                          marks=[(floor, words["mark"].format(floor=floor))]),
+               key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=_said(gap), loss=_said(loss)))
+    with right, st.container(key="numbers"):
+        for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
+                             (words["perplexity"], np.exp(loss))):
+            st.metric(label, _said(value))
+    verdict = words["verdicts"]["same" if _said(gap) == _said(back) else "differ"]
+    lesson.explanation("lengths",
+                       shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, stacked_bars),
+                       shapes={"p": p, "q": q}, floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back),
+                       verdict=verdict)
 
 
 def _said(number: float) -> str:
     return f"{number:z.3f}" if np.isfinite(number) else "∞"
 
 
-def _smoothing(page: PageContext, lesson: Lesson) -> None:
+def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     words, (epsilon, size, where) = lesson.prose["smoothing"], (page.controls[name]
                                                                 for name in ("eps", "size", "where"))
     with lesson.section("smoothing"):
@@ -114,6 +130,9 @@ def _smoothing(page: PageContext, lesson: Lesson) -> None:
                        say=lambda value: f"{value:,}")
         with third:
             choice_for(page, "where", words["where"], words["wheres"])
+        if not revealed:
+            lesson.placeholder("smoothing")
+            return
         floor, peak = divergence.floor(size, epsilon, where), divergence.peak(size, epsilon, where)
         left, right = st.columns(2, gap="medium")
         with left:
@@ -124,7 +143,7 @@ def _smoothing(page: PageContext, lesson: Lesson) -> None:
                                        marks=[(peak, words["best"].format(peak=peak))],
                                        bounds=[(floor, words["floor"].format(floor=floor))], y_range=(0, 7),
                                        height=360),
-                   key="learning-smooth", alt=lesson.alt("smoothing", floor=floor, peak=peak, epsilon=epsilon))
+                   key="learning-smooth", alt=lesson.alt("smoothing", floor=abs(floor), peak=peak, epsilon=epsilon))
         with right:
             floors = [Line(words["wheres"][kind], np.array([divergence.floor(size, one, kind) for one in EPSILONS]),
                            place)
@@ -133,11 +152,19 @@ def _smoothing(page: PageContext, lesson: Lesson) -> None:
                                        marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
                    key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
         other = divergence.floor(size, epsilon, "all" if where == "others" else "others")
+        says = _about_smoothing(words, peak, floor, divergence.gap(size, epsilon, where))
         lesson.explanation("smoothing", shown=(divergence.smoothed_target, divergence.smooth_loss, divergence.floor),
                            shapes={"target": divergence.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
-                           size=size, floor=floor, peak=peak, other=other,
-                           gap=_said(divergence.gap(size, epsilon, where)),
-                           paper=divergence.floor(37_000, 0.1, "others"))
+                           says=says, other=other, paper=divergence.floor(37_000, 0.1, "others"))
+
+
+def _about_smoothing(words: dict, peak: float, floor: float, gap: float) -> str:
+    """What is said of the least smoothed loss: where it is, how much, and how far the right logit then stands above the
+    others (infinitely without smoothing)."""
+    if np.isinf(gap):
+        return words["says"]["hard"]
+    height = first_true([(as_printed(gap, _said) == 0, "level"), (gap > 0, "above"), (True, "below")])
+    return words["says"]["smooth"].format(peak=peak, floor=floor, gap=words["gaps"][height].format(gap=abs(gap)))
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
@@ -161,11 +188,22 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
             drawn = [Line(words["paper"], paper, 0),
                      Line(words["own"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
             figure(lambda theme: lines(theme, steps, drawn, axes=(words["step"], words["move"]), height=320),
-                   key="learning-adam", alt=lesson.alt("adam", paper=paper[descent.AT + 20], own=own[descent.AT + 20]))
-        says = words["says"][kind].format(last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
-                                          mean_paper=np.abs(paper).mean())
+                   key="learning-adam", alt=lesson.alt("adam", step=descent.AT + 21, paper=paper[descent.AT + 20],
+                                                 own=own[descent.AT + 20]))
         lesson.explanation("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own},
-                           first=own[0], beta2=beta2, memory=1 / (1 - beta2), says=says)
+                           beta2=beta2, memory=1 / (1 - beta2), **_about_adam(words, kind, paper, own))
+
+
+def _about_adam(words: dict, kind: str, paper: np.ndarray, own: np.ndarray) -> dict[str, str]:
+    """What is said of Adam's steps (step) with the paper's settings and one's own, by the digits that are printed."""
+    ends = lead(own[-1], paper[-1], _said)
+    case = first_true([(kind == "steady" and as_printed(own[-1], _said) != 1, "steady_short"),
+                       (kind == "spike" and ends < 0, "spike_longer"), (kind == "spike" and ends > 0, "spike_shorter"),
+                       (True, kind)])
+    says = words["says"][case].format(last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
+                                      mean_paper=np.abs(paper).mean())
+    full = as_printed(abs(own[0]), _said) == 1
+    return {"says": says, "starts": words["starts"]["full" if full else "short"].format(first=own[0])}
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:
@@ -189,9 +227,11 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
             figure(lambda theme: lines(theme, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]),
                                        height=300),
                    key="learning-rate", alt=words["alt_ours"].format(peak=peak, warm=warm_up, last=ours[-1]))
+        own = words["owns"]["peak" if warm_up else "none"].format(
+            width=WIDTH, warm=warm_up, steps=STEPS, own=(WIDTH * max(warm_up, 1)) ** -0.5, peak=ours.max(),
+            last=ours[-1])
         lesson.explanation("rate", shown=(descent.rate, descent.scaled_rate), shapes={"rates": ours}, highest=highest,
-                           own=(WIDTH * 15) ** -0.5, last=ours[-1], peak=ours.max(),
-                           end=float(descent.rate(np.array(100_000), 512, 4000)), steps=STEPS)
+                           own=own, end=float(descent.rate(np.array(100_000), 512, 4000)))
 
 
 def _cliff(page: PageContext, lesson: Lesson) -> None:
@@ -210,12 +250,16 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
         with right:
             x, y, heights = descent.landscape()
             paths = [(words["free"], 1, free), *([(words["tame"].format(limit=limit), 0, tame)] if limit else [])]
+            ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
+            longest, tamed = format_number(free_lengths.max()), words["alt_tame"].format(limit=limit, tame=ends[1])
             figure(lambda theme: loss_surface(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]),
                                               name=words["loss"]),
-                   key="learning-cliff", alt=lesson.alt("cliff", longest=free_lengths.max(), limit=limit))
-        ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
+                   key="learning-cliff",
+                   alt=lesson.alt("cliff", longest=longest, free=ends[0], tame=tamed if limit else ""))
+        begin = float(descent.cliff(*start)[0])
+        case = first_true([(not limit, "never"), (bool(free_lengths.max() <= limit), "same"), (True, "shorter")])
+        thrown = words["thrown"] if lead(ends[0], begin, _said) > 0 and free_lengths.max() > 1 else ""
         lesson.explanation("cliff", shown=(descent.cliff, descent.clip, descent.descend),
                            shapes={"places": tame, "gradient lengths": tame_lengths},
-                           longest=format_number(free_lengths.max()), median=format_number(np.median(free_lengths)),
-                           begin=float(descent.cliff(*start)[0]), free=ends[0], tame=ends[1],
-                           limit=f"{limit:g}" if limit else words["never"])
+                           longest=longest, median=format_number(np.median(free_lengths)), begin=begin, free=ends[0],
+                           thrown=thrown, says=words["says"][case].format(limit=limit, tame=ends[1]))

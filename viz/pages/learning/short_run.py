@@ -12,6 +12,7 @@ from model.lessons import short_run
 from model.lessons.short_run import RunQuery, ShortRun
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
+from viz.theme import READABLE
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -32,11 +33,13 @@ def reference_question(question: RunQuery) -> RunQuery:
     return replace(question, fresh=True) if question.target == "other" else RunQuery(seed=question.seed)
 
 
-def real_run(page: PageContext, lesson: Lesson) -> None:
+def real_run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """The section: the settings, the run, and its curves."""
     words, controls = lesson.prose["run"], page.controls
     question = run_question(controls)
     with lesson.section("run"):
+        st.markdown(words["about"].format(width=short_run.WIDTH, steps=short_run.STEPS, size=short_run.SIZE),
+                    width=READABLE)
         choice_for(page, "goal", words["goal"], words["goals"])
         left, right = st.columns(2, gap="medium")
         with left:
@@ -44,31 +47,35 @@ def real_run(page: PageContext, lesson: Lesson) -> None:
                        say=lambda value: f"{value:g}" if value else words["never"])
         with right:
             slider_for(page, "seed", words["seed"], range(1, 6))
-        st.caption(words["settings"].format(goal=words["goals"][question.target], beta2=question.beta2,
-                                            adam_epsilon=question.adam_epsilon,
-                                            rate=question.rate, warm=question.warm_up,
-                                            decay=words["decays"][str(question.decay).lower()],
-                                            clip=f"{question.clip:g}" if question.clip else words["never"],
-                                            seed=question.seed,
-                                            smooth=words["smooth"].format(epsilon=question.epsilon,
-                                                                          where=lesson.prose["smoothing"]["wheres"]
-                                                                          [question.definition])
-                                            if question.target == "smooth" else ""))
         button_setting(page, words["stop" if controls["run"] else "go"], "run-it", run=not controls["run"])
         if not controls["run"]:
             st.caption(words["idle"])
             return
+        st.caption(_settings(lesson, question))
         other = reference_question(question)
         own, reference = page.ask_each([question, other], height=420)
-        _draw(lesson, question, own, other, reference)
+        _draw(lesson, question, own, other, reference, revealed)
 
 
-def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, reference: ShortRun) -> None:
+def _settings(lesson: Lesson, question: RunQuery) -> str:
+    """The settings of a run in one line."""
+    words = lesson.prose["run"]
+    smooth = words["smooth"].format(epsilon=question.epsilon,
+                                    where=lesson.prose["smoothing"]["wheres"][question.definition])
+    return words["settings"].format(
+        goal=words["goals"][question.target], beta2=question.beta2, adam_epsilon=question.adam_epsilon,
+        rate=question.rate, warm=question.warm_up, decay=words["decays"][str(question.decay).lower()],
+        clip=f"{question.clip:g}" if question.clip else words["never"], seed=question.seed,
+        smooth=smooth if question.target == "smooth" else "")
+
+
+def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, reference: ShortRun,
+          revealed: bool) -> None:
     words = lesson.prose["run"]
     name = words["fresh"] if other.fresh else words["paper"]
     pair = [(name, reference, 0, "dash"), (words["own"], own, 1, "solid")][other == question:]
     steps, tested = np.arange(1, len(own.loss) + 1), own.tested.astype(int)
-    floor = [Line(words["floor"], own.floor, None, "dot")] if own.floor.any() else []
+    floor = [Line(words["floor"], own.floor, None, "dot")] if revealed and own.floor.any() else []
     pictures = {
         "right": (tested, [Line(label, run.right, colour, style) for label, run, colour, style in pair], ""),
         "nats": (tested, [Line(label, run.nats, colour, style) for label, run, colour, style in pair], ""),
@@ -83,9 +90,12 @@ def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, re
                        key=f"learning-run-{field}",
                        alt=words["alts"][field].format(own=getattr(own, field)[-1],
                                                        other=getattr(reference, field)[-1]))
-    lesson.explanation("run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
-                       right=own.right[-1], nats=own.nats[-1], other_right=reference.right[-1],
-                       other_nats=reference.nats[-1], even=math.log(2), longest=own.gradient.max(), other=name,
-                       start=own.nats[0],
-                       cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0,
-                       floor=float(own.floor.mean()), loss=float(own.loss[-20:].mean()))
+    alone, cut = other == question, float((own.gradient > question.clip).mean())
+    lesson.explanation(
+        "run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
+        right=own.right[-1], nats=own.nats[-1], even=math.log(2), longest=own.gradient.max(), start=own.nats[0],
+        loss=float(own.loss[-20:].mean()), tested=short_run.TESTED,
+        beside="" if alone else words["beside"].format(other=name, right=reference.right[-1], nats=reference.nats[-1]),
+        other_start="" if alone else words["other_start"].format(other=name, start=reference.nats[0]),
+        floor=words["over"].format(floor=float(own.floor.mean())) if revealed and own.floor.any() else "",
+        clipped=words["clipped"].format(cut=cut) if question.clip else "")

@@ -17,7 +17,7 @@ from viz.widgets.lesson import Lesson
 SHOWN = 7   # signs in the picture
 
 
-def three_targets(page: PageContext, lesson: Lesson) -> None:
+def three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Next sign, distillation and fine-tuning on one student: the same loss and the same slope, only the target
     differs."""
     words, known = lesson.prose["targets"], distillation.steps()
@@ -38,6 +38,9 @@ def three_targets(page: PageContext, lesson: Lesson) -> None:
         right, wished = distillation.number(text[-1:]), distillation.number(page.controls["wish"])
         if right is None or wished is None or len(text) < 2:
             st.info(words["unknown"])
+            return
+        if not revealed:
+            lesson.placeholder("targets")
             return
         logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
                           for model in (distillation.student(step), distillation.TEACHER))
@@ -75,4 +78,4 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], logits: np.ndarray,
                        sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[signs[0]],
                        teacher=teacher[signs[0]], wish=escape_markdown(wish), word=split[words["rows"][0]][2],
                        floor=split[words["rows"][1]][0], distil=split[words["rows"][1]][2],
-                       tune=split[words["rows"][2]][2], size=len(logits), soft=soft)
+                       tune=split[words["rows"][2]][2], size=len(logits), guess=np.log(len(logits)), soft=soft)

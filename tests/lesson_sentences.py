@@ -1,0 +1,45 @@
+"""A lesson's sentences read again: the numbers that are printed in them, held against numbers computed anew."""
+import re
+from collections.abc import Callable
+
+from tests.lesson_pages import Shown
+
+# a digit in a name (tensor2tensor) is no number
+NUMBER = re.compile(r"(?<![A-Za-z])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?%?|∞")
+# by place ("notice lengths 0", "alt learning-lengths"): what must be true of the sentence that stands there
+Rules = dict[str, Callable[[str], bool]]
+
+
+def printed(sentence: str) -> list[tuple[float, float]]:
+    """Each number as it is printed, and half of its last digit."""
+    found = []
+    for text in NUMBER.findall(sentence):
+        if text == "∞":
+            found.append((float("inf"), 0.0))
+            continue
+        digits, scale = text.replace(",", "").replace("−", "-").rstrip("%"), 0.01 if text.endswith("%") else 1.0
+        mantissa, _, exponent = digits.partition("e")
+        decimals = len(mantissa.partition(".")[2])
+        found.append((float(digits) * scale, 0.501 * 10.0 ** (int(exponent or 0) - decimals) * scale))
+    return found
+
+
+def agrees(sentence: str, *wanted: float) -> bool:
+    """Whether its numbers are these, in this order, to the digits that are printed."""
+    found = printed(sentence)
+    return len(found) == len(wanted) and all(number == value or abs(number - value) <= half
+                                             for (number, half), value in zip(found, wanted, strict=True))
+
+
+def sentences(found: Shown) -> dict[str, str]:
+    """Every sentence that may depend on the controls, by its place."""
+    placed = {f"{kind} {section} {place}": line
+              for kind, by_section in (("notice", found.notices), ("more", found.more))
+              for section, lines in by_section.items() for place, line in enumerate(lines)}
+    return placed | {f"alt {key}": text for key, text in found.alts.items()}
+
+
+def wrong(placed: dict[str, str], rules: Rules) -> list[str]:
+    """The sentences that are not true, and those with a number and without a rule."""
+    return [f"{place}: {line}" for place, line in placed.items()
+            if (not rules[place](line) if place in rules else NUMBER.search(line))]

@@ -1,0 +1,189 @@
+"""What the lesson on kernels says, at the ends and in the middle of its controls, against numbers computed anew."""
+import json
+import math
+
+import numpy as np
+import pytest
+
+from model.core.assets import ASSETS
+from model.lessons import associative_memory as memory
+from tests.deaths import LONG
+from tests.lesson_pages import shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
+from viz.pages.kernels import DAMAGE, POINTS
+
+RUNS = json.loads((ASSETS / "lessons" / "kernels.json").read_text(encoding="utf-8"))
+NAMES = ("p", "kernel", "h", "k", "q", "keys", "dk", "pairs", "noise", "t", "asked")
+ALIKE = (1.0, -1.0) * 9
+FAR = (-3.0, 1.0) * 8 + (3.0, 2.0)   # one point with no other near it
+POSITIONS = [
+    (POINTS.start, "gaussian", 0.1, 1, -3, "line", 4, 2, 0.02, 0.1, 0),
+    (FAR, "boxcar", 0.1, 3, 0, "line", 512, 8, 0.45, 100, 7),
+    (ALIKE, "epanechnikov", 5, 9, 0, "line", 64, 5, 0.25, 6.3, 2),
+    (POINTS.start, "boxcar", 5, 9, 3, "circle", 64, 8, 0.3, 1.8, 2),
+    *([(POINTS.start, kernel, h, k, q, keys, dk, pairs, noise, t, 1)
+       for kernel, h, k, q, keys, dk, pairs, noise, t in zip(
+           ("triangular", "gaussian", "boxcar", "gaussian"), (0.5, 5, 0.7, 0.3), (2, 5, 8, 4), (1.3, -0.7, 2.1, 0.1),
+           ("line", "circle") * 2, (8, 16, 128, 256), (3, 4, 6, 7), DAMAGE[1::2], (0.5, 2, 10, 30), strict=False)]
+      if LONG else [])]
+
+
+def kernel_rows(controls: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(weights by the kernel, by the nearest, by the plain Gaussian and by the dot product of the lifted keys)."""
+    x, q, h = np.array(controls["p"][::2]), controls["q"], controls["h"]
+    u = np.abs(x - q) / h
+    raised = {"gaussian": np.exp(-u**2 / 2), "boxcar": (u < 1) * 1.0, "epanechnikov": np.maximum(0, 1 - u**2),
+              "triangular": np.maximum(0, 1 - u)}[controls["kernel"]]
+    if controls["kernel"] == "gaussian":
+        raised = np.exp(-(u**2 - (u**2).min()) / 2)
+    near = np.zeros(len(x))
+    near[sorted(range(len(x)), key=lambda place: abs(x[place] - q))[:controls["k"]]] = 1 / controls["k"]
+    lift = (lambda at: np.stack([np.cos(at), np.sin(at)], -1)) if controls["keys"] == "circle" else (
+        lambda at: np.asarray(at, float)[..., None])
+    keys, query = lift(x), lift(q)
+    distance, score = -((keys - query)**2).sum(-1) / (2 * h * h), keys @ query / h**2
+    soft = [np.exp(row - row.max()) / np.exp(row - row.max()).sum() for row in (distance, score)]
+    return raised / raised.sum() if raised.sum() else raised * np.nan, near, *soft
+
+
+def largest(line: str, weights: np.ndarray, y: np.ndarray) -> bool:
+    """Whether it names the point that has most, and how many have as much in these digits."""
+    if np.isnan(weights).any():
+        return "no point is within reach" in line
+    shares = [f"{weight:.0%}" for weight in weights]
+    level = shares.count(shares[int(weights.argmax())])
+    tail = line.split("ŷ", 1)[1]
+    said = [weights @ y, *([int(weights.argmax())] if level == 1 else [level]), weights.max()]
+    return agrees(tail, *said) and ("share the largest" in tail) == (level > 1)
+
+
+def copied(kind: str, length: int) -> float:
+    """The mean over the seeds of the shipped runs."""
+    return float(np.mean([run[(1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24).index(length)]
+                          for run in RUNS["copying"]["right"][kind]]))
+
+
+def fixed_rules() -> Rules:
+    """Of the runs that come with the program; nothing turns them."""
+    ends = {kind: np.array(runs)[-1, :, 0] for kind, runs in RUNS["scores"].items()}
+    size = RUNS["copying"]["parameters"]
+    off = np.abs(np.array(RUNS["copying"]["alignment"]).argmax(1) - np.arange(12)).mean()
+    four, twelve, twenty = ([copied(kind, length) for kind in ("fixed", "attention")] for length in (4, 12, 20))
+    additive = ends["additive"]
+    return {
+        "notice copying 0": lambda line: agrees(line, *four, 4, *twelve, 12, *twenty, 20),
+        "notice copying 1": lambda line: agrees(line, size["wide"], size["fixed"], size["attention"],
+                                                copied("wide", 12), 12),
+        "notice copying 2": lambda line: agrees(line, off),
+        "more copying 1": lambda line: agrees(line, 2014, 2017),
+        "alt kernels-alignment": lambda line: agrees(line, 1) and np.allclose(
+            np.array(RUNS["copying"]["alignment"]).sum(1), 1, atol=1e-3),
+        "alt kernels-copying": lambda line: agrees(line, 24, copied("fixed", 24), copied("attention", 24)),
+        "notice scores 0": lambda line: agrees(line, 512, ends["plain"].mean(), math.log(8), ends["scaled"].mean()),
+        "notice scores 1": lambda line: agrees(line, additive.mean(), len(additive), (additive < 0.01).sum(), 0.01,
+                                               additive.max()),
+        "more scores 0": lambda line: str(len(RUNS["score_seeds"])) in line and RUNS["date"] in line,
+        "more scores 1": lambda line: agrees(line, 6, math.log2(6)),
+        "alt kernels-widths": lambda line: agrees(line, 512, *(ends[kind].mean()
+                                                               for kind in ("additive", "scaled", "plain")))}
+
+
+def memory_rules(controls: dict) -> Rules:
+    """Of the memory: its weights, its answer, and the best temperature on damaged digits of this test's own drawing."""
+    pairs, t, share = (controls[name] for name in ("pairs", "t", "noise"))
+    asked = min(controls["asked"], pairs - 1)
+    keys, values = memory.stored_pairs(pairs)
+    query = memory.damage(keys[asked], share, 0)[0]
+    turned = int((query != keys[asked]).sum())
+    weights = np.exp((keys @ query - (keys @ query).max()) / t)
+    weights /= weights.sum()
+    error = ((weights @ values - values[asked])**2).mean()
+    best = 2 / math.log((1 - share) / share)
+    first, names = int(weights.argmax()), [f"{a} → {b}" for a, b in zip(memory.KEYS, memory.VALUES, strict=True)]
+    beaten = f"{weights[first]:.3f}" != f"{weights[asked]:.3f}"
+
+    def weighs(line: str) -> bool:
+        found = [number for number, _ in printed(line)]
+        ends = "no other has more" in line if not beaten else f"{names[first]} has more" in line
+        return found[:3] == [turned, 35, t] and abs(found[4] - weights[asked]) < 6e-4 and names[asked] in line and ends
+
+    def sharpest(line: str) -> bool:
+        low, high = (number for number, _ in printed(line)[-2:])
+        flat, least = np.geomspace(low, high, 5), memory_error(keys, values, share, np.geomspace(0.1, 100, 61)).min()
+        held = bool((memory_error(keys, values, share, flat) < least + 0.006).all())
+        inside = 0.97 * low <= best <= 1.03 * high   # the ends are printed with two digits
+        return held and agrees(line.split("**")[1], best) and ("too few" in line) != inside
+
+    return {"notice memory 0": weighs, "notice memory 1": sharpest,
+            "more memory 0": lambda line: agrees(line, 0, math.inf), "more memory 1": lambda line: agrees(line, 1),
+            "more memory 3": lambda line: agrees(line, 0),
+            "alt kernels-pictures": lambda line: agrees(line, asked, error),
+            "alt kernels-sharpness": lambda line: agrees(line, share, best)}
+
+
+def memory_error(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.ndarray) -> np.ndarray:
+    """The mean squared error of a recalled pixel at each temperature, over 150 damaged copies of each digit."""
+    rng, errors = np.random.default_rng(5), np.zeros(len(temperatures))
+    for place, key in enumerate(keys):
+        damaged = np.where(rng.random((150, key.size)) < share, -key, key)
+        scores = (damaged @ keys.T)[None] / temperatures[:, None, None]
+        raised = np.exp(scores - scores.max(-1, keepdims=True))
+        recalled = raised / raised.sum(-1, keepdims=True) @ values
+        errors += ((recalled - values[place])**2).mean((1, 2)) / len(keys)
+    return errors
+
+
+def rules_at(controls: dict) -> Rules:
+    """What must be true at this position."""
+    x, y = np.array(controls["p"]).reshape(-1, 2).T
+    weights, near, gauss, dot = kernel_rows(controls)
+    q, h, k, dk = (controls[name] for name in ("q", "h", "k", "dk"))
+    lengths = np.abs(x) if controls["keys"] == "line" else np.ones(len(x))
+    same, moved = f"{lengths.min():.3g}" == f"{lengths.max():.3g}", np.abs(gauss - dot).sum() / 2
+
+    def about_lengths(line: str) -> bool:
+        ends = [lengths.max()] if same else [lengths.min(), lengths.max()]
+        parted = "Turn the keys into angles" in line
+        return agrees(line, *ends, moved) and parted <= (moved > 5e-4 and not same)
+
+    def most(line: str) -> bool:
+        top = [f"{weight:.3f}" for weight in dot].count(f"{dot.max():.3f}")
+        if "level" in line:
+            return top > 1 and printed(line)[0][0] <= len(x)
+        place = int(printed(line)[0][0])
+        return dot[place] == pytest.approx(dot.max()) and (
+            "nearest" not in line or gauss[place] == pytest.approx(gauss.max()))
+
+    undefined = np.isnan(weights).any()
+    return fixed_rules() | memory_rules(controls) | {
+        "notice regression 0": lambda line: largest(line, weights, y) and f"x = {q:g} with h = {h:g}" in line,
+        "notice regression 1": lambda line: agrees(line, k, near @ y, q, 1, k) and ("jumps" in line) == (k < len(x)),
+        "more regression 1": lambda line: agrees(line, 0),
+        "alt kernels-regression": lambda line: agrees(line, h, q, *([] if undefined else [weights @ y]), k, near @ y),
+        "alt kernels-bandwidth": lambda line: agrees(line, h),
+        "notice relabel 0": about_lengths, "notice relabel 1": most,
+        "notice relabel 2": lambda line: float(line.split("is ")[1].split(":")[0]) < 1e-14,
+        "alt kernels-weights": lambda line: agrees(line, moved),
+        "alt kernels-relabelled": lambda line: agrees(line, gauss @ y, dot @ y),
+        "more scores 2": lambda line: agrees(line, dk, dk, dk - 1, dk, 2 * dk - 1, dk)}
+
+
+@pytest.mark.parametrize("position", POSITIONS, ids=lambda position: f"{position[1]} {position[5]}")
+def test_every_sentence_is_true_where_it_stands(position):
+    controls = dict(zip(NAMES, position, strict=True))
+    assert wrong(sentences(shown("kernels", guess="b", guess_copy="b", **controls)), rules_at(controls)) == []
+
+
+def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():
+    controls = dict(zip(NAMES, POSITIONS[3], strict=True))
+    covered = shown("kernels", **controls)
+    assert not {"kernels-copying", "kernels-alignment", "kernels-weights", "kernels-relabelled"} & set(covered.charts)
+    assert {"copying", "relabel"}.isdisjoint(covered.notices)
+    said, rules = sentences(covered), rules_at(controls)
+    planted = {"notice regression 0": said["notice regression 0"].replace("share the largest say", "are out of reach"),
+               "notice regression 1": said["notice regression 1"].replace("1/9", "1/8"),
+               "notice scores 1": said["notice scores 1"].replace("of the 5", "all of the 5").replace("4 end", "5 end"),
+               "notice memory 1": said["notice memory 1"].replace("**", "**1", 1)}
+    assert wrong(said, rules) == []
+    for place, line in planted.items():
+        assert line != said[place] and len(wrong(said | {place: line}, rules)) == 1, place
