@@ -29,11 +29,18 @@ def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> n
     return rng.integers(0, 2, shape, np.int8).astype(np.float32) * 2 - 1
 
 
+def draws(n_keys: int) -> int:
+    """How many rows are drawn: more of short ones, whose medians another seed moves further."""
+    return DRAWS * min(4, max(1, 64 // n_keys))
+
+
 def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Queries, keys and their dots q · k for DRAWS draws, always the same for the same seed. The wider the heads, the
-    fewer there are (200 to 20), as the time goes with their numbers; each has as many more queries."""
-    rng, heads = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
-    queries, keys = (components((heads, count, d_k), rng, kind) for count in (DRAWS // heads, n_keys))
+    """Queries, keys and their dots q · k for `draws` draws, always the same for the same seed. The wider the heads, the
+    fewer there are (200 to 20, and more where each has few keys), as the time goes with their numbers; each has as many
+    more queries."""
+    rng, fewer = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
+    queries, keys = (components((fewer * (draws(n_keys) // DRAWS), count, d_k), rng, kind)
+                     for count in (DRAWS // fewer, n_keys))
     return queries, keys, (queries @ keys.transpose(0, 2, 1)).astype(np.float64)
 
 
@@ -65,32 +72,49 @@ def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What each width does, float64 (width, draw). `plain` is without the division, `scaled` with it."""
+    """What each width does, float64 (width, draw), or (draw) of one width. `plain` is without the division, `scaled`
+    with it."""
 
-    variance: np.ndarray
-    entropy: dict[str, np.ndarray]
-    slope: dict[str, np.ndarray]
-    gradient: dict[str, np.ndarray]
+    variance: np.ndarray              # of the row's dots
+    entropy: dict[str, np.ndarray]    # bits
+    slope: dict[str, np.ndarray]      # ‖diag p − p pᵀ‖
+    gradient: dict[str, np.ndarray]   # ‖∂p/∂q‖
+
+
+@functools.lru_cache(maxsize=256)
+def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> Survey:
+    """The rows of one width."""
+    _, keys, dots = rows_of(d_k, n_keys, seed, kind)
+    apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
+    for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
+        weights = weights_of(dots, divisor)
+        found.entropy[name] = entropy(weights, base=2).ravel()
+        found.slope[name] = softmax.jacobian_norm(weights, 1.0).ravel()
+        found.gradient[name] = gradient_norm(weights, apart, divisor).ravel()
+    return found
 
 
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
-    """Every width of WIDTHS, DRAWS each. variance: of the row's dots; entropy in bits; slope: ‖diag p − p pᵀ‖;
-    gradient: ‖∂p/∂q‖."""
-    curves: dict[str, dict[str, list]] = {name: {"plain": [], "scaled": []}
-                                          for name in ("entropy", "slope", "gradient")}
-    variances = []
-    for d_k in WIDTHS:
-        _, keys, dots = rows_of(d_k, n_keys, seed, kind)
-        apart = distances(keys)
-        variances.append(dots.var(-1).ravel())
-        for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
-            weights = weights_of(dots, divisor)
-            curves["entropy"][name].append(entropy(weights, base=2).ravel())
-            curves["slope"][name].append(softmax.jacobian_norm(weights, 1.0).ravel())
-            curves["gradient"][name].append(gradient_norm(weights, apart, divisor).ravel())
-    arrays = {name: {which: np.array(values) for which, values in curve.items()} for name, curve in curves.items()}
-    return Survey(np.array(variances), **arrays)
+    """Every width of WIDTHS."""
+    found = [at_width(d_k, n_keys, seed, kind) for d_k in WIDTHS]
+    curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
+              for name in ("entropy", "slope", "gradient")}
+    return Survey(np.array([each.variance for each in found]), **curves)
+
+
+def crossing(found: Survey) -> float | None:
+    """The d_k from which on the median gradient is smaller without the division than with it, interpolated between
+    WIDTHS on logarithms; None where it never is."""
+    plain, scaled = (np.log(np.maximum(np.median(found.gradient[which], axis=1), 1e-300))
+                     for which in ("plain", "scaled"))
+    ahead, widths = plain - scaled, np.log(np.array(WIDTHS))
+    below = np.flatnonzero((ahead[1:] < 0) & (ahead[:-1] >= 0))
+    if not len(below):
+        return None
+    place = int(below[-1])
+    share = ahead[place] / (ahead[place] - ahead[place + 1])
+    return float(np.exp(widths[place] + share * (widths[place + 1] - widths[place])))
 
 
 def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,17 +124,17 @@ def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 @functools.cache
-def t5_variance(d_model: int = 32, draws: int = 20, n_keys: int = 32) -> np.ndarray:
+def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.ndarray:
     """Variance of undivided q · k when W_Q starts with standard deviation (d_model · d_k)^−½ and W_K with d_model^−½,
-    as in T5; (width, draw)."""
+    as in T5; (width, start)."""
     rng = np.random.default_rng(0)
-    variances = np.empty((len(WIDTHS), draws))
+    variances = np.empty((len(WIDTHS), starts))
     for place, d_k in enumerate(WIDTHS):
-        for draw in range(draws):
+        for start in range(starts):
             w_q = rng.standard_normal((d_k, d_model), np.float32) * (d_model * d_k) ** -0.5
             w_k = rng.standard_normal((d_k, d_model), np.float32) * d_model**-0.5
             token, others = rng.standard_normal(d_model, np.float32), rng.standard_normal((n_keys, d_model), np.float32)
-            variances[place, draw] = (others @ (w_k.T @ (w_q @ token))).var()
+            variances[place, start] = (others @ (w_k.T @ (w_q @ token))).var()
     return variances
 
 
@@ -140,6 +164,7 @@ class Reasons:
     grown_overflow: float             # the same with the division, after the queries grew GROWN-fold
 
 
+@functools.lru_cache(maxsize=64)
 def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
     """All four on the rows of one width."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)

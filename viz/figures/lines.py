@@ -35,7 +35,8 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
     elif np.issubdtype(np.asarray(x).dtype, np.integer) and len(x) <= NAMED:
         figure.update_xaxes(tickmode="array", tickvals=list(x))
     if "y" in log:
-        figure.update_yaxes(type="log", exponentformat="power")
+        wide = y_range is not None and y_range[1] / y_range[0] > 1e3
+        figure.update_yaxes(type="log", exponentformat="power", dtick=1 if wide else None)
     if y_range is not None:
         figure.update_yaxes(range=list(np.log10(y_range) if "y" in log else y_range))
     palette = series_colours(theme)

@@ -1,0 +1,18 @@
+"""Where one stands on the curves: a dot on each at the chosen place, joined where there are two."""
+import numpy as np
+import pytest
+
+from viz.figures.lines import Line
+from viz.figures.standing import standing
+
+X = np.array([1.0, 10.0, 100.0])
+
+
+@pytest.mark.parametrize("here", [{0: 2.0}, {0: 2.0, 1: 5.0}])
+def test_a_dot_stands_on_every_curve_that_is_drawn(here):
+    drawn = [Line("one", X, 0), Line("other", 2 * X, 1)][:len(here)]
+    figure = standing("light", X, drawn, (7.0, here), axes=("x", "y"), marks=[(7.0, "x = 7")], y_range=(1e-4, 40))
+    traces = figure.plotly().data
+    dots = [trace for trace in traces if trace.name == "here"]
+    assert [(float(dot.x[0]), float(dot.y[0])) for dot in dots] == [(7.0, value) for value in here.values()]
+    assert sum(trace.name == "apart" for trace in traces) == (len(here) == 2)
