@@ -3,7 +3,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import ACCENT, series_colours
+from viz.figures.base import ACCENT, SYMBOLS, series_colours
 from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line, lines
 
@@ -20,8 +20,8 @@ def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float
     if len(here[1]) > 1:
         figure.add_scatter(x=[at] * len(here[1]), y=list(here[1].values()), mode="lines", showlegend=False,
                            hoverinfo="skip", name="apart", line={"color": ACCENT[theme], "width": 4})
-    for colour, value in here[1].items():
+    for symbol, (colour, value) in zip(SYMBOLS, here[1].items(), strict=False):
         figure.add_scatter(x=[at], y=[value], mode="markers", showlegend=False, name="here", hoverinfo="skip",
-                           marker={"color": palette[colour], "size": DOT,
+                           marker={"color": palette[colour], "size": DOT, "symbol": symbol,
                                    "line": {"color": ACCENT[theme], "width": 2}})
     return figure
