@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from model.lessons.sqrt_dk import Reasons, Survey
+from model.lessons.sqrt_dk.draws import Reasons, Survey
 from viz.claims import first_true, lead
 from viz.format import format_share
 from viz.text import strings

@@ -2,8 +2,9 @@
 import numpy as np
 import streamlit as st
 
-from model.lessons import scores, sqrt_dk_training
-from model.lessons.sqrt_dk_training import DIVISORS, Trainings
+from model.lessons import scores
+from model.lessons.sqrt_dk import training
+from model.lessons.sqrt_dk.training import DIVISORS, Trainings
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share
@@ -15,7 +16,7 @@ from viz.widgets.lesson import Lesson
 
 SEEDS = 100
 STARTS = 5        # of one press of the button
-SMOOTH = sqrt_dk_training.EVERY   # steps that a point of the curves is the mean of
+SMOOTH = training.EVERY   # steps that a point of the curves is the mean of
 TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 COLOURS = {"none": 1, "root": 0, "width": 2}
 STYLES = {"none": "solid", "root": "dash", "width": "dot"}
@@ -35,7 +36,7 @@ def training_section(page: PageContext, lesson: Lesson) -> None:
         if not turned["train"]:
             st.caption(words["idle"].format(starts=STARTS, models=STARTS * len(DIVISORS)))
             return
-        questions = [sqrt_dk_training.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
+        questions = [training.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
                      for number in range(STARTS)]
         trained = list(page.ask_each(questions, height=380, say=lambda number, text: words["progress"].format(
             number=number + 1, starts=STARTS, text=text)))
@@ -43,14 +44,14 @@ def training_section(page: PageContext, lesson: Lesson) -> None:
         _film(page, lesson, trained[0])
         ends = {which: [each.end(which) for each in trained] for which in DIVISORS}
         st.markdown(_table(words, trained, ends))
-        lesson.explanation("training", shown=(sqrt_dk_training.train,), shapes={"film": trained[0].film["root"]},
-                           starts=STARTS, steps=sqrt_dk_training.STEPS, d_k=turned["width"], last=sqrt_dk_training.LAST,
+        lesson.explanation("training", shown=(training.train,), shapes={"film": trained[0].film["root"]},
+                           starts=STARTS, steps=training.STEPS, d_k=turned["width"], last=training.LAST,
                            most=np.log2(scores.SYMBOLS), **training_claims(ends))
 
 
 def _curves(lesson: Lesson, trained: list[Trainings]) -> None:
     words = lesson.prose["training"]
-    steps = np.arange(SMOOTH, sqrt_dk_training.STEPS + 1, SMOOTH)
+    steps = np.arange(SMOOTH, training.STEPS + 1, SMOOTH)
     drawn = []
     for which in DIVISORS:
         runs = np.array([each.right[which].reshape(-1, SMOOTH).mean(1) for each in trained])
@@ -64,8 +65,8 @@ def _curves(lesson: Lesson, trained: list[Trainings]) -> None:
 
 def _film(page: PageContext, lesson: Lesson, first: Trainings) -> None:
     """The weights of every symbol over all symbols, at the step of the slider."""
-    words, every = lesson.prose["training"], sqrt_dk_training.EVERY
-    steps = range(0, sqrt_dk_training.STEPS + 1, every)
+    words, every = lesson.prose["training"], training.EVERY
+    steps = range(0, training.STEPS + 1, every)
     slider_for(page, "step", words["film"], steps, closed=True)
     frame = round(page.controls["step"] / every)
     names = [str(number) for number in range(scores.SYMBOLS)]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from model.lessons import sqrt_dk
-from model.lessons.sqrt_dk import KINDS, WIDTHS, Survey
+from model.lessons.sqrt_dk import draws
+from model.lessons.sqrt_dk.draws import KINDS, WIDTHS, Survey
 from viz.pages.scale import KEYS, STEPS, entropy_change
 from viz.pages.scale.claims import medians, near_crossing, softmax_claims, standing_claims, training_claims, verdicts
 from viz.text import strings
@@ -39,7 +39,7 @@ def other_medians(d_k: int, n_keys: int) -> dict[str, dict[str, float]]:
 
 
 def said_at(d_k: int, n_keys: int = 64, seed: int = 0, kind: str = "normal", crossing: float | None = 350.0) -> dict:
-    here = sqrt_dk.at_width(d_k, n_keys, seed, kind)
+    here = draws.at_width(d_k, n_keys, seed, kind)
     return standing_claims(here, d_k, crossing) | softmax_claims(here, d_k, n_keys)
 
 
@@ -86,7 +86,7 @@ def test_another_seed_changes_no_sentence_at_any_step_of_the_slider(kind):
     for d_k in (each for each in STEPS if each <= 768):
         said = {kinds_of_sentence(said_at(d_k, seed=seed, kind=kind)) for seed in SEEDS}
         near = near_crossing(d_k, CROSSING[64])
-        said_of_reasons = {kinds_of_sentence(verdicts(sqrt_dk.reasons(d_k, 64, seed, kind), near))
+        said_of_reasons = {kinds_of_sentence(verdicts(draws.reasons(d_k, 64, seed, kind), near))
                            for seed in SEEDS[:2]}
         assert len(said) == len(said_of_reasons) == 1, (d_k, said, said_of_reasons)
 
@@ -127,10 +127,10 @@ def test_a_mean_is_explained_where_it_is_far_above_the_median():
 
 
 def test_the_curves_cross_where_the_lecturer_found_it_and_nothing_is_said_where_they_do_not():
-    assert 300 < sqrt_dk.crossing(sqrt_dk.survey(64, 0, "normal")) < 420
+    assert 300 < draws.crossing(draws.survey(64, 0, "normal")) < 420
     flat = Survey(np.ones((len(WIDTHS), 3)), {}, {}, {"plain": np.full((len(WIDTHS), 3), 2.0),
                                                       "scaled": np.ones((len(WIDTHS), 3))})
-    assert sqrt_dk.crossing(flat) is None
+    assert draws.crossing(flat) is None
     said = standing_claims(planted(1, 2, 1), 4096, None)
     assert said["crosses"] == "" and "cross" not in " ".join(said.values())
 
@@ -139,7 +139,7 @@ def test_the_curves_cross_where_the_lecturer_found_it_and_nothing_is_said_where_
 def test_every_verdict_agrees_with_the_numbers_beside_it(kind):
     words = strings("lessons/scale")["reasons"]["verdicts"]
     for d_k in (1, 16, 128, 1024, 4096):
-        found = sqrt_dk.reasons(d_k, 64, 1, kind)
+        found = draws.reasons(d_k, 64, 1, kind)
         said, (plain, scaled) = verdicts(found, False), (found.gradient["plain"], found.gradient["scaled"])
         assert (said["gradient"] == words["gradient_more"]) <= (plain > scaled)
         assert ("of most rows" in said["gradient"]) <= (plain < scaled)
@@ -154,7 +154,7 @@ def test_what_overflows_with_64_keys_is_as_the_lesson_says():
     more = " ".join(strings("lessons/scale")["reasons"]["more"])
     said = re.search(r"([\d.]+)% .*? 512, (\d+)% at 1,024, (\d+)% at 2,048 and (\d+)% at 4,096", more)
     for printed, d_k in zip(said.groups(), (512, 1024, 2048, 4096), strict=True):
-        shares = [100 * sqrt_dk.overflows(sqrt_dk.rows_of(d_k, 64, seed, "normal")[2], 1.0) for seed in (0, 1)]
+        shares = [100 * draws.overflows(draws.rows_of(d_k, 64, seed, "normal")[2], 1.0) for seed in (0, 1)]
         assert float(printed) == pytest.approx(np.mean(shares), abs=4)
 
 
@@ -176,5 +176,5 @@ def test_what_the_division_does_to_a_head_follows_the_digits(own, undone, words)
 
 
 def test_medians_are_numpys():
-    found = sqrt_dk.at_width(64, 64, 3, "normal")
+    found = draws.at_width(64, 64, 3, "normal")
     assert medians(found)["slope_plain"] == np.median(found.slope["plain"])

@@ -5,7 +5,7 @@ import torch
 
 from model.core.threads import one_thread
 from model.lessons import scores
-from model.lessons import sqrt_dk_training as training
+from model.lessons.sqrt_dk import training
 
 
 @pytest.fixture(scope="module")
