@@ -23,4 +23,4 @@ def ends(name: str) -> list[dict[str, str]]:
 def test_a_lesson_stands_at_every_end_of_its_controls(app, name):
     for link, page in zip(ends(name), links.opened(app.address, *ends(name), name=name), strict=True):
         assert page.wrong == [], link
-        assert any(words.startswith("## ") for words in page.said) and len(page.said) > 20, link
+        assert any(words.startswith("## ") for words in page.said) and len(page.said) > 12, link

@@ -42,7 +42,7 @@ def test_it_runs_by_itself_and_stops_steps_writes_and_opens_lessons(watch):
     expect(machine).to_have_attribute("data-step", "attention")
     seen.main.locator(".story select.head").select_option("-1")
     expect(seen.main.locator(".story .notice")).to_contain_text("on average", ignore_case=True, timeout=PATIENCE)
-    assert seen.rest().params()["head"] == ["-1"] and step_of(seen) == STEPS.index("attention")
+    assert seen.rest().params()["at_head"] == ["-1"] and step_of(seen) == STEPS.index("attention")
     seen.fine()
     seen.main.locator(".story .door").click()
     expect(seen.main.locator("h2", has_text=strings("lessons/inside")["question"])).to_be_visible(timeout=PATIENCE)

@@ -66,6 +66,10 @@ function line(parent, { text, lesson }, act) {
   return { row, place, proof };
 }
 
+// What is seen of which lesson. Streamlit draws this element anew when a page changes above it; it then goes on where it
+// was, which the server may not have heard yet.
+let latest;
+
 // A lesson's screens, with their line.
 function lecture(parent, data, tell) {
   const black = node("div", "clearhead-black", undefined, parent);
@@ -75,10 +79,12 @@ function lecture(parent, data, tell) {
     back: () => screens.move(-1) };
   const { row, place, proof } = line(parent, data, (name) => acts[name]());
   let told = data.screen || TITLE, later;
-  const screens = stage(data.screen, ({ name, place: at, of, proof: proves }) => {
+  const start = latest?.lesson === data.lesson ? latest.screen : data.screen;
+  const screens = stage(start, ({ name, place: at, of, proof: proves }) => {
     place.textContent = `${at} / ${of}`;
     proof.hidden = !proves;
     clearTimeout(later);
+    if (name) latest = { lesson: data.lesson, screen: name };
     if (name && name !== told) later = setTimeout(() => tell({ screen: (told = name) }), 300);
   });
   const move = (by) => {
@@ -120,6 +126,7 @@ function begin(parent) {
     leave.hidden = !data.on || data.lesson;
     leave.textContent = data.leave;
     const next = data.on ? data.lesson : undefined;
+    if (!next) latest = undefined;
     if (next === lesson) return;
     shown?.end();
     [lesson, shown] = [next, next && lecture(parent, data, tell)];

@@ -135,4 +135,4 @@ def _squared(here: StepContext, words: dict) -> str:
     if keys > LARGEST:
         return words["too_large"]
     change = head_steps.not_a_projection(heads.weights(here.layer, here.view.head))
-    return words["squared" if f"{change:.2f}" != "0.00" else "as_projection"].format(change=change)
+    return words["squared" if f"{change:z.2f}" != "0.00" else "as_projection"].format(change=change)

@@ -55,7 +55,7 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
            scores: np.ndarray) -> None:
     with lesson.section("build"):
         _rules(page, lesson.prose["widgets"])
-        left, middle, right = st.columns([4, 4, 5], gap="medium")
+        left, middle, right = st.columns([5, 4, 5], gap="small")
         with left:
             picture_button(mask_editor(allowed, texts, marked=page.controls["row"], key="mask",
                                        on_paint=lambda painted: page.set_controls(

@@ -38,7 +38,7 @@ def methods(words: dict, found: Mapping[str, float], allowed: np.ndarray, row: s
     case = first_true([(not found, "none"), (bool(allowed[allowed.any(1)].all()), "open"), (True, "masked")])
     says, numbers = words["says"][case], dict(found)
     leak = first_true([(case != "masked" or leaked is None, "none"),
-                       (leaked is not None and f"{leaked[0]:.3f}" == f"{leaked[1]:.3f}", "still"), (True, "moves")])
+                       (leaked is not None and f"{leaked[0]:z.3f}" == f"{leaked[1]:z.3f}", "still"), (True, "moves")])
     low, high = leaked or (0.0, 0.0)
     return {name: says[name].format(**numbers) for name in ("sums", "same", "large")} | {
         "leak": words["leak_says"][leak].format(row=row, low=low, high=high)}

@@ -33,7 +33,7 @@ PAGE = Page("What changed since 2017", "Learn", 14, "nothing", controls=(
     *QUESTIONS, *(Switch(name) for name in design.SWITCHES),
     Number("groups", design.HEADS, 1, design.HEADS, whole=True), Choice("about", "pre", CHANGES),
     Choice("topic", "cache", SECTIONS), Number("tokens", 12, 1, 131_072, whole=True),
-    Choice("text", "english", tuple(TEXTS)), Switch("balance", True),
+    Choice("routed", "english", tuple(TEXTS)), Switch("balance", True),
     Choice("prompt", "the", tuple(PROMPTS)), Choice("how", "greedy", STRATEGIES), Number("beam", 2, 1, 5, whole=True),
     Number("k", 2, 1, 5, whole=True), Number("p", 0.7, 0.05, 1), Number("compute", 24, 18, 27)))
 

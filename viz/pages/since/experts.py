@@ -20,9 +20,9 @@ def experts_section(page: PageContext, lesson: Lesson) -> None:
     words, balanced = lesson.prose["experts"], page.controls["balance"]
     with lesson.section("experts"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            choice_for(page, "text", words["text"], words["texts"])
+            choice_for(page, "routed", words["text"], words["texts"])
             toggle_for(page, "balance", words["balance"])
-        text = TEXTS[page.controls["text"]].split()
+        text = TEXTS[page.controls["routed"]].split()
         with computing():
             gates = experts.route(text, balanced)
             loads = {kind: experts.load(kind) for kind in (True, False)}

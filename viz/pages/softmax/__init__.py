@@ -68,7 +68,7 @@ def _asked(lesson: Lesson) -> None:
             figure(lambda theme: bars(theme, shown, {"weight": weights}, axes=("", "weight p at T = 1"),
                                       y_range=(0, 1), height=340),
                    key="softmax-asked", alt=lesson.prose["curves"]["alt_asked"].format(
-                       weights=", ".join(f"{weight:.3f}" for weight in weights)))
+                       weights=", ".join(f"{weight:z.3f}" for weight in weights)))
         with right:
             lesson.predict()
 

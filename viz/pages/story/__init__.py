@@ -20,7 +20,7 @@ LONGEST, WRITTEN = 160, 24          # characters of a sentence; pieces that are 
 AUTO, MEAN = -2, -1                 # of the head that is opened: the clearest look back; the mean of a block's heads
 PAGE = Page("From letters to the next word", "Learn", 1, "nothing", controls=(
     *QUESTIONS, Words("say", "", LONGEST), Choice("by", "", DECODERS), Steps("wrote", 10**7, WRITTEN),
-    Number("block", 0, 0, 999, whole=True), Number("head", AUTO, AUTO, 999, whole=True)))
+    Number("block", 0, 0, 999, whole=True), Number("at_head", AUTO, AUTO, 999, whole=True)))
 
 
 def render(page: PageContext) -> None:
@@ -81,15 +81,15 @@ def _sentence(page: PageContext, words: dict, model: str) -> str:
 def _choose(page: PageContext, words: dict, model: str, there: list[str]) -> None:
     """Which decoder reads: each begins with a sentence of its own."""
     st.segmented_control(words["by"], there, format_func=words["titles"].__getitem__, required=True, wrap=True,
-                         **bind(lambda by: page.set_controls(by=by, say="", wrote=(), block=0, head=AUTO), "by", model))
+                         **bind(lambda by: page.set_controls(by=by, say="", wrote=(), block=0, at_head=AUTO), "by", model))
 
 
 def _opened(page: PageContext, answer: Story) -> tuple[int, int]:
     """The block and head that are opened: those chosen, as far as there are any."""
-    if page.controls["head"] == AUTO:
+    if page.controls["at_head"] == AUTO:
         return clearest_head(answer.rows)
     blocks, heads, _ = answer.rows.shape
-    return min(page.controls["block"], blocks - 1), min(page.controls["head"], heads - 1)
+    return min(page.controls["block"], blocks - 1), min(page.controls["at_head"], heads - 1)
 
 
 def _room(page: PageContext, answer: Story) -> bool:
@@ -109,7 +109,7 @@ def _on_event(page: PageContext, event: Event) -> None:
     if event.write is not None:
         page.set_controls(wrote=(*page.controls["wrote"], event.write))
     if event.opened is not None:
-        page.set_controls(block=event.opened[0], head=event.opened[1])
+        page.set_controls(block=event.opened[0], at_head=event.opened[1])
 
 
 def _notes(page: PageContext, words: dict, answer: Story) -> None:

@@ -35,7 +35,7 @@ def percent(share: float) -> str:
         return "100%" if share > 1 - 1e-6 else ">99.9%"
     if share >= 0.0995:
         return f"{100 * share:.0f}%"
-    return f"{100 * share:.1f}%" if share >= 0.0005 else "<0.1%"
+    return f"{100 * share:z.1f}%" if share >= 0.0005 else "<0.1%"
 
 
 def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
@@ -101,9 +101,9 @@ def _numbers(story: Story, shown: Shown) -> dict:
             "last": name_of(tokens.texts[last]), "share": percent(float(weights[source])),
             "source": name_of(tokens.texts[source]), "itself": source == last,
             "neurons": len(story.hidden[block]), "count": count, "part": percent(part),
-            "blocks": len(story.rows), "before": f"{before:.1f}", "after": f"{after:.1f}",
+            "blocks": len(story.rows), "before": f"{before:z.1f}", "after": f"{after:z.1f}",
             "vocabulary": len(word.logits), "first": word.texts[0], "second": word.texts[1],
-            "logit": f"{word.logits[word.ids[0]]:.2f}".replace("-", "−"), "gap": gap, "lead": f"{gap:.2f}",
+            "logit": f"{word.logits[word.ids[0]]:z.2f}".replace("-", "−"), "gap": gap, "lead": f"{gap:z.2f}",
             "ratio": format_ratio(gap), "chance": percent(float(story.probabilities[word.ids[0]]))}
 
 

@@ -22,7 +22,7 @@ def merges(words: dict, learnt: tokenization.Merges, done: int) -> dict[str, Any
 def senses(words: dict, found: contexts.Contexts, names: list[str]) -> dict[str, Any]:
     """What is said of one word in two contexts; names: of the layers."""
     low, high = int(found.apart.argmin()), int(found.unrelated.argmax())
-    same = f"{found.apart[0]:.3f}" == f"{found.alike[0]:.3f}" == "1.000"
+    same = f"{found.apart[0]:z.3f}" == f"{found.alike[0]:z.3f}" == "1.000"
     first = {"first": found.apart[0], "alike_first": found.alike[0]}
     cut = words["whole"] if len(found.pieces) == 1 else words["several"].format(
         pieces=" · ".join(map(escape_markdown, found.pieces)))

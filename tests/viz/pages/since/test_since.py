@@ -37,7 +37,7 @@ def test_the_cache_is_that_of_the_configuration(tokens, held, ungrouped):
 
 @pytest.mark.parametrize(("text", "balance"), [("english", True), ("french", False), ("sum", True)])
 def test_what_is_said_of_the_experts_is_counted_again(text, balance):
-    said = shown("since", guess="a", topic="experts", text=text, balance=balance)
+    said = shown("since", guess="a", topic="experts", routed=text, balance=balance)
     numbers, notices = said.numbers["experts"], said.notices["experts"]
     for kind, name in ((True, "on"), (False, "off")):
         counts = experts.load(kind).by_word.sum(0)

@@ -80,7 +80,7 @@ def test_the_line_is_the_text_with_what_was_written_behind_it(text):
     assert "".join(part for part, _ in written) == f"{text} dogs" and written[-1] == ("dogs", True)
 
 
-@pytest.mark.parametrize("controls", [{"block": 999, "head": 999}, {"head": -1, "guess": "c"},
+@pytest.mark.parametrize("controls", [{"block": 999, "at_head": 999}, {"at_head": -1, "guess": "c"},
                                       {"say": "zebra", "wrote": (3,)}, {"by": "smollm2", "say": "x" * 160}])
 def test_the_page_stands_at_the_ends_of_its_controls_and_says_little(controls):
     page = shown("story", **{"by": "stories"} | controls)
