@@ -108,10 +108,12 @@ def memory_rules(controls: dict) -> Rules:
         return found[:3] == [turned, 35, t] and abs(found[4] - weights[asked]) < 6e-4 and names[asked] in line and ends
 
     def sharpest(line: str) -> bool:
-        low, high = (number for number, _ in printed(line)[-2:])
+        single = "has the least error" in line
+        low, high = (number for number, _ in (2 * printed(line)[-1:] if single else printed(line)[-2:]))
         flat, least = np.geomspace(low, high, 5), memory_error(keys, values, share, np.geomspace(0.1, 100, 61)).min()
         held = bool((memory_error(keys, values, share, flat) < least + 0.006).all())
-        inside = 0.97 * low <= best <= 1.03 * high   # the ends are printed with two digits
+        step = 1.03 * 1000 ** (1 / 40)   # between two temperatures measured; the ends are printed with two digits
+        inside = low / step <= best <= step * high
         return held and agrees(line.split("**")[1], best) and ("too few" in line) != inside
 
     return {"notice memory 0": weighs, "notice memory 1": sharpest,

@@ -34,6 +34,7 @@ WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # places of the curves
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
+STEP = float(TEMPERATURES[1] / TEMPERATURES[0])
 PAGE = Page("From kernels to attention", "Learn", 12, "nothing", controls=(
     *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
     Number("q", 0.5, -3, 3), Choice("keys", "line", kernels.LIFTS),
@@ -208,7 +209,9 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         first = int(weights[0].argmax())
         winner = "right" if lead(weights[0, first], weights[0, asked], _thousandths) <= 0 else "other"
         flat = TEMPERATURES[squared <= squared.min() + FLAT]
-        case = "near" if flat[0] <= best <= flat[-1] else "far"
+        # the best temperature may lie between two of those measured
+        apart = not flat[0] / STEP <= best <= flat[-1] * STEP
+        case = first_true([(apart, "far"), (len(flat) == 1, "one"), (True, "near")])
         lesson.explanation("memory",
                            shown=(associative_memory.recall, associative_memory.best_temperature,
                                   associative_memory.errors),
