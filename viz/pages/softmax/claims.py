@@ -36,7 +36,8 @@ def slope(words: dict, row: Row, norms: np.ndarray) -> dict[str, Any]:
     numbers = {"gap": float(largest[-1] - largest[0]), "most": float(norms.max()),
                "steepest": float(GRID[steepest]), "cold": float(norms[0]),
                "hot": float(norms[-1]), "low": float(hot.min()), "high": float(hot.max())}
-    return numbers | {"at_cold": words["colds"][case].format(**numbers)}
+    matrix = words["matrices"]["alone" if keys == 1 else "more"]
+    return numbers | {"at_cold": words["colds"][case].format(**numbers), "matrix": matrix}
 
 
 def overflow(words: dict, logits: np.ndarray, temperature: float) -> str:

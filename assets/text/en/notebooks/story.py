@@ -9,7 +9,7 @@ from model.lessons.story import StoryQuery
 text = "The rabbit near the houses hears the dogs. It is hungry and eats"    # the page's own sentence
 story = sources.ask(StoryQuery(sources.open_query("stories", text))).result(120)
 print(len(text), "characters,", len(story.tokens), "pieces, each", story.embedded.shape[1], "numbers")
-print("the last piece looks at all, in every head of every layer:", story.rows.shape)
+print("where the last piece looks, in every head of every layer:", story.rows.shape)
 assert np.allclose(story.rows.sum(axis=-1), 1, atol=1e-4)
 logits = story.word.logits.astype(float)                              # one per word that the decoder knows
 word = story.word.texts[0]                                            # the likeliest

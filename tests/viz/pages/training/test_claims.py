@@ -43,7 +43,7 @@ def test_a_head_forms_where_its_printed_score_reaches_one_half_for_good(prefix, 
     ([0.1, 0.2, 0.9, 0.9], 0, "in the same stretch"),
     ([0.1, 0.2, 0.494, 0.9], 0, "after the induction head's does: that"),
     ([0.1, 0.2, 0.496, 0.9], 0, "in the same stretch"),
-    ([0.1, 0.9, 0.9, 0.9], 1, "does not stand in an earlier layer")])
+    ([0.1, 0.9, 0.9, 0.9], 1, "is not in an earlier layer")])
 def test_a_head_that_looks_back_is_called_a_partner_only_where_it_can_be_one(previous, partner, words):
     said = claims(story([0.1, 0.2, 0.6, 0.9], previous, partner=partner), 0)
     assert words in said[1] and ("needs" in said[1]) == ("before" in words or "stretch" in words)
