@@ -149,7 +149,7 @@ def test_what_is_said_of_buckets_and_of_longer_texts_is_what_was_measured():
     assert numbers(page.notices["beyond"][0])[2:7] == [round(shares["next"][name]) for name in order]
     assert numbers(page.notices["beyond"][1])[1:6] == [round(shares["out"][name]) for name in order]
     says_of_the_answers(PROSE["predict_far"]["answers"], shares)
-    assert all(shares["out"][name] < shares["in"][name] for name in order)   # *all five here lose*
+    assert all(shares["out"][name] < shares["in"][name] for name in order)   # *every scheme trained here loses*
     assert mean["rotary"][80 - 3:].min() < 0.9 < mean["rotary"][:76 - 3].min()   # two and a half times as long as 32
 
 
