@@ -38,7 +38,7 @@ def test_every_sentence_holds_at_every_head(text):
             assert found["attention"].endswith(f"from {name}.")
             assert f" {percent(float(row.max()))}," in found["attention"]
             sizes = np.sort(np.abs(story.hidden[block]))
-            part = re.search(r"hold (\S+) of", found["feed_forward"])[1]
+            part = re.search(r"have (\S+) of", found["feed_forward"])[1]
             assert part == f"{100 * sizes[-26:].sum() / sizes.sum():.0f}%"
     numbers = re.findall(r"\d+", found["pieces"])
     assert int(numbers[0]) == len(text.replace(".", " .").split())
