@@ -81,7 +81,8 @@ def _sentence(page: PageContext, words: dict, model: str) -> str:
 def _choose(page: PageContext, words: dict, model: str, there: list[str]) -> None:
     """Which decoder reads: each begins with a sentence of its own."""
     st.segmented_control(words["by"], there, format_func=words["titles"].__getitem__, required=True, wrap=True,
-                         **bind(lambda by: page.set_controls(by=by, say="", wrote=(), block=0, at_head=AUTO), "by", model))
+                         **bind(lambda by: page.set_controls(by=by, say="", wrote=(), block=0, at_head=AUTO), "by",
+                                model))
 
 
 def _opened(page: PageContext, answer: Story) -> tuple[int, int]:
