@@ -25,7 +25,8 @@ class Tokens:
     boxes: tuple[Box | None, ...] = ()   # where a patch lies in the picture; () where no token is a patch
 
     def __post_init__(self) -> None:
-        lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__ if name != "boxes" or self.boxes}
+        lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__
+                   if name != "boxes" or self.boxes}
         if len(set(lengths.values())) != 1 or not self.texts:
             raise ValueError(f"Tokens: expected as many entries in each field, at least one, got {lengths}; give one "
                              f"entry per token.")
