@@ -30,7 +30,8 @@ def main() -> None:
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--record", "file", type=FilePath("read"),
-              help="Attention that another tool saved (.npz), instead of a model and a text; never called verified.")
+              help="Attention that another tool saved (.npz), or a record that record.save wrote (.safetensors), "
+                   "instead of a model and a text; never called verified.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 @click.option("--layer", type=whole(0), default=0, show_default=True, help="The layer, from 0.")
@@ -59,6 +60,7 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     python -m viz export --model minilm --text "The cat sat." --out all.npz
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
+    python -m viz export --record mine.safetensors --out mine-all.npz
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
     string. """

@@ -1,1 +1,1 @@
-"""An object in somebody's own program as a source of attention: any torch module, or a Hugging Face model from memory."""
+"""An object in somebody's own program as a source of attention: a torch module, or a Hugging Face model from memory."""

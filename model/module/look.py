@@ -29,8 +29,8 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a tokenizer of the Hugging Face kind
     a text, or a pair. tokens: a name for each position, or (source, target) for a module with two sides. batch: which
-    of several items that stand side by side. Raises UserError for a module without attention that can be seen, one whose
-    output is not its attention's, and inputs that it does not take. """
+    of several items that stand side by side. Raises UserError for a module without attention that can be seen or proved,
+    and for inputs that it does not take. """
     from model.capture.module_pass import observe
 
     _check(network, batch)
@@ -76,7 +76,7 @@ def _names(tokens: Names | None, called: Inputs) -> tuple[Tokens | None, Tokens 
     try:
         return named(tokens if isinstance(tokens, str) else list(tokens)), None   # type: ignore[arg-type]
     except TypeError as error:
-        raise UserError("tokens must be a list of texts, one for each position; write tokens=[\"a\", \"b\"].") from error
+        raise UserError("tokens must be a list of texts, one for each position; write tokens=['a', 'b'].") from error
 
 
 def _readable(seen: "Observation", called: Inputs) -> "tuple[list[Attention], list[str]]":
@@ -111,8 +111,8 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
         return proofs
     if unread:
         raise UserError(f"{name} is not shown, as its attention could not be proved: {'; '.join(unread[:3])}.")
-    raise UserError(f"{name} calls none of torch's attention, and no softmax over (batch, head, query, key) was seen in "
-                    f"it; look takes modules with attention.")
+    raise UserError(f"{name} calls none of torch's attention, and no softmax over (batch, head, query, key) was seen "
+                    f"in it; look takes modules with attention.")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ import math
 
 import torch
 from torch import nn
-from torch.nn.functional import scaled_dot_product_attention   # bound here, before anything could be put in its place
+from torch.nn.functional import scaled_dot_product_attention  # bound here, before anything could be put in its place
 
 
 class FusedAttention(nn.Module):

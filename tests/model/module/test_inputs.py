@@ -2,11 +2,18 @@
 import numpy as np
 import pytest
 import torch
-from torch import nn
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
-from transformers import WhisperConfig, WhisperForConditionalGeneration
-from transformers.utils import logging
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+    WhisperConfig,
+    WhisperForConditionalGeneration,
+)
+from transformers.utils import logging
 
 from model.core import heads
 from model.core.query import Kind, UserError
