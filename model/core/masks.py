@@ -127,6 +127,26 @@ class Hidden:
         return self.base.block(rows, keys) & ~np.isin(np.arange(keys.start, keys.stop), self.hidden)
 
 
+@dataclass(frozen=True)
+class Narrowed:
+    """Another mask, with only the last `width` keys of each query, its own among them, and the `first` ones of all (the
+    edit `Window`; Xiao et al. 2024)."""
+
+    base: "Mask"
+    width: int   # keys
+    first: int   # keys
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
+        whole = self.base.reach(rows, n_keys)
+        return whole if self.first else slice(max(whole.start, rows.start - self.width + 1), whole.stop)
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """Which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
+        i, j = _positions(rows, keys)
+        return self.base.block(rows, keys) & ((j > i - self.width) | (j < self.first))
+
+
 @dataclass(frozen=True, eq=False)
 class Relative:
     """A bias that depends on the distance alone: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022)."""
@@ -147,7 +167,7 @@ class Relative:
         return self.by_offset[:, j - i + self.n_queries - 1]
 
 
-Mask = Full | Causal | Window | Chunk | Dense | Hidden
+Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
 
 

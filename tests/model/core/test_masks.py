@@ -1,9 +1,22 @@
 import numpy as np
 import pytest
 
-from model.core.masks import Causal, Chunk, Dense, Full, Hidden, Relative, Window, recognise_bias, recognise_mask
+from model.core.masks import (
+    Causal,
+    Chunk,
+    Dense,
+    Full,
+    Hidden,
+    Narrowed,
+    Relative,
+    Window,
+    recognise_bias,
+    recognise_mask,
+)
 
-RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,))]
+RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,)),
+         Narrowed(Causal(), 3, 0), Narrowed(Causal(), 2, 4), Narrowed(Window(4), 3, 1),
+         Hidden(Narrowed(Causal(), 2, 4), (3,))]
 N = 13
 
 
@@ -23,6 +36,15 @@ def test_causal_is_the_lower_triangle_and_window_a_band():
     assert (Causal().block(slice(0, N), slice(0, N)) == np.tri(N, dtype=bool)).all()
     i, j = np.ogrid[:N, :N]
     assert (Window(2, 4).block(slice(0, N), slice(0, N)) == ((i - j <= 2) & (j - i <= 4))).all()
+
+
+def test_a_narrowed_mask_leaves_each_row_its_last_keys_and_the_first_of_all():
+    for width, first in ((3, 0), (1, 2), (20, 5)):
+        block = Narrowed(Causal(), width, first).block(slice(0, N), slice(0, N))
+        seen = [set(np.flatnonzero(row)) for row in block]
+        assert seen == [set(range(max(0, i - width + 1), i + 1)) | set(range(min(first, i + 1))) for i in range(N)]
+    assert Narrowed(Causal(), 3, 0).reach(slice(7, 9), N) == slice(5, 9)
+    assert Narrowed(Causal(), 3, 1).reach(slice(7, 9), N) == slice(0, 9)
 
 
 @pytest.mark.parametrize("rule", [Full(), Causal(), Window(3), Window(2, 4), Chunk(4)], ids=str)
