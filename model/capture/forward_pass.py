@@ -24,9 +24,8 @@ from model.capture.attention_call import (
 )
 from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
 from model.core.allocator import release_free_pages
-from model.core.edited_mask import edited_mask
 from model.core.heads import tensor_of
-from model.core.masks import Mask
+from model.core.masks import Mask, edited_mask
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError, Window
 from model.core.types import KindHeadId, Progress, quiet
 

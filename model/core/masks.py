@@ -2,10 +2,14 @@
 
 Both are asked for by block, so that nothing n² is allocated at full size: `block(rows, keys)` with two slices of
 positions gives the (rows, keys) or (head, rows, keys) piece. Rows are queries and columns are keys, always. """
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from model.core.query import Edit, Hide, Kind
+from model.core.query import Window as WindowEdit
 
 
 def frozen_array(values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
@@ -169,6 +173,17 @@ class Relative:
 
 Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
+
+
+def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> Mask:
+    """The mask of an attention of one kind whose keys are the tokens of `side`, with a question's edits; `base` itself
+    where none of them changes it."""
+    allowed = base
+    for edit in edits:
+        if isinstance(edit, WindowEdit) and kind is Kind.CAUSAL:
+            allowed = Narrowed(base, edit.width, edit.first)
+    hidden = tuple(sorted(edit.token for edit in edits if isinstance(edit, Hide) and edit.side == side))
+    return Hidden(allowed, hidden) if hidden else allowed
 
 
 def recognise_mask(allowed: np.ndarray) -> Mask:

@@ -139,6 +139,12 @@ class Patch:
 Edit = Silence | Temper | Hide | Window | Patch
 
 
+def no_last_keys(title: str) -> UserError:
+    """Why a model without a decoder takes no `Window`."""
+    return UserError(f"{title} has no attention that only looks back, so its tokens have no last keys; choose a "
+                     f"decoder, such as SmolLM2.")
+
+
 @dataclass(frozen=True)
 class Query:
     """What was asked. Primitives only: it is the cache key, and what a link means."""

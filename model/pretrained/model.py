@@ -7,10 +7,9 @@ import numpy as np
 
 from model.capture import attention_call, forward_pass, reported, verify
 from model.core import memory
-from model.core.edited_mask import no_last_keys
 from model.core.finite import check_finite, largest
 from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, NoNextWord, Query, UserError, Window
+from model.core.query import Hide, Kind, NoNextWord, Query, UserError, Window, no_last_keys
 from model.core.record import AttentionMap, AttentionRecord, Card, Verification
 from model.core.threads import limited_threads
 from model.core.trace import LastVectors, Trace

@@ -9,9 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.core.edited_mask import edited_mask, no_last_keys
-from model.core.masks import Causal, Full, Mask
-from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError, Window
+from model.core.masks import Causal, Full, Mask, edited_mask
+from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError, Window, no_last_keys
 from model.scratch.probe import Action, acting
 from model.scratch.transformer import MultiHeadAttention, Transformer
 from model.studies.patching import check_lengths
@@ -56,7 +55,7 @@ def query_side(model: Transformer, kind: Kind) -> str:
     return "source" if kind == Kind.SELF or not model.config.encoder_layers else "target"
 
 
-def mask(model: Transformer, kind: Kind, edits: Iterable[Edit]) -> Mask:
+def mask(model: Transformer, kind: Kind, edits: Collection[Edit]) -> Mask:
     """Who may look where, with the edits that change it."""
     return edited_mask(Causal() if kind == Kind.CAUSAL else Full(), edits, kind, key_side(model, kind))
 

@@ -10,9 +10,12 @@ from model.core.masks import (
     Narrowed,
     Relative,
     Window,
+    edited_mask,
     recognise_bias,
     recognise_mask,
 )
+from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.query import Window as WindowEdit
 
 RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,)),
          Narrowed(Causal(), 3, 0), Narrowed(Causal(), 2, 4), Narrowed(Window(4), 3, 1),
@@ -82,3 +85,29 @@ def test_a_bias_that_follows_the_distance_is_kept_in_one_number_a_distance():
 def test_masks_and_biases_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         Dense(np.ones((2, 3), bool)).values[0, 0] = False
+
+
+def test_a_mask_that_no_edit_changes_is_the_very_same():
+    base = Causal()
+    edits = {Silence(Kind.CAUSAL, 0, 0), Hide("source", 1)}
+    assert edited_mask(base, edits, Kind.CAUSAL, "target") is base
+    assert edited_mask(base, set(), Kind.CAUSAL, "source") is base
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CROSS])
+def test_a_window_leaves_what_looks_both_ways_as_it_is(kind):
+    base = Full()
+    assert edited_mask(base, {WindowEdit(2, 1)}, kind, "source") is base
+
+
+def test_a_window_and_hidden_tokens_hold_together():
+    edits = {WindowEdit(2, 1), Hide("source", 3), Hide("source", 0), Hide("target", 5)}
+    assert edited_mask(Causal(), edits, Kind.CAUSAL, "source") == Hidden(Narrowed(Causal(), 2, 1), (0, 3))
+
+
+def test_two_windows_and_windows_without_a_key_are_refused_in_a_sentence():
+    with pytest.raises(UserError, match="Two windows"):
+        Query("m", "r", "a", edits=frozenset({WindowEdit(2), WindowEdit(3)}))
+    for numbers in ((0, 4), (-1, 0), (3, -1), (10**10, 0)):
+        with pytest.raises(UserError, match="choose numbers in that range"):
+            WindowEdit(*numbers)
