@@ -41,6 +41,9 @@ class Limits:
     case_rows: int = _limit(20_000, "rows", "one file of cases")
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
+    sentence_words: int = _limit(1_000, "words", "one sentence of a treebank")
+    treebank_words: int = _limit(400_000, "words", "one treebank")
+    choices_bytes: int = _limit(512 * MB, "bytes", "what the heads look at in one treebank, 2 bytes a head and word")
     # a model from somebody else
     layers: int = _limit(512, "layers", "a model's configuration")
     width: int = _limit(262_144, "numbers", "any other size in a model's configuration: of a vector, of its labels")
