@@ -1,8 +1,8 @@
 """An NPZ file of attention as maps: which array is what, and whether these are softmax weights at all.
 
 Two ways to name the arrays: Clearhead's own export (model/core/saving/npz.py), or `attention` (layer, head, query, key)
-with `tokens`, or with `queries` and `keys` where those differ. Square attention without a weight above the diagonal is taken
-for a decoder's. """
+with `tokens`, or with `queries` and `keys` where those differ. Square attention without a weight above the diagonal is
+taken for a decoder's. """
 import math
 import re
 import sys

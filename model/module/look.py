@@ -29,8 +29,8 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a tokenizer of the Hugging Face kind
     a text, or a pair. tokens: a name for each position, or (source, target) for a module with two sides. batch: which
-    of several items that stand side by side. Raises UserError for a module without attention that can be seen or proved,
-    and for inputs that it does not take. """
+    of several items that stand side by side. Raises UserError for a module without attention that can be seen and
+    proved, and for inputs that it does not take. """
     from model.capture.module_pass import observe
 
     _check(network, batch)
