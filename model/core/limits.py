@@ -41,6 +41,8 @@ class Limits:
     case_rows: int = _limit(20_000, "rows", "one file of cases")
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
+    corpus_group_bytes: int = _limit(512 * MB, "bytes", "the texts in one row group of a Parquet file, unpacked")
+    atlas_bytes: int = _limit(512 * MB, "bytes", "one Parquet file of an atlas")
     # a model from somebody else
     layers: int = _limit(512, "layers", "a model's configuration")
     width: int = _limit(262_144, "numbers", "any other size in a model's configuration: of a vector, of its labels")
