@@ -43,6 +43,12 @@ class Limits:
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
     corpus_group_bytes: int = _limit(512 * MB, "bytes", "the texts in one row group of a Parquet file, unpacked")
     atlas_bytes: int = _limit(512 * MB, "bytes", "one Parquet file of an atlas")
+    # a picture that somebody opens
+    picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
+    picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
+    picture_kept: int = _limit(4_194_304, "pixels", "a picture as it is held; a larger one is shrunk")
+    picture_session_bytes: int = _limit(64 * MB, "bytes", "the pictures of one session")
+    picture_total_bytes: int = _limit(256 * MB, "bytes", "the pictures of all sessions")
     # a model from somebody else
     layers: int = _limit(512, "layers", "a model's configuration")
     width: int = _limit(262_144, "numbers", "any other size in a model's configuration: of a vector, of its labels")
