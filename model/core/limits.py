@@ -43,6 +43,9 @@ class Limits:
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
     corpus_group_bytes: int = _limit(512 * MB, "bytes", "the texts in one row group of a Parquet file, unpacked")
     atlas_bytes: int = _limit(512 * MB, "bytes", "one Parquet file of an atlas")
+    sentence_words: int = _limit(1_000, "words", "one sentence of a treebank")
+    treebank_words: int = _limit(400_000, "words", "one treebank")
+    choices_bytes: int = _limit(512 * MB, "bytes", "what the heads look at in one treebank, 2 bytes a head and word")
     # a picture that somebody opens
     picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
     picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
