@@ -48,4 +48,7 @@ def atlas_of(summary: Summary, said: Mapping[str, Any]) -> Atlas:
               "verification": " and ".join(sorted(summary.statuses)),
               "layers": len({layer for layer, _ in summary.heads}), "texts": averages.texts,
               "tokens": averages.tokens, "cut": averages.cut}
+    if summary.syntax is not None:
+        about["syntax"] = {name: getattr(summary.syntax, name) for name in ("sentences", "not_found", "too_long",
+                                                                            "unplaced")}
     return Atlas(about, tables_of(summary))

@@ -6,15 +6,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.studies import corpus_files
+from model.studies.atlas import trees
+from model.studies.syntax.treebank import SUFFIX, Sentence
 
 SHARD = 32                       # texts that are computed as one
 ROWS = 256                       # of a Parquet file, read at once
 PARQUET = ".parquet"
-SUFFIXES = (*corpus_files.SUFFIXES, PARQUET)
+SUFFIXES = (*corpus_files.SUFFIXES, PARQUET, SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -25,6 +28,8 @@ class Item:
     source: str    # the name of its file
     line: int      # there, from 1; of a Parquet file the row
     text: str      # not blank
+    sentence: Sentence | None = None   # with its tree, where it is annotated
+    place: int = 0                     # the sentence's number in its file, from 0
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,8 @@ class Corpus:
 
     def items(self, begin: int = 0) -> Iterator[Item]:
         """The texts from number `begin` on. Raises UserError with file and line for what cannot be read."""
-        every = ((path.name, line, text) for path in self.paths for line, text in self._texts(path))
-        numbered = (Item(number, *each) for number, each in enumerate(every))
-        return islice(numbered, begin, self.limit)
+        every = (part for path in self.paths for part in self._parts(path))
+        return islice((Item(number, *part) for number, part in enumerate(every)), begin, self.limit)
 
     def shards(self, begin: int = 0) -> Iterator[tuple[Item, ...]]:
         """The texts from number `begin` on, a whole number of shards, in shards of at most SHARD."""
@@ -58,12 +62,17 @@ class Corpus:
         while shard := tuple(islice(items, SHARD)):
             yield shard
 
-    def _texts(self, path: Path) -> Iterator[tuple[int, str]]:
+    def _parts(self, path: Path) -> Iterator[tuple[Any, ...]]:
+        """What an `Item` holds behind its number."""
         if path.suffix.lower() == PARQUET:
-            yield from _rows(path, self.field)
+            yield from ((path.name, *part) for part in _rows(path, self.field))
             return
         with path.open("rb") as file:
-            yield from corpus_files.texts(file, path.name, self.field)
+            if trees.is_annotated(path):
+                yield from ((path.name, sentence.line, sentence.text, sentence, place)
+                            for place, sentence in trees.numbered(file, path.name))
+            else:
+                yield from ((path.name, *part) for part in corpus_files.texts(file, path.name, self.field))
 
 
 def digest(files: list[dict[str, str]]) -> str:
@@ -102,17 +111,17 @@ def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
         raise UserError(f"{path.name} has no text in it; write one text a row.")
 
 
-def _check_column(name: str, file: "object", field: str) -> None:
+def _check_column(name: str, file: Any, field: str) -> None:
+    """Raises UserError unless the file has a column of strings of this name."""
     import pyarrow as pa
 
-    schema = file.schema_arrow   # type: ignore[attr-defined]
+    schema, metadata = file.schema_arrow, file.metadata
     if field not in schema.names:
         raise UserError(f"{name}: there is no column {field!r} among {', '.join(schema.names)[:200] or 'none'}; give "
                         f"the texts' column that name, or say --field.")
     kind = schema.field(field).type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise UserError(f"{name}: the column {field!r} holds {kind} and no texts; choose another with --field.")
-    metadata = file.metadata    # type: ignore[attr-defined]
     for group in range(metadata.num_row_groups):
         column = metadata.row_group(group).column(schema.names.index(field))
         LIMITS.refuse_above("corpus_group_bytes", column.total_uncompressed_size, f"{name}, row group {group}: the "

@@ -12,11 +12,14 @@ from model.core import files
 from model.core.query import Kind, UserError
 from model.studies.atlas.summary import Sample, Strongest, Summary, Text
 from model.studies.corpus import Averages
+from model.studies.syntax.counts import Counts
 
 PART = "atlas.part"        # its name in the folder
 AVERAGED = ("count", "mean", "squares")
 OF_ALL = ("low", "high", "histogram")
 COUNTED = ("texts", "tokens", "cut")
+SYNTAX = ("n", "right", "near", "possible")
+SYNTAX_COUNTED = ("sentences", "not_found", "too_long", "unplaced")
 
 
 def save(place: Path, made_of: Mapping[str, Any], summary: Summary) -> None:
@@ -50,6 +53,8 @@ def _arrays(summary: Summary) -> dict[str, np.ndarray]:
     for part in ("strongest", "sample"):
         found = getattr(summary, part)
         arrays |= {f"{part}.{each.name}": getattr(found, each.name) for each in fields(found)}
+    if summary.syntax is not None:
+        arrays |= {f"syntax.{name}": getattr(summary.syntax, name) for name in SYNTAX}
     return arrays
 
 
@@ -58,7 +63,19 @@ def _about(made_of: Mapping[str, Any], summary: Summary) -> dict[str, Any]:
     return {"made_of": dict(made_of), "kind": averages.kind.value, "heads": averages.heads, "names": averages.names,
             "title": summary.title, "statuses": sorted(summary.statuses),
             "kept": [asdict(each) for each in summary.texts.values()],
-            **{name: getattr(averages, name) for name in COUNTED}}
+            "syntax": _about_syntax(summary.syntax), **{name: getattr(averages, name) for name in COUNTED}}
+
+
+def _about_syntax(counts: Counts | None) -> dict[str, Any] | None:
+    return None if counts is None else {name: getattr(counts, name) for name in ("names", "heads", *SYNTAX_COUNTED)}
+
+
+def _syntax(about: dict[str, Any] | None, saved: Mapping[str, np.ndarray]) -> Counts | None:
+    if about is None:
+        return None
+    n, right, near, possible = (saved[f"syntax.{name}"] for name in SYNTAX)
+    return Counts(tuple(about["names"]), tuple((layer, head) for layer, head in about["heads"]), n, right, near,
+                  possible, **{name: about[name] for name in SYNTAX_COUNTED})
 
 
 def _summary(about: dict[str, Any], saved: Mapping[str, np.ndarray]) -> Summary:
@@ -70,4 +87,4 @@ def _summary(about: dict[str, Any], saved: Mapping[str, np.ndarray]) -> Summary:
     sample = Sample(**{each.name: saved[f"sample.{each.name}"] for each in fields(Sample)})
     texts = [Text(**each | {name: tuple(each[name]) for name in ("tokens", "keys")}) for each in about["kept"]]
     return Summary(averages, low, high, histogram, strongest, sample, {each.number: each for each in texts},
-                   about["title"], frozenset(about["statuses"]))
+                   about["title"], frozenset(about["statuses"]), _syntax(about["syntax"], saved))

@@ -11,9 +11,11 @@ import numpy as np
 from model.core.query import Kind
 from model.core.types import HeadId
 from model.studies import corpus
+from model.studies.atlas import trees
 from model.studies.atlas.measured import MeasuredText
 from model.studies.atlas.numbers import CELLS, Number, numbers_of, rows_of
 from model.studies.corpus import Averages
+from model.studies.syntax.counts import Counts
 
 STRONGEST = 4    # texts with the largest value, of each head and number
 SAMPLE = 200     # texts with the smallest hashes, the same for all heads: where the examples of deciles come from
@@ -94,6 +96,7 @@ class Summary:
     texts: dict[int, Text] = field(default_factory=dict)   # by number: those that are an example
     title: str = ""                  # of the model
     statuses: frozenset[str] = frozenset()   # of the verification of its answers
+    syntax: Counts | None = None     # of the sentences that have trees
 
     @property
     def kind(self) -> Kind:
@@ -121,6 +124,7 @@ class ReadText:
     cut: bool              # whether it was longer than the model reads
     title: str = ""        # of the model
     status: str = ""       # verified or reported
+    syntax: Counts | None = None   # how often each head is right about each relation, of a sentence with a tree
 
 
 def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
@@ -142,7 +146,7 @@ def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
     return _pruned(Summary(averages, np.where(there, value, np.inf).min(0), np.where(there, value, -np.inf).max(0),
                            _histogram(numbers, value), _strongest(numbers, sample), empty.merge(sample),
                            {each.text.number: each.text for each in read}, read[0].title,
-                           frozenset(each.status for each in read)))
+                           frozenset(each.status for each in read), trees.together(each.syntax for each in read)))
 
 
 def merge(first: Summary, second: Summary) -> Summary:
@@ -151,7 +155,7 @@ def merge(first: Summary, second: Summary) -> Summary:
         corpus.merge(first.averages, second.averages), np.minimum(first.low, second.low),
         np.maximum(first.high, second.high), first.histogram + second.histogram,
         first.strongest.merge(second.strongest), first.sample.merge(second.sample), first.texts | second.texts,
-        first.title, first.statuses | second.statuses))
+        first.title, first.statuses | second.statuses, trees.together((first.syntax, second.syntax))))
 
 
 def _averaged(kind: Kind, heads: tuple[HeadId, ...], stack: np.ndarray) -> Averages:

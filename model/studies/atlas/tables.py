@@ -8,6 +8,7 @@ import numpy as np
 
 from model.core.query import Kind
 from model.core.types import HeadId
+from model.studies.atlas import trees
 from model.studies.atlas.numbers import CELLS, POSITIONS, SINK, UNIFORM, Bins
 from model.studies.atlas.summary import Summary
 
@@ -73,8 +74,11 @@ class Atlas:
 
 def tables_of(summary: Summary) -> dict[str, "DataFrame"]:
     """Every table of the atlas, by the name of its file."""
-    return {"measures": _measures(summary), "heads": _heads(summary), "histograms": _histograms(summary),
-            "sinks": _sinks(summary), "examples": _examples(summary), "texts": _texts(summary)}
+    tables = {"measures": _measures(summary), "heads": _heads(summary), "histograms": _histograms(summary),
+              "sinks": _sinks(summary), "examples": _examples(summary), "texts": _texts(summary)}
+    if summary.syntax is None:
+        return tables
+    return tables | {"syntax": trees.syntax_table(summary.syntax), "offsets": trees.offsets_table(summary.syntax)}
 
 
 def _measures(summary: Summary) -> "DataFrame":

@@ -10,6 +10,7 @@ from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord
 from model.core.threads import one_thread
 from model.core.types import Progress, quiet
+from model.studies.atlas import trees
 from model.studies.atlas.corpora import Item
 from model.studies.atlas.measured import measure_text
 from model.studies.atlas.summary import ReadText, Summary, Text, digest_of, summarise
@@ -78,7 +79,8 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
     text = Text(item.number, digest_of(item.text), item.source, item.line, item.text, attention_map.queries.texts,
                 attention_map.keys.texts if kind is Kind.CROSS else ())
     return ReadText(text, measure_text(attention_map), len(attention_map.queries), record.omitted is not None,
-                    record.card.title, record.verification.status)
+                    record.card.title, record.verification.status,
+                    trees.counts_in(record, kind, item.sentence, item.place))
 
 
 Opener = Callable[[Task], ShardWorker]   # how a worker comes to its model; importable by name, as it is sent to workers
