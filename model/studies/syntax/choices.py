@@ -11,6 +11,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.masks import Mask
+from model.core.query import UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported
 from model.core.tables import head_ids
 from model.core.types import HeadId
@@ -21,6 +22,7 @@ from model.studies.syntax.words import pieces_of, spans_of
 ROWS = 128       # rows of a mask that are looked at together
 ROOT = -1        # the place of a head that is no word
 NOTHING = -1     # the word looked at where there is none
+MOST_WORDS = np.iinfo(np.int16).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,10 @@ def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
 
 def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
     """What every head chooses in one sentence, the file's `number` from 0; `record` is of its text. Raises UserError
-    for a model without attention of a sentence over itself."""
+    for a model without attention of a sentence over itself, and for more words than places can be numbered."""
+    if len(sentence.words) > MOST_WORDS:
+        raise UserError(f"The sentence has {len(sentence.words):,} words, and at most {MOST_WORDS:,} can be tested; "
+                        f"split it.")
     spans = spans_of(sentence)
     if spans is None:
         return left_out(not_found=1)
@@ -62,11 +67,12 @@ def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choi
     attention_map = map_of(record)
     pieces = pieces_of(attention_map.queries, spans)
     looked, may = looked_at_most(attention_map, pieces)
-    tree = np.array([word.head for word in sentence.words], np.int16) - 1
+    tree = np.array([word.head for word in sentence.words]) - 1
     words = np.arange(len(tree))
-    possible = np.stack([may[words, tree], may[tree, words]])   # of a root that of the last word, which nobody asks for
-    return Choices(head_ids(attention_map), np.array([number]), np.array([len(tree)]), looked, np.asarray(pieces.any(1)),
-                   tree.astype(np.int16), np.array([word.relation for word in sentence.words]), possible)
+    possible = np.stack([may[words, tree], may[tree, words]])   # of a root something that nobody asks for
+    relations = np.array([word.relation for word in sentence.words])
+    return Choices(head_ids(attention_map), np.array([number]), np.array([len(tree)]), looked,
+                   np.asarray(pieces.any(1)), tree.astype(np.int16), relations, possible)
 
 
 def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
