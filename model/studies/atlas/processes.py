@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
+from typing import Any
 
 from model.core.query import UserError
 from model.studies.atlas.engines import Deaths, Say, Shard
@@ -22,12 +23,12 @@ class Worker:
     """A process, this end of its pipe, and the shard that it has."""
 
     process: SpawnProcess
-    pipe: Connection
+    pipe: Any              # whose class depends on the system
     number: int = -1       # of the shard
     shard: Shard = ()
 
 
-def serve(pipe: Connection, opener: Opener, task: Task) -> None:
+def serve(pipe: Any, opener: Opener, task: Task) -> None:
     """What a worker's process does: a shard in, its answer out, until the pipe is closed, which it is when the process
     that asks has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)   # Ctrl-C is for the process that asks
@@ -74,14 +75,14 @@ class ProcessCrew:
 
     def finished(self) -> list[tuple[int, Summary]]:
         """(number, summary) of what is done, after a moment. Raises UserError where a worker refuses."""
-        busy = {worker.pipe: at for at, worker in enumerate(self._all) if worker.number >= 0}
+        busy: dict[Any, int] = {worker.pipe: at for at, worker in enumerate(self._all) if worker.number >= 0}
         done = []
         for pipe in wait(list(busy), PAUSE):
-            worker = self._all[busy[pipe]]   # type: ignore[index]
+            worker = self._all[busy[pipe]]
             try:
                 said, what = worker.pipe.recv()
             except (EOFError, OSError):
-                self._replace(busy[pipe])    # type: ignore[index]
+                self._replace(busy[pipe])
                 continue
             if said == "refused":
                 raise UserError(what)

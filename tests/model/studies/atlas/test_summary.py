@@ -1,4 +1,6 @@
 """What is kept of many texts, against all of them at once."""
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +23,7 @@ def all_values(count: int = TEXTS):
 @given(st.lists(st.integers(1, TEXTS - 1), min_size=1, max_size=5, unique=True))
 def test_parts_merge_into_the_summary_of_the_whole_however_they_are_cut(cuts):
     ends = [0, *sorted(cuts), TEXTS]
-    parts = [summarise(Kind.SELF, [read(number) for number in range(*pair)]) for pair in zip(ends, ends[1:])]
+    parts = [summarise(Kind.SELF, [read(number) for number in range(*pair)]) for pair in itertools.pairwise(ends)]
     total = parts[0]
     for part in parts[1:]:
         total = merge(total, part)
