@@ -30,6 +30,7 @@ class Limits:
     session_bytes: int = _limit(512 * MB, "bytes", "the imported files of one session")
     total_bytes: int = _limit(512 * MB, "bytes", "the imported files of all sessions")
     import_bytes: int = _limit(256 * MB, "bytes", "the weights in one imported file, 4 bytes a cell")
+    record_cells: int = _limit(1_000_000_000, "weights", "the heads of one saved record, computed when they are drawn")
     text_bytes: int = _limit(16 * MB, "bytes", "one array of strings in an imported file")
     arrays: int = _limit(5_000, "arrays", "one imported file")
     array_header: int = _limit(10_000, "bytes", "the header of one array in an imported file")
@@ -48,6 +49,7 @@ class Limits:
     picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
     picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
     picture_kept: int = _limit(4_194_304, "pixels", "a picture as it is held; a larger one is shrunk")
+    picture_side: int = _limit(4_096, "pixels", "a side of the picture that a model gets")
     picture_session_bytes: int = _limit(64 * MB, "bytes", "the pictures of one session")
     picture_total_bytes: int = _limit(256 * MB, "bytes", "the pictures of all sessions")
     # a model from somebody else
