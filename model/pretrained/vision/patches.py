@@ -67,14 +67,15 @@ def patch_size(network: Any) -> tuple[int, int]:
     convolution = next((module for module in network.modules()
                         if isinstance(module, nn.Conv2d) and module.in_channels == 3), None)
     if convolution is None:
-        size = getattr(network.config, "patch_size", None)
+        size = getattr(getattr(network, "config", None), "patch_size", None)
         if not isinstance(size, int) or size < 1:
             raise Unsupported("no convolution over red, green and blue cuts its pictures into patches")
         return size, size
     whole = convolution.padding in ((0, 0), "valid") and convolution.dilation == (1, 1)
     if convolution.kernel_size != convolution.stride or not whole:
-        raise Unsupported(f"its patches overlap, leave gaps or reach over the edge: {convolution.kernel_size} pixels "
-                          f"every {convolution.stride}")
+        reach = "" if whole else f", {convolution.padding} of them over the edge"
+        raise Unsupported(f"its patches overlap or leave gaps: {convolution.kernel_size} pixels every "
+                          f"{convolution.stride}{reach}")
     return convolution.kernel_size
 
 
