@@ -49,8 +49,11 @@ class PictureModel(PretrainedModel):
         return question
 
     def prediction(self, query: Query, question: ModelInput, output: Any) -> Prediction | None:
-        """Of a picture tower the cosines with the typed texts, a line each; of others as of any model."""
+        """Of a picture tower the cosines with the typed texts, a line each; of others as of any model. None of one that
+        answers with a map, of depths or of classes."""
         if self.comparison is None:
+            if self.pooling is not None and getattr(output, "last_hidden_state", None) is None:
+                return None
             return super().prediction(query, question, output)
         return self.comparison.answer(output, query.text)
 
