@@ -73,9 +73,8 @@ def _side(config: Any) -> int:
 
 def open_built(model_type: str, network: Any) -> Any:
     """The network as a model that answers about pictures."""
-    from model.pretrained.vision.build import build_picture_model
-
     from model.pretrained import files
+    from model.pretrained.vision.build import build_picture_model
 
     place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
     head = "label" if type(network).__name__.endswith("ForImageClassification") else "none"
@@ -124,7 +123,7 @@ def probe(model: Any) -> tuple[Any, tuple[int, None]]:
 
 def transposed(call: Any, tokens: Tokens) -> dict[str, np.ndarray]:
     """What changes of a call where the patches are read column by column: tokens of queries, keys and values."""
-    rows, columns = tokens.grid
+    rows, columns = tokens.grid or (0, 0)
     order = np.arange(len(tokens))
     order[list(tokens.patches)] = order[list(tokens.patches)].reshape(rows, columns).T.ravel()
     return {name: getattr(call, name)[:, order] for name in ("query", "key", "value")}

@@ -89,7 +89,7 @@ def test_outcomes(model_type, status):
 
 @pytest.mark.parametrize("model_type, status", [
     ("dinov2_with_registers", "verified"), ("siglip_vision_model", "verified"), ("data2vec-vision", "reported"),
-    ("swin", "refused")])
+    ("swin", "refused"), ("radio", "verified"), ("mgp-str", "reported"), ("depth_anything", "verified")])
 def test_outcomes_of_pictures(model_type, status):
     outcome = families_check.check(model_type, "picture")
     assert outcome.input == "picture"
