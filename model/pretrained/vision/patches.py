@@ -62,14 +62,12 @@ def cut_of(network: Any, forward: Callable[[], Any], pixels: "Tensor") -> Cut:
 def patch_size(network: Any) -> tuple[int, int]:
     """(height, width) in pixels of the patches that the network's first convolution cuts out; where there is none, as
     its configuration says. Raises Unsupported where they overlap or none are cut."""
-    from torch import nn
-
-    convolution = next((module for module in network.modules()
-                        if isinstance(module, nn.Conv2d) and module.in_channels == 3), None)
-    if convolution is None:
+    try:
+        _, convolution = first_convolution(network)
+    except Unsupported:
         size = getattr(getattr(network, "config", None), "patch_size", None)
         if not isinstance(size, int) or size < 1:
-            raise Unsupported("no convolution over red, green and blue cuts its pictures into patches")
+            raise
         return size, size
     whole = convolution.padding in ((0, 0), "valid") and convolution.dilation == (1, 1)
     if convolution.kernel_size != convolution.stride or not whole:
@@ -77,6 +75,17 @@ def patch_size(network: Any) -> tuple[int, int]:
         raise Unsupported(f"its patches overlap or leave gaps: {convolution.kernel_size} pixels every "
                           f"{convolution.stride}{reach}")
     return convolution.kernel_size
+
+
+def first_convolution(network: Any) -> tuple[str, Any]:
+    """The name of the first convolution over red, green and blue, and the module. Raises Unsupported if there is
+    none."""
+    from torch import nn
+
+    for name, module in network.named_modules():
+        if isinstance(module, nn.Conv2d) and module.in_channels == 3:
+            return name, module
+    raise Unsupported("no convolution over red, green and blue cuts its pictures into patches")
 
 
 def patch_order(network: Any, forward: Callable[[], Any], pixels: "Tensor", size: tuple[int, int]) -> np.ndarray:
