@@ -1,4 +1,5 @@
-"""A canvas with two or three handwritten digits and a dot under one of them: the digit above the dot is meant.
+"""A canvas with two or three handwritten digits and a dot under one of them: the digit above the dot is meant. Some
+canvases of training have one digit alone.
 
 Everything is drawn from a `random.Random`, so that a seed says which canvases there are. Held out are digits and places:
 a set of places that is tested is never trained on, whichever of its digits is marked, and neither is a digit. """
@@ -10,11 +11,11 @@ import numpy as np
 
 from model.scratch.digits import CLASSES, SIDE, digits
 
-ROWS = COLUMNS = 6                   # patches
+ROWS = COLUMNS = 5                   # patches
 PLACES = (ROWS - 1) * COLUMNS        # of a digit: a patch of any row but the last, below which the dot stands
 PAPER = 255                          # of a pixel in 8 bits; ink is 0
-COUNTS = {"train": (1, 2, 3)}        # digits on a canvas; in other splits MARKED_OF
-MARKED_OF = (2, 3)                   # digits of a canvas that leaves a choice
+COUNTS = (2, 3)                      # digits on a canvas
+ALONE = (1, *COUNTS)                 # on one of training: a digit alone says what digits are before the dot is understood
 DOT = 2                              # pixels wide and high
 DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # where in its patch the dot may begin
 SHIFTS = (-1, 0, 1)                  # pixels that a digit of a training canvas moves in its patch
@@ -77,7 +78,7 @@ def bucket(places: tuple[int, ...]) -> str:
 def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
     """Two or three patches of this split; none stands under another, where its dot would be."""
     while True:
-        places = tuple(rng.sample(range(PLACES), rng.choice(COUNTS.get(split, MARKED_OF))))
+        places = tuple(rng.sample(range(PLACES), rng.choice(ALONE if split == "train" else COUNTS)))
         if bucket(places) == split and not any(place + COLUMNS in places for place in places):
             return places
 

@@ -24,6 +24,13 @@ class PatchEmbedding(nn.Module):
         self.positions = scheme(width, length)
         self.embedded = Probe()
 
+    def widen(self) -> None:
+        """Begins with about unit variance, of inked patches (whose pixels' squares add up to some side² / 4) and of
+        places alike: a model to which places are faint takes long to find out what they are good for."""
+        nn.init.normal_(self.linear.weight, std=2 / self.side)
+        for table in self.positions.parameters():
+            nn.init.normal_(table)
+
     def tokens(self, pictures: Tensor) -> Tensor:
         """[CLS] and patches without their places: (b, height, width) -> (b, 1 + patch, d_model)."""
         patches = self.linear(cut(pictures, self.side))

@@ -247,7 +247,10 @@ class Transformer(nn.Module):
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
-        if not config.patch:   # times √d_model: unit variance, as the positions have about
+        # unit variance, as the positions have about: patches at once, ids times √d_model
+        if config.patch:
+            self.embedding.widen()
+        else:
             nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)
         if config.tie:
             self.output.weight = self.embedding.table.weight
