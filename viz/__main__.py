@@ -10,7 +10,7 @@ from model.ask import sources
 from model.cli.commands import Commands, FilePath, position, run, whole
 from model.cli.progress import answer_to
 from model.core.files import refuse_overwriting, write
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Query, UserError, Window
 from model.core.record import AttentionRecord, Tokens
 from model.core.view import LENSES, SCALES, View
 from viz import export as files
@@ -29,8 +29,11 @@ def main() -> None:
 @click.option("--text", help="What the model reads.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
+@click.option("--window", nargs=2, type=whole(0), metavar="WIDTH FIRST",
+              help="An edit inside a decoder: each token sees only its last WIDTH keys and the FIRST ones of the text.")
 @click.option("--record", "file", type=FilePath("read"),
-              help="Attention that another tool saved (.npz), instead of a model and a text; never called verified.")
+              help="Attention that another tool saved (.npz), or a record that record.save wrote (.safetensors), "
+                   "instead of a model and a text; never called verified.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 @click.option("--layer", type=whole(0), default=0, show_default=True, help="The layer, from 0.")
@@ -58,7 +61,9 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
     python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     python -m viz export --model minilm --text "The cat sat." --out all.npz
+    python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
+    python -m viz export --record mine.safetensors --out mine-all.npz
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
     string. """
@@ -66,7 +71,7 @@ def export(out: Path, **asked: Any) -> None:
         raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
     if asked["file"] is not None:
         refuse_overwriting(out, asked["file"])
-    record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file"))))
+    record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file", "window"))))
     content = files.export(out.suffix, record, _view(record, asked),
                            Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
     write(out, content)
@@ -124,17 +129,18 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
     click.echo(f"{file}: {len(content):,} bytes")
 
 
-def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None) -> Query:
+def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
+           window: tuple[int, int] | None) -> Query:
     """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
     for both."""
     if file is not None:
-        if not {model_id, text, text_b, target} <= {None}:
-            raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b and "
-                                   "--target out.")
+        if not {model_id, text, text_b, target, window} <= {None}:
+            raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
+                                   "--target and --window out.")
         return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
     if model_id is None or text is None:
         raise click.UsageError("Say --model and --text, or --record.")
-    return sources.open_query(model_id, text, text_b, target)
+    return sources.open_query(model_id, text, text_b, target, edits=[Window(*window)] if window else [])
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:

@@ -32,6 +32,10 @@ class Wiring:
     row_sum_error: float                     # how far any row, with its sink's share, is from 1
     reasons: tuple[str, ...]                 # clauses on why the capture is not right; none if it is
 
+    def has(self, kind: Kind) -> bool:
+        """Whether the model has attention of this kind."""
+        return any(slot.kind is kind for slot in self.slots.values())
+
     def heads(self, kind: Kind, index: int) -> int:
         """How many heads this layer has; 0 if there is no such layer."""
         return sum(self.shapes[key].heads for key, slot in self.slots.items()
@@ -103,7 +107,7 @@ def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, f
     slots = {}
     for kind in Kind:
         members = [key for key in kinds if kinds[key] == kind]
-        numbers = [number for module, _ in members if (number := _layer_number(module)) is not None]
+        numbers = [number for module, _ in members if (number := layer_number(module)) is not None]
         if len(set(numbers)) != len(members):
             numbers = list(range(len(members)))
         side = "target" if kind is Kind.CAUSAL and lengths[1] is not None else "source"
@@ -122,7 +126,7 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
     return shapes[shape]
 
 
-def _layer_number(module: str) -> int | None:
+def layer_number(module: str) -> int | None:
     """The first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
     number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
     return int(number.group(1)) if number else None
