@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.scratch.digits import CLASSES, SIDE, digits
+from model.scratch.digits import CLASSES, SIDE, VARIANTS, digits, variants
 
 ROWS = COLUMNS = 5                   # patches
 PLACES = (ROWS - 1) * COLUMNS        # of a digit: a patch of any row but the last, below which the dot stands
@@ -18,7 +18,6 @@ COUNTS = (2, 3)                      # digits on a canvas
 ALONE = (1, *COUNTS)                 # on one of training: a digit alone says what digits are before the dot is understood
 DOT = 2                              # pixels wide and high
 DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # where in its patch the dot may begin
-SHIFTS = (-1, 0, 1)                  # pixels that a digit of a training canvas moves in its patch
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ class Canvas:
     split: str                              # of its digits and places
     places: tuple[int, ...]                 # the patches of its digits
     numbers: tuple[int, ...]                # which of the split's digits they are
-    shifts: tuple[tuple[int, int], ...]     # (down, right) in pixels, of each
+    variants: tuple[int, ...]               # of each digit: 0 as it was written, else one of digits.variants
     dot: tuple[int, int]                    # where in its patch the dot begins: row, column
     marked: int                             # the digit that is meant, as a number into places
 
@@ -55,18 +54,11 @@ class Canvas:
     def pixels(self) -> np.ndarray:
         """The picture, grey, uint8 (row, column): 255 is paper."""
         ink = np.zeros((ROWS, COLUMNS, SIDE, SIDE), np.float32)
-        for place, number, shift in zip(self.places, self.numbers, self.shifts, strict=True):
-            ink[divmod(place, COLUMNS)] = moved(digits(self.split).ink[number], shift)
+        for place, number, variant in zip(self.places, self.numbers, self.variants, strict=True):
+            ink[divmod(place, COLUMNS)] = variants()[variant, number] if variant else digits(self.split).ink[number]
         row, column = self.dot
         ink[divmod(self.marker, COLUMNS)][row:row + DOT, column:column + DOT] = 1
         return PAPER - (ink * PAPER).round().astype(np.uint8).swapaxes(1, 2).reshape(ROWS * SIDE, COLUMNS * SIDE)
-
-
-def moved(ink: np.ndarray, shift: tuple[int, int]) -> np.ndarray:
-    """A digit (row, column) moved down and right by so many pixels; what leaves its patch is cut off."""
-    padded = np.pad(ink, 1)
-    down, right = shift
-    return padded[1 - down:1 - down + SIDE, 1 - right:1 - right + SIDE]
 
 
 def bucket(places: tuple[int, ...]) -> str:
@@ -84,11 +76,11 @@ def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
 
 
 def draw(rng: random.Random, split: str = "train") -> Canvas:
-    """A canvas of different digits. Those of training canvases are moved by up to a pixel, so that each is many."""
+    """A canvas of different digits. Those of training canvases come in variants, so that each is many."""
     places, known = draw_places(rng, split), digits(split)
     numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), len(places)))
-    shifts = tuple((rng.choice(SHIFTS), rng.choice(SHIFTS)) if split == "train" else (0, 0) for _ in places)
-    return Canvas(split, places, numbers, shifts, (rng.choice(DOT_ROWS), rng.choice(DOT_COLUMNS)),
+    written = tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in places)
+    return Canvas(split, places, numbers, written, (rng.choice(DOT_ROWS), rng.choice(DOT_COLUMNS)),
                   rng.randrange(len(places)))
 
 

@@ -13,7 +13,7 @@ from model.core.query import Kind, Silence
 from model.scratch import edits
 from model.scratch.canvas import Canvas
 from model.scratch.head_analysis import SURE
-from model.scratch.probe import capture
+from model.scratch.probe import acting, capture
 from model.scratch.tasks import marked_digit
 from model.scratch.transformer import Transformer
 
@@ -84,6 +84,29 @@ def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
                           float(both[layer, head]))
                   for layer in range(len(weights)) for head in range(weights.shape[2])]
     return found
+
+
+def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, cls_alone: bool = False) -> float:
+    """How often the answer becomes the twin's when this head puts out what it puts out for the twin: at every token, or
+    at [CLS] alone. Of a canvas that is read right, as its twin is.
+
+    That is activation patching (Vig et al. 2020), as the edit `Patch` does it for one picture. """
+    inputs, answers = marked_digit.batch(list(canvases)).inputs, np.array([canvas.answer for canvas in canvases])
+    path, heads = edits.attentions(model)[Kind.SELF, layer]
+    rows = slice(CLS, CLS + 1) if cls_alone else slice(None)
+
+    def exchange(mixed: torch.Tensor) -> torch.Tensor:
+        mixed, twin = mixed.clone(), mixed.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
+        mixed[:, head, rows] = twin[:, head, rows]
+        return mixed
+
+    with torch.inference_mode():
+        plain = model(*inputs)[:, 0].argmax(-1).numpy()
+        with acting([(heads.mixed, exchange)]):
+            said = model(*inputs)[:, 0].argmax(-1).numpy()
+    twin = np.arange(len(answers)) ^ 1
+    known = (plain == answers) & (plain == answers)[twin]
+    return float((said == answers[twin])[known].mean())
 
 
 def share_right(model: Transformer, canvases: Sequence[Canvas], silences: Iterable[Silence] = ()) -> float:

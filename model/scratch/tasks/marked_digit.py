@@ -57,7 +57,7 @@ def score(model: Transformer) -> dict[str, float]:
 
 
 CONFIG = Config(vocabulary=CLASSES, d_model=64, heads=1, d_ff=256, encoder_layers=2, decoder_layers=0,
-                positions="learned", max_length=1 + ROWS * COLUMNS, dropout=0.0, norm_first=True, final_norm=True,
+                positions="learned", max_length=1 + ROWS * COLUMNS, dropout=0.1, norm_first=True, final_norm=True,
                 tie=False, activation="gelu", patch=SIDE)
 TASKS = (Task("marked-digit", "marked digit: an encoder of pictures, 2 layers × 1 head", CONFIG, WORDS, draw, score,
               steps=6_000, batch=32),)
