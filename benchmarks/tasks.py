@@ -1,10 +1,10 @@
 """What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small]
 [--decoder ID ...]`.
 
-Every figure of the tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it"
-looks at; what silencing costs; where the translator decides; the induction circuit; the marked digit's. Heads are named on validation
-sentences and scored on test sentences. Of the shipped weights, and not with --small, it also writes the page
-`benchmarks/tasks.md`. """
+Every figure of the tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it" looks
+at; what silencing costs; where the translator decides; the circuits of induction and of the marked digit. Heads are
+named on validation sentences and scored on test sentences. Of the shipped weights, and not with --small, it also
+writes the page `benchmarks/tasks.md`. """
 import argparse
 import itertools
 import json
@@ -157,8 +157,8 @@ def look_at_marked(folder: Path, size: int) -> dict:
             "heads": [asdict(judged) | {"named": name.named}
                       for name, judged in zip(named, marked_heads.looking(model, test), strict=True)],
             "circuit": [{"layer": layer, "head": head, **silenced[layer, head],
-                         "turned": marked_heads.turned(model, test, layer, head),
-                         "turned_cls": marked_heads.turned(model, test, layer, head, cls_alone=True)}
+                         **{where: marked_heads.turned(model, test, layer, head, where)
+                            for where in marked_heads.WHERE}}
                         for layer, head in places]}
 
 
@@ -188,7 +188,8 @@ def content(folder: Path, size: int, steps: int, decoders: list[str]) -> dict:
              "bag of words": look_at_baseline(size, steps)}
     found |= {name: look_at_resolver(name, folder, size) for name in tasks_table.RESOLVERS}
     return found | {"translator": look_at_translator(folder, size // 2), "induction": look_at_induction(folder),
-                    MARKED: look_at_marked(folder, size), "decoders": {each: look_at_decoder(each) for each in decoders}}
+                    MARKED: look_at_marked(folder, size),
+                    "decoders": {each: look_at_decoder(each) for each in decoders}}
 
 
 def main() -> None:

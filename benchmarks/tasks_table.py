@@ -128,7 +128,8 @@ def _marked(found: dict) -> list[str]:
     """The marked digit: accuracies, where the rows look, and what each head carries."""
     shares = [(each["role"], f"{each['layer']}·{each['head']}", "yes" if each["named"] else "", each["weight"],
                each["elsewhere"], each["both"]) for each in found["heads"]]
-    circuit = [(f"{each['layer']}·{each['head']}", each["zero"], each["mean"], each["turned"], each["turned_cls"])
+    circuit = [(f"{each['layer']}·{each['head']}", each["zero"], each["mean"], each["everywhere"],
+                each["cls"], each["digits"])
                for each in found["circuit"]]
     return ["## Marked digit: which digit has the dot below it?\n",
             f"- `{found['command']}`, {found['parameters']:,} parameters",
@@ -136,10 +137,10 @@ def _marked(found: dict) -> list[str]:
             table(("split", "right", "both twins"),
                   [(split, found["accuracy"][split], found["twins"][split]) for split in found["accuracy"]]),
             "### What a row gives to a key\n",
-            "*digit*: [CLS] to the marked digit; *marker*: [CLS] to the dot; *below*: the marked digit to the dot below "
-            "it; *above*: the dot to the digit above it. Elsewhere: to the same key of the twin, where the dot is not.",
+            "*digit*: [CLS] to the marked digit; *marker*: [CLS] to the dot; *below*: the marked digit to the dot below"
+            " it; *above*: the dot to the digit above it. Elsewhere: to the twin's key, where the dot is not.",
             table(("role", "head", "named", "weight", "elsewhere", "first in both twins"), shares),
             "### What each head carries\n",
             "Right with the head silenced, and how often the answer becomes the twin's when the head puts out what it "
-            "does for the twin.",
-            table(("head", "zeros", "mean", "twin's answer", "by [CLS] alone"), circuit)]
+            "does for the twin: at all rows, at [CLS] alone, at the patches with digits alone.",
+            table(("head", "zeros", "mean", "twin's answer, all rows", "[CLS] alone", "patches with digits alone"), circuit)]

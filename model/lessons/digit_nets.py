@@ -120,7 +120,8 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
                 tested.append(step + 1)
                 right.append(share_right(model, *unseen))
             report((step + 1) / STEPS, f"step {step + 1} of {STEPS}: {right[-1]:.0%} of the held-out digits are right")
-        return DigitRun(np.array(losses), np.array(tested, np.float64), np.array(right), share_right(model, ink, labels),
+        return DigitRun(np.array(losses), np.array(tested, np.float64), np.array(right),
+                        share_right(model, ink, labels),
                         sum(parameter.numel() for parameter in model.parameters()))
 
 

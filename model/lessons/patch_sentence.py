@@ -1,5 +1,5 @@
-"""A picture as a sentence: the marked digit's Vision Transformer read with its patches in another order, with its places
-and without them; and what its table of places has learned."""
+"""A picture as a sentence: what the marked digit's Vision Transformer reads with its patches in another order, with its
+places and without them; and what its table of places has learned."""
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING

@@ -1,8 +1,9 @@
 """A canvas with two or three handwritten digits and a dot under one of them: the digit above the dot is meant. Some
 canvases of training have one digit alone.
 
-Everything is drawn from a `random.Random`, so that a seed says which canvases there are. Held out are digits and places:
-a set of places that is tested is never trained on, whichever of its digits is marked, and neither is a digit. """
+Everything is drawn from a `random.Random`, so that a seed says which canvases there are. Held out are digits and
+places: a set of places that is tested is never trained on, whichever of its digits is marked, and neither is a digit.
+"""
 import hashlib
 import random
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ ROWS = COLUMNS = 5                   # patches
 PLACES = (ROWS - 1) * COLUMNS        # of a digit: a patch of any row but the last, below which the dot stands
 PAPER = 255                          # of a pixel in 8 bits; ink is 0
 COUNTS = (2, 3)                      # digits on a canvas
-ALONE = (1, *COUNTS)                 # on one of training: a digit alone says what digits are before the dot is understood
+ALONE = (1, *COUNTS)                 # on one of training: a digit alone teaches digits before the dot
 DOT = 2                              # pixels wide and high
 DOT_ROWS, DOT_COLUMNS = (1, 2, 3), (2, 3, 4)   # where in its patch the dot may begin
 

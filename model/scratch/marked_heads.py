@@ -1,5 +1,5 @@
-"""What the heads of the marked digit's model do: where [CLS] and the two patches look, in twins, and what a silenced head
-costs.
+"""What the heads of the marked digit's model do: where [CLS] and the two patches look, in twins, and what a silenced
+head costs.
 
 Canvases come as twins, one after the other. No canvas is padded, so an edit means here what it means on screen. """
 from collections.abc import Callable, Iterable, Sequence
@@ -18,6 +18,7 @@ from model.scratch.tasks import marked_digit
 from model.scratch.transformer import Transformer
 
 CLS = 0   # its token; the patches follow
+WHERE = ("everywhere", "cls", "digits")   # rows of a head: of all tokens, of [CLS], of the patches with digits
 
 
 def _cls(_canvas: Canvas) -> int:
@@ -86,27 +87,34 @@ def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
     return found
 
 
-def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, cls_alone: bool = False) -> float:
-    """How often the answer becomes the twin's when this head puts out what it puts out for the twin: at every token, or
-    at [CLS] alone. Of a canvas that is read right, as its twin is.
+def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, where: str = "everywhere") -> float:
+    """The share of canvases that are read as their twins when this head puts out what it puts out for the twin, at the
+    rows of one of WHERE; all else stays.
 
     That is activation patching (Vig et al. 2020), as the edit `Patch` does it for one picture. """
     inputs, answers = marked_digit.batch(list(canvases)).inputs, np.array([canvas.answer for canvas in canvases])
-    path, heads = edits.attentions(model)[Kind.SELF, layer]
-    rows = slice(CLS, CLS + 1) if cls_alone else slice(None)
+    heads = edits.attentions(model)[Kind.SELF, layer][1]
+    rows = _rows(canvases, where, model.config.max_length)
 
     def exchange(mixed: torch.Tensor) -> torch.Tensor:
         mixed, twin = mixed.clone(), mixed.unflatten(0, (-1, 2)).flip(1).flatten(0, 1)
-        mixed[:, head, rows] = twin[:, head, rows]
+        mixed[:, head] = torch.where(rows[..., None], twin[:, head], mixed[:, head])
         return mixed
 
-    with torch.inference_mode():
-        plain = model(*inputs)[:, 0].argmax(-1).numpy()
-        with acting([(heads.mixed, exchange)]):
-            said = model(*inputs)[:, 0].argmax(-1).numpy()
-    twin = np.arange(len(answers)) ^ 1
-    known = (plain == answers) & (plain == answers)[twin]
-    return float((said == answers[twin])[known].mean())
+    with torch.inference_mode(), acting([(heads.mixed, exchange)]):
+        said = model(*inputs)[:, 0].argmax(-1).numpy()
+    return float((said == answers[np.arange(len(answers)) ^ 1]).mean())
+
+
+def _rows(canvases: Sequence[Canvas], where: str, tokens: int) -> torch.Tensor:
+    """The rows that are exchanged, bool (canvas, token)."""
+    rows = np.full((len(canvases), tokens), where == "everywhere")
+    if where == "cls":
+        rows[:, CLS] = True
+    if where == "digits":
+        for number, canvas in enumerate(canvases):
+            rows[number, [1 + place for place in canvas.places]] = True
+    return torch.from_numpy(rows)
 
 
 def share_right(model: Transformer, canvases: Sequence[Canvas], silences: Iterable[Silence] = ()) -> float:

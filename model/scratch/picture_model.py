@@ -16,8 +16,8 @@ from model.scratch.reader import Sides
 from model.scratch.tasks.marked_digit import ink
 
 SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # of a canvas: width, height in pixels
-RESIZED = ("The picture was made grey and brought to {width} × {height} pixels. The model was trained on canvases of that "
-           "size, dark digits on white paper with a dot under one of them; what it says of any other picture means "
+RESIZED = ("The picture was made grey and brought to {width} × {height} pixels; the model expects a canvas of that "
+           "size, dark digits on white paper with a dot under one of them, and what it says of any other picture means "
            "nothing.")
 
 
@@ -49,7 +49,7 @@ class MarkedDigit(ScratchModel):
         return {"source": patch_tokens(ROWS, COLUMNS)}, None, notes
 
     def picture(self, query: Query) -> np.ndarray:
-        """The picture of a query as it was brought, uint8 (height, width, RGB). Raises UserError where there is none."""
+        """The picture of a query as it was brought, uint8 (height, width, RGB). Raises UserError for none."""
         if query.image is None:
             raise UserError(f"{self.card.title} reads a picture; choose or open one.")
         return pictures.find(query.image).pixels()

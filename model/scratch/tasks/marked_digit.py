@@ -49,7 +49,7 @@ def both(outcomes: np.ndarray) -> float:
 
 def score(model: Transformer) -> dict[str, float]:
     """Share of canvases read right, and of twins of which both are, by split."""
-    figures = {}
+    figures: dict[str, float] = {}
     for split in ("validation", "test"):
         outcomes = right(model, test_canvases(split))
         figures |= {split: float(outcomes.mean()), f"twins_{split}": both(outcomes)}

@@ -62,7 +62,8 @@ def most_alike(cosines: np.ndarray, place: int) -> int:
 def ahead(words: dict, runs: Mapping[str, DigitRun], tested: int) -> dict[str, Any]:
     """What is said of the three networks at their end."""
     ends = {kind: float(run.right[-1]) for kind, run in runs.items()}
-    case = {1: "convolution", 0: "even", -1: "transformer"}[lead(ends["convolution"], ends["transformer"], format_share)]
+    leads = lead(ends["convolution"], ends["transformer"], format_share)
+    case = {1: "convolution", 0: "even", -1: "transformer"}[leads]
     return {"ahead": words[case].format(tested=tested, **ends), "unplaced": ends["unplaced"],
             "learned": runs["transformer"].learned, "known": runs["convolution"].learned,
             "parameters_convolution": runs["convolution"].parameters,

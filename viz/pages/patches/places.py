@@ -28,7 +28,8 @@ def cut_section(page: PageContext, lesson: Lesson) -> None:
     words, side = lesson.prose["cut"], min(SIDES, key=lambda each: abs(each - page.controls["side"]))
     with lesson.section("cut"), computing():
         pixels, model = patch_sentence.canvases()[page.controls["picture"]].pixels(), patch_sentence.network()
-        counted = {each: patch_sentence.numbers(*pixels.shape, each, model.config.d_model) for each in SIDES}
+        counted = {each: patch_sentence.numbers(len(pixels), pixels.shape[1], each, model.config.d_model)
+                   for each in SIDES}
         now = counted[side]
         left, right = st.columns([2, 3], gap="medium")
         with left:
