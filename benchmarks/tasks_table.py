@@ -143,4 +143,4 @@ def _marked(found: dict) -> list[str]:
             "### What each head carries\n",
             "Right with the head silenced, and how often the answer becomes the twin's when the head puts out what it "
             "does for the twin: at all rows, at [CLS] alone, at the patches with digits alone.",
-            table(("head", "zeros", "mean", "twin's answer, all rows", "[CLS] alone", "patches with digits alone"), circuit)]
+            table(("head", "zeros", "mean", "twin's, all rows", "[CLS] alone", "digits alone"), circuit)]
