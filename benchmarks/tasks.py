@@ -24,8 +24,9 @@ from model.core.files import write as write_file
 from model.core.query import Kind, Silence
 from model.core.threads import one_thread
 from model.core.types import quiet
-from model.scratch import baseline, edits, grammar, head_analysis, marked_heads, weights
+from model.scratch import baseline, edits, grammar, head_analysis, weights
 from model.scratch.catalogue import WEIGHTS
+from model.scratch.pictures import marked_heads
 from model.scratch.source import open_model
 from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer

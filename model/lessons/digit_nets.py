@@ -58,7 +58,7 @@ def network(kind: str, seed: int) -> "nn.Module":
     import torch
     from torch import nn
 
-    from model.scratch.digits import CLASSES, SIDE
+    from model.scratch.pictures.digits import CLASSES, SIDE
     from model.scratch.transformer import Config, Transformer
 
     with torch.random.fork_rng(devices=[]):
@@ -81,7 +81,7 @@ def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
     """The digits to learn from: ink (digit, 8, 8) and what they are (digit)."""
     import torch
 
-    from model.scratch.digits import digits
+    from model.scratch.pictures.digits import digits
 
     known = digits()
     chosen = np.random.default_rng(seed).permutation(len(known.labels))[:count]
@@ -98,7 +98,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     import torch
 
     from model.core.threads import one_thread
-    from model.scratch.digits import digits
+    from model.scratch.pictures.digits import digits
 
     with one_thread(), torch.enable_grad():
         model = network(question.kind, question.seed)

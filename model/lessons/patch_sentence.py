@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from model.scratch.canvas import Canvas
+    from model.scratch.pictures.canvas import Canvas
     from model.scratch.transformer import Transformer
 
 MODEL = "marked-digit"
-ROWS = COLUMNS = 5   # patches of its pictures (model/scratch/canvas.py, which needs its own time to be imported)
+ROWS = COLUMNS = 5   # patches of its pictures, as in model/scratch/pictures/canvas.py
 SIDE = 8             # pixels of a patch
 PICTURES = 8         # canvases to choose from, held out of training
 

@@ -6,7 +6,8 @@ import numpy as np
 
 from model.core.query import Kind
 from model.core.types import HeadId, KindHeadId
-from model.scratch import grammar, head_analysis, marked_heads
+from model.scratch import grammar, head_analysis
+from model.scratch.pictures import marked_heads
 from model.scratch.reader import Reader
 from model.scratch.tasks import marked_digit, resolver, translator
 from model.studies import induction

@@ -88,7 +88,8 @@ def _untrained(fingerprint: str) -> "ScratchModel":
 
 
 def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
-    from model.scratch import models, picture_model, tokens, weights
+    from model.scratch import models, tokens, weights
+    from model.scratch.pictures import picture_model
 
     transformer, about = weights.load(*weights_file(model_id, folder))
     kind = _kind(model_id)

@@ -19,7 +19,8 @@ def test_what_is_shipped_is_what_is_drawn():
         assert hashlib.sha256(content).hexdigest() == entry.sha256
         assert (np.asarray(Image.open(entry.path)) == canvas.pixels()).all()
         assert pictures.find(entry.sha256).licence == "CC-BY-4.0" and "Kaynak" in entry.source
-    assert {path.name for path in example_pictures.FOLDER.iterdir()} == {"pictures.toml", *(each.file for each in listed)}
+    files = {path.name for path in example_pictures.FOLDER.iterdir()}
+    assert files == {"pictures.toml", *(each.file for each in listed)}
 
 
 def test_the_same_files_are_written_again(tmp_path):

@@ -1,13 +1,13 @@
-"""Which digit is marked? A Vision Transformer learns to name the digit above the dot (model/scratch/canvas.py). Nothing
-tells it what the dot is for."""
+"""Which digit is marked? A Vision Transformer learns to name the digit above the dot, on the canvases of
+model/scratch/pictures/canvas.py. Nothing tells it what the dot is for."""
 import random
 
 import numpy as np
 import torch
 
-from model.scratch import canvas
-from model.scratch.canvas import COLUMNS, PAPER, ROWS, Canvas
-from model.scratch.digits import CLASSES, SIDE
+from model.scratch.pictures import canvas
+from model.scratch.pictures.canvas import COLUMNS, PAPER, ROWS, Canvas
+from model.scratch.pictures.digits import CLASSES, SIDE
 from model.scratch.task import Batch, Task, correct_rows
 from model.scratch.transformer import Config, Transformer
 

@@ -10,6 +10,8 @@ from model.lessons.patch_sentence import Reading
 from viz.claims import first_true, lead
 from viz.format import format_share, format_signed
 
+NOTABLE = 0.05   # a difference between mean cosines that is called one
+
 
 def shuffled(words: dict, moved: int, placed: tuple[Reading, Reading],
              unplaced: tuple[Reading, Reading]) -> dict[str, str]:
@@ -43,7 +45,7 @@ def places(words: dict, cosines: np.ndarray, near: np.ndarray) -> str:
     """Whether neighbours are alike. cosines (place, place); near: of `neighbours`."""
     far = ~near & ~np.eye(len(near), dtype=bool)
     means = float(cosines[near].mean()), float(cosines[far].mean())
-    case = {1: "near", 0: "even", -1: "far"}[lead(*means, cosine)]
+    case = first_true([(means[0] - means[1] > NOTABLE, "near"), (means[1] - means[0] > NOTABLE, "far"), (True, "even")])
     return words[case].format(near=cosine(means[0]), far=cosine(means[1]))
 
 

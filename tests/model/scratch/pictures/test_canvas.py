@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.scratch import canvas
-from model.scratch.canvas import COLUMNS, PLACES, ROWS
-from model.scratch.digits import SIDE, digits
+from model.scratch.pictures import canvas
+from model.scratch.pictures.canvas import COLUMNS, PLACES, ROWS
+from model.scratch.pictures.digits import SIDE, digits
 
 SPLITS = ("train", "validation", "test")
 

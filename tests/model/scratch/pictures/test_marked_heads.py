@@ -6,11 +6,12 @@ import torch
 from model.core import heads
 from model.core.pictures import keep
 from model.core.query import Kind, Patch, Query, Silence
-from model.scratch import marked_heads, weights
+from model.scratch import weights
 from model.scratch.catalogue import weights_file
+from model.scratch.pictures import marked_heads
 from model.scratch.source import open_model
 from model.scratch.tasks import marked_digit
-from tests.model.scratch.test_picture_model import png
+from tests.model.scratch.pictures.test_picture_model import png
 
 MODEL = "marked-digit"
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.scratch.digits import CLASSES, SIDE, VARIANTS, digits, variants
+from model.scratch.pictures.digits import CLASSES, SIDE, VARIANTS, digits, variants
 
 ROWS = COLUMNS = 5                   # patches
 PLACES = (ROWS - 1) * COLUMNS        # of a digit: a patch of any row but the last, below which the dot stands

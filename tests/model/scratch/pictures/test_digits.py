@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from model.core.assets import ASSETS
-from model.scratch import digits
-from model.scratch.digits import Digits
+from model.scratch.pictures import digits
+from model.scratch.pictures.digits import Digits
 
 
 def test_the_file_is_the_one_whose_checksum_and_licence_are_written_down():

@@ -9,9 +9,9 @@ from model.core.query import Query, UserError
 from model.core.record import AttentionRecord, Omission
 from model.core.tokens import patch_tokens
 from model.core.types import Progress
-from model.scratch.canvas import COLUMNS, ROWS
-from model.scratch.digits import SIDE
 from model.scratch.models import ScratchModel
+from model.scratch.pictures.canvas import COLUMNS, ROWS
+from model.scratch.pictures.digits import SIDE
 from model.scratch.reader import Sides
 from model.scratch.tasks.marked_digit import ink
 

@@ -11,8 +11,8 @@ import torch
 from model.core import attention
 from model.core.query import Kind, Silence
 from model.scratch import edits
-from model.scratch.canvas import Canvas
 from model.scratch.head_analysis import SURE
+from model.scratch.pictures.canvas import Canvas
 from model.scratch.probe import acting, capture
 from model.scratch.tasks import marked_digit
 from model.scratch.transformer import Transformer
