@@ -4,7 +4,18 @@ from dataclasses import dataclass
 
 from model.core.models import Models
 from model.core.types import Progress
-from model.studies.claims import depth, explanation, induction, massive, mixing, neighbours, pronoun, sinks
+from model.studies.claims import (
+    depth,
+    explanation,
+    induction,
+    massive,
+    mixing,
+    neighbours,
+    pronoun,
+    reactions,
+    sinks,
+    syntax,
+)
 from model.studies.claims.claim import Claim, Measurement
 
 CLAIMS = (
@@ -12,7 +23,9 @@ CLAIMS = (
     Claim("previous", "clark2019", ("minilm", "smollm2", "bert"), neighbours.previous_token),
     Claim("next", "clark2019", ("minilm", "bert"), neighbours.next_token),
     Claim("special", "clark2019", ("minilm", "bert"), depth.special_tokens),
-    Claim("breadth", "clark2019", ("minilm", "bert"), depth.breadth),
+    Claim("objects", "clark2019", ("minilm", "bert"), syntax.relation("obj"), slow=True),
+    Claim("determiners", "clark2019", ("minilm", "bert"), syntax.relation("det"), slow=True),
+    Claim("subjects", "clark2019", ("minilm", "bert"), syntax.relation("nsubj"), slow=True),
     Claim("distance", "vig2019", ("smollm2", "minilm", "gpt2"), depth.distance),
     Claim("mixing", "kobayashi2021", ("minilm", "bert"), mixing.mixing),
     Claim("explanation", "jain2019", ("minilm",), explanation.not_explanation, slow=True),
@@ -20,6 +33,8 @@ CLAIMS = (
     Claim("induction_loss", "olsson2022", ("induction",), induction.induction_loss, slow=True),
     Claim("sink", "xiao2024", ("smollm2", "gpt2"), sinks.first_token),
     Claim("window", "xiao2024", ("smollm2", "gpt2"), sinks.window, slow=True),
+    Claim("atoms", "schwaller2021", ("rxnmapper",), reactions.mapped_atoms),
+    Claim("atoms_only", "schwaller2021", ("rxnmapper",), reactions.only_head),
     Claim("massive", "sun2024", ("smollm2", "gpt2"), massive.massive, slow=True),
 )
 BY_NAME = {claim.name: claim for claim in CLAIMS}

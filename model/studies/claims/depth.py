@@ -1,6 +1,4 @@
-"""What changes from the lower layers to the upper ones: special tokens, distance, breadth."""
-from collections.abc import Callable
-
+"""What changes from the lower layers to the upper ones: special tokens and distance."""
 import numpy as np
 
 from model.core import measures
@@ -15,34 +13,26 @@ from model.studies.coreference.heads import map_of
 
 def special_tokens(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Do special tokens get more in the upper half of the layers?"""
-    return _change("special", "share", lambda found: found.values["special"], asked, models, report)
+    return _change("special", "share", asked, models, report)
 
 
 def distance(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Do the upper half of the layers look farther?"""
-    return _change("distance", "tokens", lambda found: found.values["distance"], asked, models, report)
+    return _change("distance", "tokens", asked, models, report)
 
 
-def breadth(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Do the lower half of the layers spread their attention more? As shares of the entropy of even rows, and so the
-    sign is that of the lower half."""
-    return _change("breadth", "share", lambda found: -found.values["entropy"] / found.uniform["entropy"], asked, models,
-                   report)
-
-
-def _change(name: str, unit: str, number: Callable[[measures.HeadMeasures], np.ndarray], asked: NamesModel,
-            models: Models, report: Progress) -> Measurement:
-    """The mean over heads of the upper half of the layers less that of the lower half; of an odd number of layers the
-    middle one counts in neither."""
+def _change(measure: str, unit: str, asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Of a measure the mean over heads of the upper half of the layers less that of the lower half; of an odd number of
+    layers the middle one counts in neither."""
     changes = []
     for _, _, record in records(asked, models.open(asked, report), report):
         attention_map = map_of(record)
         lower, upper = halves(attention_map)
-        values = number(measures.measure(attention_map))
+        values = measures.measure(attention_map).values[measure]
         changes.append(values[upper].mean() - values[lower].mean())
-    found = finding(name, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
-    settings = () if name == "breadth" else (("colour", name),)
-    return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind, settings=settings))
+    found = finding(measure, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
+    return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind,
+                                         settings=(("colour", measure),)))
 
 
 def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:

@@ -43,8 +43,8 @@ def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Meas
 
 def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Does an induction head form in the training that is shipped as a film, and how much of the fall of the loss lies
-    between the two snapshots between which it forms? What is drawn are the random tokens that the heads of each snapshot
-    are tested with, half of which choose the head; the training is one."""
+    between the two snapshots between which it forms? What is drawn are the random tokens that each snapshot's heads are
+    tested with, half of which choose the head; the training is one."""
     film, prefix = read_film(FILM), []
     for number, step in enumerate(film.frames):
         report(number / len(film.frames), f"snapshot {number + 1} of {len(film.frames)}")
@@ -60,8 +60,8 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
 
 
 def together(film: Film, prefix: np.ndarray) -> Finding:
-    """The share of the fall of the loss between the snapshots between which a head forms, against the share of the steps
-    there, and against what windows of that length reach anywhere in the training. prefix: (snapshot, draw)."""
+    """The share of the fall of the loss between the two snapshots between which a head forms, against the share of the
+    steps there, and against what windows of that length reach anywhere in the training. prefix: (snapshot, draw)."""
     windows = [emergence_interval(film.frames, column) for column in prefix.T]
     shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
     lengths = [window[1] - window[0] for window in windows if window is not None]

@@ -15,8 +15,8 @@ from model.studies.coreference.heads import map_of
 
 
 def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """In how many texts some hidden state has a massive activation, and in how many of all texts the token with the
-    largest activation is the one that gets the most attention; the baseline of the second is a token drawn at random."""
+    """In how many texts some hidden state has a massive activation, and in how many the token with the largest
+    activation is the one that gets the most attention; the baseline of the second is a token drawn at random."""
     opened, there, at_sink, chance = models.open(asked, report), [], [], []
     for _, text, record in records(asked, opened, report):
         attention_map = map_of(record)

@@ -1,4 +1,5 @@
 """One head links a pronoun to its noun: the test of "it" (model/studies/coreference) as a claim."""
+import math
 from dataclasses import replace
 
 from model.core.models import Models, NamesModel
@@ -17,7 +18,7 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     opened = models.open(asked, report)
     question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
     whole = set_report(run(question, opened, report))
-    judged = whole.held_out.accuracy if whole.held_out is not None else MeanInterval(*[float("nan")] * 3, 0)
+    judged = whole.held_out.accuracy if whole.held_out is not None else MeanInterval(math.nan, math.nan, math.nan, 0)
     baseline = max(whole.baselines[name] for name in ("chance", "nearest", "first"))
     chosen = () if whole.held_out is None else tuple(map(whole.named, whole.held_out.chosen))
     found = replace(finding("pronoun", judged, baseline, "frames", "share", whole.frames), best=whole.luck.best,

@@ -30,14 +30,14 @@ def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.
 
 
 def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.ndarray:
-    """The mean weight that each head gives, in these rows, to a key drawn at random among those the row may look at:
-    float64 (LUCKY_DRAWS, head). It is what a head gives to any one place if its rows are put in random order. number: of
-    the text, for the draws."""
+    """The mean weight that each head gives, in these rows, to a key drawn at random among those the row may look at,
+    float64 (LUCKY_DRAWS, head): what a head gives to any one place if its rows are put in random order. number: of the
+    text, for the draws."""
     rng, means = np.random.default_rng([SEED, number]), []
     for layer in attention_map.layers:
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
         allowed = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
-        allowed = (allowed if allowed.ndim == 2 else allowed.any(0))[rows]
+        allowed = np.asarray(allowed if allowed.ndim == 2 else np.any(allowed, axis=0))[rows]
         order = np.argsort(~allowed, axis=1, kind="stable")   # the allowed keys of each row come first
         places = (rng.random((LUCKY_DRAWS, len(rows))) * allowed.sum(1)).astype(int)
         keys = order[np.arange(len(rows)), places]

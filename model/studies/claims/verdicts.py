@@ -1,10 +1,10 @@
 """The one rule by which a claim holds here, written down before anything was measured.
 
 A finding holds if the whole 95 % interval of its effect is above its baseline and, where its head was chosen among
-many, the best of them is above what the best of as many heads that know nothing stays below 19 times in 20. It cannot be
-tested with fewer than FEWEST independent units, or where the number does not exist. A claim holds if all its findings do;
-it cannot be tested if one of them cannot; else it does not hold here. Not to hold is not to be refuted: the reason says
-whether the interval is on the other side, or reaches over the baseline. """
+many, the best of them is above what the best of as many heads that know nothing stays below 19 times in 20. It cannot
+be tested with fewer than FEWEST independent units, or where the number does not exist. A claim holds if all its
+findings do; it cannot be tested if one of them cannot; else it does not hold here. Not to hold is not to be refuted:
+the reason says whether the interval is on the other side, or reaches over the baseline. """
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
