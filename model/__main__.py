@@ -91,7 +91,7 @@ def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: 
     record = answer_to(sources.open_query(model_id, text, text_b, target))
     ranking = None if pair is None else _ranking(record, *pair)
     if npz:
-        from model.core.npz import write_npz
+        from model.core.saving.npz import write_npz
 
         write_npz(record, npz)
     if output["as_json"]:
