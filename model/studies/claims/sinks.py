@@ -73,7 +73,8 @@ def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> 
     """The share of the cost that the sinks give back: a ratio of means, with the interval of both resampled together;
     losses (passage) each."""
     drawn = np.random.default_rng(SEED).integers(0, len(whole), (DRAWS, len(whole)))
-    ratios = (without - with_sinks)[drawn].sum(1) / (without - whole)[drawn].sum(1)
-    low, high = np.quantile(ratios, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    value = (without - with_sinks).sum() / (without - whole).sum()
+    with np.errstate(invalid="ignore", divide="ignore"):   # a window that costs nothing has nothing to be given back
+        ratios = (without - with_sinks)[drawn].sum(1) / (without - whole)[drawn].sum(1)
+        low, high = np.quantile(ratios, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        value = np.divide((without - with_sinks).sum(), (without - whole).sum())
     return MeanInterval(float(value), float(low), float(high), len(whole))

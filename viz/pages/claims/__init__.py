@@ -11,6 +11,7 @@ from model.studies.claims.catalogue import Row, rows
 from viz.page import Page, PageContext
 from viz.page_controls import Switch
 from viz.pages.claims.row import Result, draw_claim, question, result_of, wait_for
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.folded import folded
@@ -39,7 +40,7 @@ def render(page: PageContext) -> None:
     _count(counted, list(results.values()))
     for row in table:   # one after the other, each in its place; a click ends it and what is done stays
         if row in waiting and results[row].open:
-            wait_for(page, row, places[row])
+            wait_for(page, row, places[row], titles)
             _count(counted, [result_of(each) for each in table])
 
 
@@ -67,7 +68,7 @@ def _stop(page: PageContext) -> None:
     page.set_controls(all=False)
 
 
-def _count(place: st.delta_generator.DeltaGenerator, results: list[Result]) -> None:
+def _count(place: DeltaGenerator, results: list[Result]) -> None:
     """How many rows have which verdict so far."""
     words, count = strings("claims"), Counter(result.verdict for result in results)
     said = [words["counts"].format(verdict=words["verdicts"][verdict], count=count[verdict])

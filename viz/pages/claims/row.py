@@ -63,17 +63,14 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: set[Row],
     claim, words = next(iter(results)).claim, strings("claims")
     places = {}
     with st.container(border=True, key=f"claim-{claim.name}", gap="small"):
-        left, right = st.columns([4, 1], vertical_alignment="top")
-        left.markdown(f"**{words['claims'][claim.name]['sentence']}**  \n"
-                      f":gray[{escape_markdown(short_source(claim.paper))}]")
-        with right:
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
+                        f":gray[{escape_markdown(short_source(claim.paper))}]", width="stretch")
             _details_button(claim.name, results)
         for row, result in results.items():
-            if row.model:
-                st.caption(words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))))
             places[row] = st.empty()
             with places[row].container():
-                _body(page, row, result, row in waiting, ask)
+                _body(page, row, result, titles, None if row in waiting else ask)
     return places
 
 
@@ -84,8 +81,8 @@ def _details_button(name: str, results: dict[Row, Result]) -> None:
             _details(results)
 
 
-def wait_for(page: PageContext, row: Row, place: DeltaGenerator) -> None:
-    """Measures a row, with progress in its place."""
+def wait_for(page: PageContext, row: Row, place: DeltaGenerator, titles: dict[str, str]) -> None:
+    """Measures a row, with progress in its place. titles: of the models, by id."""
     asked = question(row)
     with place.container():
         try:
@@ -93,19 +90,21 @@ def wait_for(page: PageContext, row: Row, place: DeltaGenerator) -> None:
         except UserError as error:
             st.session_state.setdefault(ERRORS, {})[asked] = str(error)
     with place.container():
-        _body(page, row, result_of(row), False, None)
+        _body(page, row, result_of(row), titles, None)
 
 
-def _body(page: PageContext, row: Row, result: Result, waiting: bool, ask: Callable[[Row], None] | None) -> None:
-    """The verdict and the numbers; what is not measured has a button instead."""
+def _body(page: PageContext, row: Row, result: Result, titles: dict[str, str],
+          ask: Callable[[Row], None] | None) -> None:
+    """The verdict and the numbers; what is not measured has a button instead, unless it is being waited for."""
     words = strings("claims")
+    model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
     if result.measured is None:
-        _unmeasured(row, result, waiting, ask)
+        _unmeasured(row, result, model, ask)
         return
     judged = judge(result.measured.findings)
     left, right = st.columns([5, 6], gap="medium", vertical_alignment="center")
     with left:
-        st.markdown(f":{COLOURS[judged.verdict]}-badge[{words['verdicts'][judged.verdict]}]")
+        st.markdown(f":{COLOURS[judged.verdict]}-badge[{words['verdicts'][judged.verdict]}] :gray[{model}]")
         st.markdown(because(judged)[:1].upper() + because(judged)[1:])
         if st.button(words["open"], key=f"open-{row.claim.name}-{row.model}", type="tertiary"):
             _open(page, result.measured.picture)
@@ -114,16 +113,16 @@ def _body(page: PageContext, row: Row, result: Result, waiting: bool, ask: Calla
             _number(row, found)
 
 
-def _unmeasured(row: Row, result: Result, waiting: bool, ask: Callable[[Row], None] | None) -> None:
+def _unmeasured(row: Row, result: Result, model: str, ask: Callable[[Row], None] | None) -> None:
     words = strings("claims")
     if result.open:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f":gray[{words['not_yet']}]")
-            if ask is not None and not waiting:
+            st.markdown(f":gray-badge[{words['not_yet']}] :gray[{model}]")
+            if ask is not None:
                 st.button(words["measure"], key=f"measure-{row.claim.name}-{row.model}", on_click=ask, args=(row,),
                           help=words["slow"] if row.claim.slow else None)
         return
-    st.markdown(f":gray-badge[{words['verdicts'][Verdict.UNTESTED]}]")
+    st.markdown(f":gray-badge[{words['verdicts'][Verdict.UNTESTED]}] :gray[{model}]")
     st.markdown(escape_markdown(result.error[:1].upper() + result.error[1:]))
     if row.missing:
         st.markdown(words["fetch"].format(commands=fetching(row)))
