@@ -42,6 +42,8 @@ class Limits:
     case_rows: int = _limit(20_000, "rows", "one file of cases")
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
+    corpus_group_bytes: int = _limit(512 * MB, "bytes", "the texts in one row group of a Parquet file, unpacked")
+    atlas_bytes: int = _limit(512 * MB, "bytes", "one Parquet file of an atlas")
     sentence_words: int = _limit(1_000, "words", "one sentence of a treebank")
     treebank_words: int = _limit(400_000, "words", "one treebank")
     choices_bytes: int = _limit(512 * MB, "bytes", "what the heads look at in one treebank, 2 bytes a head and word")
@@ -49,6 +51,7 @@ class Limits:
     picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
     picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
     picture_kept: int = _limit(4_194_304, "pixels", "a picture as it is held; a larger one is shrunk")
+    picture_side: int = _limit(4_096, "pixels", "a side of the picture that a model gets")
     picture_session_bytes: int = _limit(64 * MB, "bytes", "the pictures of one session")
     picture_total_bytes: int = _limit(256 * MB, "bytes", "the pictures of all sessions")
     # a model from somebody else

@@ -33,11 +33,16 @@ BADGES = 5    # heads of a grid that have their rank for the pair
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given: Any) -> Item:
     """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
     shown."""
+    return picture_item("head_view", *head_messages(record, view, covered), records=(record,), view=view, link=link,
+                        **given)
+
+
+def head_messages(record: AttentionRecord, view: View, covered: bool = False) -> tuple[bytes, bytes]:
+    """The two messages of the open head. Raises UserError where the view cannot be shown."""
     shown, overlay = displayed_head(record, view), overlaid_heads(record, view)
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
              else view_payload.state(shown, view, room=""))
-    return picture_item("head_view", view_payload.body(shown, room="", overlay=overlay), state, records=(record,),
-                        view=view, link=link, **given)
+    return view_payload.body(shown, room="", overlay=overlay), state
 
 
 def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given: Any) -> Item:
