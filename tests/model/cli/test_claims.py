@@ -18,7 +18,7 @@ def test_a_row_is_measured_and_its_verdict_is_that_of_the_rule():
     ran = claims("--only", "special", "--json")
     assert ran.exit_code == 0, ran.output
     rows = json.loads(ran.stdout)
-    assert [row["model"] for row in rows][0] == "minilm" and all(set(row) == FIELDS for row in rows)
+    assert rows[0]["model"] == "minilm" and all(set(row) == FIELDS for row in rows)
     found = rows[0]["findings"][0]
     above = found["interval"][0] > found["baseline"]
     assert rows[0]["verdict"] == words()["verdicts"]["holds" if above else "fails"]
