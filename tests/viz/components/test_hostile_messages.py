@@ -16,7 +16,7 @@ from viz.components import transformer_diagram
 from viz.components.arrows.payload import parse_event as read_arrows
 from viz.components.block_diagram.payload import DiagramBox
 from viz.components.block_diagram.payload import parse_event as read_box
-from viz.components.chart import TOOLS, tool_from_event
+from viz.components.chart import TOOLS, picked_points, tool_from_event
 from viz.components.handles.payload import parse_event as read_drag
 from viz.components.head_grid.payload import GridEvent, head_ids
 from viz.components.head_grid.payload import parse_event as read_grid
@@ -73,6 +73,8 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
             given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
             assert type(event) is kind and all(type(each) is int and 0 <= each < 7 for each in given_places)
     assert tool_from_event(message) in (None, *TOOLS)
+    assert all(type(each) is int and each >= 0 for each in picked_points({"picked": message}))
+    assert picked_points(message) == [] or "picked" in message
     assert read_door(message, DOORS) in (None, "softmax", "inside")
     assert read_box(message, BOXES) in (None, "token", "pair")
     told = read_story(message, SCENE)
