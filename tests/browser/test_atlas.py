@@ -34,7 +34,10 @@ def test_a_dot_opens_its_card_a_frame_lists_heads_and_an_example_opens_at_its_ce
     seen.page.mouse.up()
     expect(seen.main.get_by_role("button", name=words["clear"])).to_be_visible(timeout=PATIENCE)
     assert {"0", "1"} <= set(seen.rest().params()["heads"][0].split(","))
-    seen.main.locator("[class*=st-key-atlas-go-strongest-0-0] button").click()
+    seen.main.locator(".st-key-syntax summary").click()
+    expect(seen.main.locator(".st-key-syntax-tree-wide .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text(strings("syntax")["drawing_about"])).to_be_visible(timeout=PATIENCE)
+    seen.rest().main.locator("[class*=st-key-atlas-go-strongest-0-0] button").first.click()
     seen.page.wait_for_url(re.compile(r"/heads\?.*layer=0&head=2&token=\d+&pair=\d+"), timeout=PATIENCE)
     expect(seen.main.get_by_text(strings("heads")["head_title"].format(layer=0, head=2))).to_be_visible(
         timeout=PATIENCE)

@@ -9,12 +9,12 @@ from model.studies.atlas.folder import atlas_folder
 from model.studies.atlas.plane import principal_components
 from model.studies.atlas.question import AtlasQuery
 from model.studies.atlas.tables import Atlas
-from viz.figures.atlas_scatter import HeadDots, atlas_scatter
 from viz.format import head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Places, Words
 from viz.pages.atlas.card import head_card
 from viz.pages.atlas.claims import corpus_sentence, plane_sentence
+from viz.pages.atlas.scatter import HeadDots, atlas_scatter
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, text_value
