@@ -41,6 +41,12 @@ class Limits:
     case_rows: int = _limit(20_000, "rows", "one file of cases")
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
+    # a picture that somebody opens
+    picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
+    picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
+    picture_kept: int = _limit(4_194_304, "pixels", "a picture as it is held; a larger one is shrunk")
+    picture_session_bytes: int = _limit(64 * MB, "bytes", "the pictures of one session")
+    picture_total_bytes: int = _limit(256 * MB, "bytes", "the pictures of all sessions")
     # a model from somebody else
     layers: int = _limit(512, "layers", "a model's configuration")
     width: int = _limit(262_144, "numbers", "any other size in a model's configuration: of a vector, of its labels")

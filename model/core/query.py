@@ -1,5 +1,6 @@
 """What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link
 means."""
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -127,13 +128,17 @@ class Query:
 
     model: str                             # its id
     revision: str                          # the resolved fingerprint of weights, config and tokenizer
-    text: str                              # what the model reads
+    text: str                              # what the model reads; "" where it reads a picture alone
     text_b: str | None = None              # the second text of a pair
     target: str | None = None              # the decoder's text, for models that have an encoder
     continuation: tuple[int, ...] = ()     # generated token ids: stepping through a text equals the model's generate
     edits: frozenset[Edit] = frozenset()   # changes inside the model
+    image: str | None = None               # the picture, by the sha256 of its file; `model.core.pictures` holds it
 
     def __post_init__(self) -> None:
+        if self.image is not None and not re.fullmatch("[0-9a-f]{64}", self.image):
+            raise UserError(f"A picture is named by its sha256, 64 hexadecimal digits, and not by "
+                            f"{quoted(self.image)}; choose or open a picture.")
         if any(isinstance(edit, Patch) and (edit.from_query.model, edit.from_query.revision)
                != (self.model, self.revision) for edit in self.edits):
             raise UserError("A head's output can only be taken from another text of the same model; choose the same "

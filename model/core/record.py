@@ -11,32 +11,10 @@ import numpy as np
 from model.core.finite import check_finite
 from model.core.masks import Bias, Dense, Mask, Relative, frozen_array
 from model.core.query import Kind, Query, UserError
-from model.core.types import Span
+from model.core.tokens import Tokens
 
 CANDIDATES = 20           # of a prediction, at each position: the best ones, never full logits
 ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some families report them rounded to 16 bits
-
-
-@dataclass(frozen=True)
-class Tokens:
-    """The tokens of one side, one entry in each field for each token."""
-
-    texts: tuple[str, ...]      # readable, as the person typed it
-    ids: tuple[int, ...]        # numbers in the vocabulary
-    special: tuple[bool, ...]   # whether the tokenizer added it
-    spans: tuple[Span, ...]     # (start, end) in code points of the text
-    words: tuple[int, ...]      # pieces of one word share a number; -1 outside any word
-    segments: tuple[int, ...]   # 0 for the first text, 1 for the second, -1 for a token of neither
-    unknown: tuple[bool, ...]   # whether the vocabulary has no piece for it
-
-    def __post_init__(self) -> None:
-        lengths = {name: len(getattr(self, name)) for name in self.__dataclass_fields__}
-        if len(set(lengths.values())) != 1 or not self.texts:
-            raise ValueError(f"Tokens: expected as many entries in each field, at least one, got {lengths}; give one "
-                             f"entry per token.")
-
-    def __len__(self) -> int:
-        return len(self.texts)
 
 
 def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndarray:
@@ -267,11 +245,19 @@ class AttentionRecord:
     prediction: Prediction | None = None   # None where the model predicts nothing
     omitted: Omission | None = None        # None where the whole text was read
     notes: tuple[str, ...] = ()            # sentences that belong under the picture
+    # what a model of pictures really got, cropped and resized as its own processor does: uint8 (height, width, RGB);
+    # the tokens' boxes are shares of it. None where the model reads text
+    picture: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if not self.maps or len(set(self.kinds)) != len(self.maps):
             raise ValueError(f"record: expected each kind once and at least one, got {list(self.kinds)}; merge maps of "
                              f"one kind.")
+        if self.picture is not None:
+            if self.picture.dtype != np.uint8 or self.picture.ndim != 3 or self.picture.shape[2] != 3:
+                raise ValueError(f"record: expected a picture as uint8 (height, width, 3), got {self.picture.dtype} "
+                                 f"{self.picture.shape}; undo the normalisation first.")
+            object.__setattr__(self, "picture", frozen_array(self.picture))
 
     def __getitem__(self, kind: Kind) -> AttentionMap:
         for attention_map in self.maps:
@@ -294,4 +280,4 @@ class AttentionRecord:
             parts += [getattr(layer.allowed, "values", None), getattr(bias, "values", None),
                       getattr(bias, "by_offset", None)]
             arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts if part is not None})
-        return sum(arrays.values())
+        return sum(arrays.values()) + (0 if self.picture is None else self.picture.nbytes)

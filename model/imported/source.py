@@ -2,14 +2,13 @@
 process only."""
 import hashlib
 import io
-import threading
-from collections import OrderedDict
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
-from model.core.limits import LIMITS, MB
+from model.core.limits import LIMITS
 from model.core.query import Query, UserError
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
+from model.core.session_store import SessionStore
 from model.core.types import Progress, quiet
 from model.imported.reading import ImportedFile, read_attention
 
@@ -20,58 +19,13 @@ ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
 DROPPED = ("{name} was dropped to make room for newer files, as this server's memory takes {session} MB of one "
            "visitor's and {total} MB of everybody's; open it again under Attention from elsewhere, or choose a model.")
-REMEMBERED = 1000   # names of dropped files
 
 
-class StoredFile(NamedTuple):
-    """A file in memory."""
-
-    file: ImportedFile
-    session: str   # that brought it last
-    nbytes: int
-
-
-class Store:
-    """Imported files by fingerprint, bounded in bytes for one session and for all together: the least recently used go
-    first, a session's own where that session has too much. Safe for threads."""
+class Store(SessionStore[ImportedFile]):
+    """Imported files by fingerprint."""
 
     def __init__(self, session_bytes: int, total_bytes: int) -> None:
-        self.session_bytes, self.total_bytes = session_bytes, total_bytes
-        self._files: OrderedDict[str, StoredFile] = OrderedDict()   # by fingerprint, the least recently used first
-        self._dropped: OrderedDict[str, str] = OrderedDict()        # names by fingerprint
-        self._lock = threading.Lock()
-
-    def put(self, fingerprint: str, file: ImportedFile, session: str) -> None:
-        """Keeps a file, and drops what no longer has room beside it."""
-        with self._lock:
-            self._files[fingerprint] = StoredFile(file, session, file.nbytes)
-            self._files.move_to_end(fingerprint)
-            self._dropped.pop(fingerprint, None)
-            self._drop(self.session_bytes, [key for key, stored in self._files.items() if stored.session == session])
-            self._drop(self.total_bytes, list(self._files))
-
-    def _drop(self, most: int, among: list[str]) -> None:
-        """Drops the first of these until they have room; the newest stays, as it has been held against its limits."""
-        size = sum(self._files[key].nbytes for key in among)
-        for key in among[:-1]:
-            if size <= most:
-                return
-            stored = self._files.pop(key)
-            size -= stored.nbytes
-            self._dropped[key] = stored.file.name
-            if len(self._dropped) > REMEMBERED:
-                self._dropped.popitem(last=False)
-
-    def get(self, fingerprint: str) -> ImportedFile:
-        """The file, which was used now. Raises UserError for one that is not there, with the reason."""
-        with self._lock:
-            if fingerprint in self._files:
-                self._files.move_to_end(fingerprint)
-                return self._files[fingerprint].file
-            if fingerprint in self._dropped:
-                raise UserError(DROPPED.format(name=self._dropped[fingerprint], session=self.session_bytes // MB,
-                                               total=self.total_bytes // MB))
-        raise UserError(GONE)
+        super().__init__(session_bytes, total_bytes, GONE, DROPPED)
 
 
 _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)

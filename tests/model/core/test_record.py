@@ -1,3 +1,5 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,13 @@ def test_edits_are_checked_where_they_are_born():
                  lambda: Hide("left", 0)):
         with pytest.raises(UserError):
             make()
+
+
+def test_a_record_holds_what_a_model_of_pictures_got_and_counts_it():
+    picture = np.zeros((4, 6, 3), np.uint8)
+    plain = record(3)
+    shown = dataclasses.replace(plain, picture=picture)
+    assert shown.nbytes == plain.nbytes + 72 and not shown.picture.flags.writeable
+    for wrong in (picture.astype(np.float32), picture[..., :2], picture[0]):
+        with pytest.raises(ValueError, match="uint8"):
+            dataclasses.replace(plain, picture=wrong)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from model.ask import sources
+from model.core import session_store
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.imported import arrays, source
@@ -78,7 +79,7 @@ def test_a_file_that_never_was_here_is_said_to_be_gone(store):
 
 
 def test_names_of_dropped_files_are_bounded(store, monkeypatch):
-    monkeypatch.setattr(source, "REMEMBERED", 2)
+    monkeypatch.setattr(session_store, "REMEMBERED", 2)
     for seed in range(7):
         sources.import_file(saved(seed), f"{seed}.npz", "own")
     assert list(store._dropped.values()) == ["3.npz", "4.npz"]

@@ -1,0 +1,184 @@
+"""Pictures that a model is asked about: checked before they are decoded, held in this process by the sha256 of their
+file, and six that come with the program."""
+import functools
+import hashlib
+import io
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from model.core.assets import ASSETS
+from model.core.limits import LIMITS
+from model.core.query import UserError, first_line
+from model.core.session_store import SessionStore
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+SHIPPED = ASSETS / "images" / "pictures"
+OWN = "your own file"
+FORMATS = ("PNG", "JPEG", "WEBP")
+# what the first bytes say of formats that people bring often and that are not opened
+HEIF = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
+OTHERS = ((b"GIF8", "GIF"), (b"BM", "BMP"), (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"%PDF", "PDF"))
+GONE = "That picture is no longer in this server's memory; open it again, or choose one that is shipped."
+DROPPED = ("{name} was dropped to make room for newer pictures, as this server's memory takes {session} MB of one "
+           "visitor's and {total} MB of everybody's; open it again.")
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture as it is held: upright, in red, green and blue, without what else its file said (place, camera, date).
+    """
+
+    sha256: str      # of the file that was brought, 64 hexadecimal digits
+    name: str        # of the file, or of a shipped picture its title
+    width: int       # pixels, upright; of a large photograph after it was shrunk
+    height: int      # pixels
+    licence: str     # as its source states it; "" of a file of one's own
+    source: str      # who made it and where it is from; OWN of a file of one's own
+    encoded: bytes   # a PNG of these pixels, for a page to show
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+        return len(self.encoded)
+
+    def pixels(self) -> np.ndarray:
+        """uint8 (height, width, 3), from black 0 to white 255."""
+        from PIL import Image
+
+        with Image.open(io.BytesIO(self.encoded), formats=("PNG",)) as image:
+            return np.asarray(image)
+
+
+class Shipped(NamedTuple):
+    """A picture that comes with the program, as assets/images/pictures/pictures.toml has it."""
+
+    key: str       # a short name, for links and lists
+    file: str      # in that folder
+    name: str      # its title
+    licence: str   # as its source states it
+    source: str    # who made it and where it is from
+    sha256: str    # of the file
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return SHIPPED / self.file
+
+
+_store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMITS.picture_total_bytes, GONE, DROPPED)
+
+
+def keep(content: bytes, name: str, session: str = "") -> Picture:
+    """The picture in a file, held from now on. session: who brings it, for the bound of each. Raises UserError for what
+    is no picture, is damaged or is too large, before memory is spent on it."""
+    digest = hashlib.sha256(content).hexdigest()
+    if digest in _shipped_by_hash():
+        return _read_shipped(digest)
+    picture = _read(content, digest, name, "", OWN)
+    _store.put(digest, picture, session)
+    return picture
+
+
+def find(sha256: str) -> Picture:
+    """The picture with this hash: one that is shipped, or one that is held. Raises UserError if it is neither."""
+    return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.get(sha256)
+
+
+def forget(session: str) -> None:
+    """Drops what a session brought: it ended."""
+    _store.forget(session)
+
+
+@functools.cache
+def shipped() -> tuple[Shipped, ...]:
+    """The pictures that come with the program, in the order of their list."""
+    listed = tomllib.loads((SHIPPED / "pictures.toml").read_text(encoding="utf-8"))
+    return tuple(Shipped(key, **entry) for key, entry in listed.items())
+
+
+@functools.cache
+def _shipped_by_hash() -> dict[str, Shipped]:
+    return {entry.sha256: entry for entry in shipped()}
+
+
+@functools.cache
+def _read_shipped(sha256: str) -> Picture:
+    entry = _shipped_by_hash()[sha256]
+    return _read(entry.path.read_bytes(), sha256, entry.name, entry.licence, entry.source)
+
+
+def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
+    """The picture in a file. Raises UserError for a file that is refused."""
+    LIMITS.refuse_above("picture_bytes", len(content), name, "make it smaller")
+    _refuse_format(content, name)
+    upright = _decoded(content, name)
+    target = io.BytesIO()
+    upright.save(target, "PNG", compress_level=1)   # 6 takes five times as long for little
+    return Picture(digest, name, upright.width, upright.height, licence, source, target.getvalue())
+
+
+def _refuse_format(content: bytes, name: str) -> None:
+    """Raises UserError for another format, by its first bytes, so that none of Pillow's other readers ever runs."""
+    if content[4:8] == b"ftyp" and content[8:12] in HEIF:
+        raise UserError(f"{name} is a HEIC picture, as telephones store them, which is not read here; share or export "
+                        f"it as JPEG.")
+    if content[4:12] == b"ftypavif":
+        other = "an AVIF picture"
+    elif content.startswith((b"\x89PNG", b"\xff\xd8\xff")) or (content[:4], content[8:12]) == (b"RIFF", b"WEBP"):
+        return
+    else:
+        form = next((form for sign, form in OTHERS if content.startswith(sign)), None)
+        other = f"a {form} file" if form else "no picture that is read here" if content else "empty"
+    raise UserError(f"{name} is {other}; choose a PNG, JPEG or WebP picture.")
+
+
+def _decoded(content: bytes, name: str) -> "Image":
+    """The picture upright, in RGB, of at most LIMITS.picture_kept pixels. Raises UserError for a file that is damaged
+    or would unfold into more than LIMITS.picture_pixels, which its header says."""
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            pixels = image.width * image.height
+            LIMITS.refuse_above("picture_pixels", pixels, f"{name} ({image.width:,} × {image.height:,})",
+                                "make it smaller")
+            scale = min(1.0, (LIMITS.picture_kept / pixels) ** 0.5)
+            size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+            if scale < 1:
+                image.draft("RGB", size)   # a JPEG is decoded at a half, a quarter or an eighth where that suffices
+            orientation = image.getexif().get(0x0112)
+            plain = _rgb(image)
+    except UserError:
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:   # Pillow's own bounds are wider
+        raise UserError(f"{name} would unfold into far more than the {LIMITS.picture_pixels:,} pixels that are the "
+                        f"limit; make it smaller.") from error
+    except Exception as error:   # Pillow's readers raise OSError, SyntaxError, ValueError, struct.error and others
+        raise UserError(f"{name} cannot be read as a picture ({first_line(error, 120)}); it may have been cut off, so "
+                        f"copy it again or choose another.") from error
+    if scale < 1:
+        plain = plain.resize(size, Image.Resampling.LANCZOS)
+    plain.info = {}
+    if orientation in range(2, 9):
+        plain.getexif()[0x0112] = orientation
+        plain = ImageOps.exif_transpose(plain)
+    return Image.fromarray(np.asarray(plain))   # nothing but its pixels
+
+
+def _rgb(image: "Image") -> "Image":
+    """Red, green and blue at 8 bits; what is transparent lies on white."""
+    from PIL import Image
+
+    if image.mode.startswith("I") or image.mode == "F":   # 16 bits a channel: a conversion would cut at 255
+        return Image.fromarray((np.asarray(image).clip(0, 65535) / 257).round().astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        whole = image.convert("RGBA")
+        white = Image.new("RGBA", whole.size, "white")
+        return Image.alpha_composite(white, whole).convert("RGB")
+    return image.convert("RGB")

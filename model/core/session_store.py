@@ -1,0 +1,85 @@
+"""Files that visitors bring, held in this process: bounded in bytes for one session and for all together."""
+import threading
+from collections import OrderedDict
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from model.core.limits import MB
+from model.core.query import UserError
+
+REMEMBERED = 1000   # names of dropped files
+
+
+class Sized(Protocol):
+    """What can be held here."""
+
+    @property
+    def name(self) -> str:
+        """As its visitor knows it."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes."""
+
+
+File = TypeVar("File", bound=Sized)
+
+
+class Held(NamedTuple, Generic[File]):
+    """A file in memory."""
+
+    file: File
+    session: str   # that brought it last
+
+
+class SessionStore(Generic[File]):
+    """Files by fingerprint: the least recently used go first, a session's own where that session has too much. Safe for
+    threads.
+
+    gone: the sentence on a fingerprint that is not known. dropped: the one on a file that had to make room, with
+    {name}, and the two bounds as {session} and {total} megabytes. """
+
+    def __init__(self, session_bytes: int, total_bytes: int, gone: str, dropped: str) -> None:
+        self.session_bytes, self.total_bytes = session_bytes, total_bytes
+        self._sentences = gone, dropped
+        self._files: OrderedDict[str, Held[File]] = OrderedDict()   # by fingerprint, the least recently used first
+        self._dropped: OrderedDict[str, str] = OrderedDict()        # names by fingerprint
+        self._lock = threading.Lock()
+
+    def put(self, fingerprint: str, file: File, session: str) -> None:
+        """Keeps a file, and drops what no longer has room beside it."""
+        with self._lock:
+            self._files[fingerprint] = Held(file, session)
+            self._files.move_to_end(fingerprint)
+            self._dropped.pop(fingerprint, None)
+            self._drop(self.session_bytes, [key for key, held in self._files.items() if held.session == session])
+            self._drop(self.total_bytes, list(self._files))
+
+    def _drop(self, most: int, among: list[str]) -> None:
+        """Drops the first of these until they have room; the newest stays, as it has been held against its limits."""
+        size = sum(self._files[key].file.nbytes for key in among)
+        for key in among[:-1]:
+            if size <= most:
+                return
+            held = self._files.pop(key)
+            size -= held.file.nbytes
+            self._dropped[key] = held.file.name
+            if len(self._dropped) > REMEMBERED:
+                self._dropped.popitem(last=False)
+
+    def get(self, fingerprint: str) -> File:
+        """The file, which was used now. Raises UserError for one that is not there, with the reason."""
+        gone, dropped = self._sentences
+        with self._lock:
+            if fingerprint in self._files:
+                self._files.move_to_end(fingerprint)
+                return self._files[fingerprint].file
+            if fingerprint in self._dropped:
+                raise UserError(dropped.format(name=self._dropped[fingerprint], session=self.session_bytes // MB,
+                                               total=self.total_bytes // MB))
+        raise UserError(gone)
+
+    def forget(self, session: str) -> None:
+        """Drops what this session brought and nobody brought after it."""
+        with self._lock:
+            for key in [key for key, held in self._files.items() if held.session == session]:
+                del self._files[key]

@@ -1,0 +1,31 @@
+"""What visitors bring is held within two bounds; tests/model/imported/test_source.py has the rest."""
+from typing import NamedTuple
+
+import pytest
+
+from model.core.query import UserError
+from model.core.session_store import SessionStore
+
+
+class File(NamedTuple):
+    name: str
+    nbytes: int
+
+
+def test_a_session_that_ended_takes_its_own_files_with_it():
+    store = SessionStore(10, 20, "It is gone.", "{name} was dropped.")
+    for key, session in (("a", "one"), ("b", "two"), ("c", "one"), ("c", "two")):
+        store.put(key, File(key, 3), session)
+    store.forget("one")
+    assert store.get("b").name == "b" and store.get("c").name == "c", "another session brought c, too"
+    with pytest.raises(UserError, match=r"It is gone\."):
+        store.get("a")
+
+
+def test_who_has_too_much_loses_the_oldest_and_is_told_its_name():
+    store = SessionStore(10, 20, "It is gone.", "{name} was dropped.")
+    for key in "abc":
+        store.put(key, File(key, 4), "one")
+    with pytest.raises(UserError, match=r"a was dropped\."):
+        store.get("a")
+    assert store.get("b") and store.get("c")

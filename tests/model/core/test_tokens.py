@@ -1,0 +1,36 @@
+"""Patches among tokens: where each lies, and its row and column."""
+import pytest
+
+from model.core.tokens import Tokens, patch_tokens
+from model.core.types import Box
+
+
+def test_patches_lie_row_by_row_between_the_special_tokens_and_know_their_place():
+    tokens = patch_tokens(2, 3, before=("[CLS]", "[REG]0"), after=("[DET]",))
+    assert tokens.texts == ("[CLS]", "[REG]0", "0,0", "0,1", "0,2", "1,0", "1,1", "1,2", "[DET]")
+    assert tokens.special == (True, True, *[False] * 6, True) and tokens.patches == tuple(range(2, 8))
+    assert tokens.grid == (2, 3)
+    assert tokens.place(6) == (1, 1) and tokens.patch_at(1, 1) == 6
+    assert tokens.place(0) is tokens.place(8) is tokens.patch_at(2, 0) is None
+    assert tokens.boxes[6] == pytest.approx(Box(1 / 3, 1 / 2, 2 / 3, 1)) and tokens.boxes[0] is None
+
+
+def test_patches_cover_the_picture_or_as_much_of_it_as_is_said():
+    assert patch_tokens(37, 37).boxes[-1].right == pytest.approx(1)
+    last = patch_tokens(2, 2, covered=(0.8, 0.9), after=()).boxes[-1]
+    assert last == pytest.approx(Box(0.4, 0.45, 0.8, 0.9))
+
+
+def test_a_text_has_no_grid_and_no_patch():
+    tokens = Tokens(("a", "b"), (1, 2), (False, False), ((0, 1), (1, 2)), (0, 1), (0, 0), (False, False))
+    assert tokens.grid is None and tokens.patches == () and tokens.place(0) is None and tokens.patch_at(0, 0) is None
+
+
+@pytest.mark.parametrize(("boxes", "sentence"), [
+    ((Box(0, 0, 1, 1),), "as many entries"),
+    ((Box(0, 0, 1, 1), Box(0, 0, 0.5, 0.5)), "same corner"),
+    ((Box(0, 0, 224, 1), None), "divide by"),
+    ((Box(0.5, 0, 0.5, 1), None), "divide by")])
+def test_boxes_that_are_none_of_a_picture_are_refused(boxes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Tokens(("a", "b"), (1, 2), (False, False), ((0, 1), (1, 2)), (0, 1), (0, 0), (False, False), boxes)
