@@ -32,6 +32,7 @@ class Entry:
     translates: bool = False       # has a second side: a target
     every_byte: bool = False       # reads any text without an unknown token
     writes: bool = False           # the next word of any text
+    pictures: bool = False         # looks at pictures
 
 
 def may_fetch() -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from viz.components.component import Component, Picture
 from viz.components.picture_view.payload import (
     HEIGHT,
+    Below,
     PatchEvent,
     Patches,
     PatchState,
@@ -20,7 +21,7 @@ _COMPONENT = Component("picture_view")
 replay = _COMPONENT.replay
 
 
-def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int = HEIGHT, key: str,
+def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int | Below = HEIGHT, key: str,
                  view: View | None = None, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
     """Draws the picture with a number a patch and returns it, for whoever keeps pictures.
 

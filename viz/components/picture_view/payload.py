@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 
 from viz import theme
+from viz.components.head_view.payload import Below
 from viz.components.messages import pack
 from viz.text import strings
 
 HEIGHT = 430   # pixels
 COLOURS = theme.COMPONENT | {"glow": theme.GLOW, "below": theme.GLOW_BELOW}
 LOOKS = ("blocky", "smooth")
+KINDS = ("weight", "signed", "plain", "none")   # coloured by times an even row, about 0, from low to high, not at all
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class PatchValues:
     numbers: np.ndarray            # float32 (token); NaN where there is none
     name: str                      # what they are of: "layer 3 · head 1"
     what: str = "weight"           # one number, in words
-    kind: str = "weight"           # "weight", coloured by how many times even it is; "signed" about 0; "plain"
+    kind: str = "weight"           # of KINDS
     even: float | None = None      # of weights: what each key would have if the row were even
     low: float = 0.0               # of plain numbers: the one without colour
     high: float = 1.0              # the one with all of it; of signed ones also of −high; of weights in times even
@@ -58,10 +60,12 @@ class PatchEvent:
     token: int | None
 
 
-def body(patches: Patches, *, room: str, height: int = HEIGHT) -> bytes:
-    """The message of the picture and its patches. height: pixels, at most."""
+def body(patches: Patches, *, room: str, height: int | Below = HEIGHT) -> bytes:
+    """The message of the picture and its patches. height: pixels, at most, or the rest of the window."""
     header = {"room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
-              "grid": list(patches.grid), "label": patches.label, "height": height, "colours": COLOURS,
+              "grid": list(patches.grid), "label": patches.label,
+              "height": height if isinstance(height, int) else HEIGHT,
+              "above": height.above if isinstance(height, Below) else None, "colours": COLOURS,
               "text": strings("components")["picture"]}
     return pack(header, {"picture": patches.picture, "boxes": patches.boxes.astype(np.float32)})
 

@@ -1,12 +1,12 @@
 // A picture under its patches. Hovering and moving happen here; only a choice is sent, as {token}.
 import { receiver } from "../js/messages.js";
-import { div, figure, fill, frame, node, palette, place, short, tooltip, within } from "../js/shared.js";
+import { div, figure, fill, frame, node, palette, place, short, tooltip, within, zoomOf } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { barOf, canvasOfPicture, canvasOfShares, drawOver, shadesOf } from "../js/overlay.js";
 import { formOf, shareOf, ticksOf } from "./values.js";
 
-const LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
+const LOWEST = 200, LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
 const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export function mount(element, bytes, send) {
@@ -31,7 +31,9 @@ export function mount(element, bytes, send) {
   function redraw() {
     if (!state) return;
     colours = palette(root, body.colours);
-    const [high, wide] = body.picture.shape, scale = Math.min(root.clientWidth / wide, body.height / high);
+    const [high, wide] = body.picture.shape;
+    const most = body.above ? Math.max(LOWEST, innerHeight / zoomOf(root) - body.above) : body.height;
+    const scale = Math.min(root.clientWidth / wide, most / high);
     size = [Math.floor(wide * scale), Math.floor(high * scale)];
     place(board, 0, 0, ...size);
     drawPicture();
@@ -118,6 +120,7 @@ export function mount(element, bytes, send) {
       const token = Number(chip.dataset.token), share = shareOf(state, value(token));
       const [red, green, blue, covers] = shades[Math.round(255 * Math.max(0, share || 0))];
       chip.children[0].style.background = `rgb(${red} ${green} ${blue} / ${covers / 255})`;
+      chip.children[0].hidden = state.kind === "none";
       chip.children[1].textContent = name(token);
       chip.children[2].textContent = Number.isNaN(value(token)) ? "" : formOf(state, value(token));
       chip.setAttribute("aria-pressed", String(token === state.focus));
@@ -142,6 +145,8 @@ export function mount(element, bytes, send) {
   }
 
   function drawLegend() {
+    legend.hidden = state.kind === "none";
+    if (legend.hidden) return;
     const nodes = [node("span", "", fill(body.text.legends[state.kind], { what: state.what }))];
     const scale = node("span", "scale"), bar = node("span", "bar", undefined, scale), ticks = node("span", "ticks", undefined, scale);
     const [glow, below] = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, state.opacity));
@@ -155,6 +160,7 @@ export function mount(element, bytes, send) {
   // What holds of one token: its number, and of a weight how many times even it is.
   function facts(token) {
     if (state.hidden.includes(token)) return [[state.what, body.text.is_hidden]];
+    if (state.kind === "none") return [];
     if (Number.isNaN(value(token))) return [[state.what, body.text.nothing]];
     const rows = [[state.what, state.kind === "weight" ? figure(value(token)) : formOf(state, value(token))]];
     if (state.kind === "weight") rows.push([body.text.times, `${short(value(token) / state.even)} ×`]);

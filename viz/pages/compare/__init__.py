@@ -33,7 +33,7 @@ PAGE = Page("Compare two", "Look", 1, "record", controls=(
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100),
     Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
-    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
+    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)), reads="both")
 
 
 @dataclass(frozen=True)
