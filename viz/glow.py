@@ -28,6 +28,12 @@ def even_weight(allowed: np.ndarray) -> float:
     return 1 / max(1, int(allowed[0].sum()))
 
 
+def ticks(most: float) -> list[tuple[float, str]]:
+    """(place on the bar of colours, words) of every doubling up to `most`."""
+    times = [each for each in (1, 2, 4, 8) if each < 0.75 * most] + [most]
+    return [(float(np.log(each) / np.log(most)), f"{each:g}×") for each in times]
+
+
 def step_back(picture: np.ndarray, opacity: float) -> np.ndarray:
     """The picture, uint8 (high, wide, 3), as it lies under its colours: greyer and darker the more they cover."""
     grey = picture @ np.array([0.299, 0.587, 0.114])

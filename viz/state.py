@@ -8,6 +8,7 @@ from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.types import HeadId
 from model.core.view import View
+from viz import glow
 from viz.examples import Example, example_for, examples, token_of
 from viz.readable_scale import readable_scale, tenth_weight
 
@@ -113,12 +114,14 @@ def first_token(tokens: Tokens) -> int:
 
 
 def _first_head(attention_map: AttentionMap, pair: tuple[int, int] | None, token: int) -> HeadId:
-    """The head with the largest weight for the pair, or from the token to itself; of a picture to any patch."""
-    patches = attention_map.keys.patches
+    """The head with the largest weight for the pair, or from the token to itself; of a picture the one that shows most
+    patches in colour, as one that looks at a single patch, or at all alike, is no place to begin."""
+    patches = list(attention_map.keys.patches)
     if pair is None and patches:
-        largest = {(layer.index, head): float(row[list(patches)].max())
-                   for layer in attention_map.layers for head, row in enumerate(heads.row_weights(layer, token))}
-        return heads.largest_first(largest)[0][:2]
+        even, most = 1 / len(attention_map.keys), glow.most_times(len(attention_map.keys))
+        coloured = {(layer.index, head): float(glow.shares_of(row[patches], even, most).sum())
+                    for layer in attention_map.layers for head, row in enumerate(heads.row_weights(layer, token))}
+        return heads.largest_first(coloured)[0][:2]
     return heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from viz import theme
+from viz import glow, theme
 from viz.components.head_view.payload import Below
 from viz.components.messages import pack
 from viz.text import strings
@@ -40,6 +40,27 @@ class PatchValues:
     low: float = 0.0               # of plain numbers: the one without colour
     high: float = 1.0              # the one with all of it; of signed ones also of −high; of weights in times even
 
+    @property
+    def shares(self) -> np.ndarray:
+        """How much of the colours each token has, float32 (token), −1 to 1; 0 where there is no number."""
+        numbers = np.nan_to_num(self.numbers)
+        if self.kind == "weight":
+            return glow.shares_of(self.numbers, self.even or 1.0, self.high)
+        span = self.high if self.kind == "signed" else self.high - self.low
+        if self.kind == "none" or span <= 0:
+            return np.zeros(len(numbers), np.float32)
+        away = numbers if self.kind == "signed" else np.where(np.isnan(self.numbers), 0, numbers - self.low)
+        return np.clip(away / span, -1 if self.kind == "signed" else 0, 1).astype(np.float32)
+
+    @property
+    def ticks(self) -> list[tuple[float, str]]:
+        """(place on the bar of the colours, words)."""
+        if self.kind == "weight":
+            return glow.ticks(self.high)
+        if self.kind == "signed":
+            return [(0.0, f"−{self.high:.3g}"), (0.5, "0"), (1.0, f"+{self.high:.3g}")]
+        return [(0.0, f"{self.low:.3g}"), (1.0, f"{self.high:.3g}")]
+
 
 @dataclass(frozen=True)
 class PatchState:
@@ -60,10 +81,11 @@ class PatchEvent:
     token: int | None
 
 
-def body(patches: Patches, *, room: str, height: int | Below = HEIGHT) -> bytes:
-    """The message of the picture and its patches. height: pixels, at most, or the rest of the window."""
+def body(patches: Patches, *, room: str, height: int | Below = HEIGHT, frozen: bool = False) -> bytes:
+    """The message of the picture and its patches. height: pixels, at most, or the rest of the window. frozen: nothing
+    can be chosen, as no server has the row of another token."""
     header = {"room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
-              "grid": list(patches.grid), "label": patches.label,
+              "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
               "height": height if isinstance(height, int) else HEIGHT,
               "above": height.above if isinstance(height, Below) else None, "colours": COLOURS,
               "text": strings("components")["picture"]}

@@ -43,7 +43,7 @@ export function mount(element, bytes, send) {
     say();
     const words = body.text, said = { name: state.name, label: body.label, patches: tokens().filter(isPatch).length };
     canvas.setAttribute("aria-label", fill(words.picture, said));
-    board.setAttribute("aria-label", fill(words.keys, said));
+    board.setAttribute("aria-label", fill(body.frozen ? words.keys_frozen : words.keys, said));
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
   }
 
@@ -124,6 +124,7 @@ export function mount(element, bytes, send) {
       chip.children[1].textContent = name(token);
       chip.children[2].textContent = Number.isNaN(value(token)) ? "" : formOf(state, value(token));
       chip.setAttribute("aria-pressed", String(token === state.focus));
+      chip.disabled = body.frozen;
       chip.classList.toggle("hidden-token", state.hidden.includes(token));
     }
   }
@@ -198,6 +199,7 @@ export function mount(element, bytes, send) {
   }
 
   function choose(token) {
+    if (body.frozen) return;   // the row of another token is not here
     state.focus = token === state.focus ? null : token;
     drawMarks();
     send({ token: state.focus });
