@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from model.core import pictures
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.format import format_difference
@@ -26,7 +26,7 @@ MADE_BY = "Clearhead"
 QUOTED = 240   # signs of a text in a caption
 INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")   # names of one network
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
-EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide, Patch)}
+EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide, Window, Patch)}
 
 
 @functools.cache
@@ -120,7 +120,7 @@ def _places(values: Any) -> tuple[int, ...]:
 
 
 def _edit(values: dict) -> Edit:
-    _places([values[name] for name in ("layer", "head", "token") if name in values])
+    _places([values[name] for name in ("layer", "head", "token", "width", "first") if name in values])
     read: dict[str, Any] = {"kind": Kind(values["kind"])} if "kind" in values else {}
     if "from_query" in values:   # a patch is taken from a question without edits of its own
         read["from_query"] = _query(values["from_query"], frozenset())
@@ -214,6 +214,8 @@ def _quoted(text: str, phrases: dict) -> str:
 def _in_words(edit: Edit) -> str:
     if isinstance(edit, Hide):
         return f"{edit.side} token {edit.token} hidden"
+    if isinstance(edit, Window):
+        return f"each token sees the last {edit.width} keys" + f" and the first {edit.first}" * bool(edit.first)
     if isinstance(edit, Patch):
         change = f"taken from “{edit.from_query.text[:QUOTED]}”"
     else:

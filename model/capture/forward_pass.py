@@ -25,8 +25,8 @@ from model.capture.attention_call import (
 from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
 from model.core.allocator import release_free_pages
 from model.core.heads import tensor_of
-from model.core.masks import Hidden
-from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
+from model.core.masks import Mask, edited_mask
+from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError, Window
 from model.core.types import KindHeadId, Progress, quiet
 
 if TYPE_CHECKING:
@@ -82,14 +82,15 @@ class Session:
         if large and len(self.calls) % HOLES == 0:
             release_free_pages()
 
-    def edits_at(self, slot: Slot | None) -> tuple[tuple[int, ...], dict[int, float], list[Silence | Patch]]:
-        """Hidden keys, temperatures by head, and silenced or patched heads of one attention."""
+    def edits_at(self, slot: Slot | None, allowed: Mask) -> tuple[Mask, dict[int, float], list[Silence | Patch]]:
+        """Who may look where (`allowed` itself where no edit changes it), temperatures by head, and silenced or patched
+        heads of one attention."""
         if slot is None or not self.edits:
-            return (), {}, []
-        here = [edit for edit in self.edits if not isinstance(edit, Hide)
+            return allowed, {}, []
+        here = [edit for edit in self.edits if not isinstance(edit, Hide | Window)
                 and (edit.kind, edit.layer) == (slot.kind, slot.index)]
-        hidden = tuple(sorted(edit.token for edit in self.edits if isinstance(edit, Hide) and edit.side == slot.side))
-        return (hidden, {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
+        return (edited_mask(allowed, self.edits, slot.kind, slot.side),
+                {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
                 [edit for edit in here if isinstance(edit, Silence | Patch)])
 
 
@@ -133,10 +134,10 @@ def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tens
     slot = session.slots.get((name, occurrence))
     if session.rows is not None:
         return _with_rows(_native(module, query, key, value, attention_mask, options), slot, session.rows), None
-    hidden, temperatures, replaced = session.edits_at(slot)
     call = parse_call(session.memory, module, (query, key, value), attention_mask, options)
-    if hidden or temperatures:
-        output = _equation_one(_edit_call(call, hidden, temperatures))
+    allowed, temperatures, replaced = session.edits_at(slot, call.allowed)
+    if allowed is not call.allowed or temperatures:
+        output = _equation_one(_edit_call(call, allowed, temperatures))
     else:
         output = _native(module, query, key, value, attention_mask, options)
     large = query.numel() * 4 >= LARGE
@@ -148,10 +149,10 @@ def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tens
     return output, None
 
 
-def _edit_call(call: Call, hidden: tuple[int, ...], temperatures: dict[int, float]) -> Call:
-    """The call with its hidden keys and its heads' temperatures."""
-    if hidden:
-        call.allowed = Hidden(call.allowed, hidden)
+def _edit_call(call: Call, allowed: Mask, temperatures: dict[int, float]) -> Call:
+    """The call with another mask and its heads' temperatures."""
+    if allowed is not call.allowed:
+        call.allowed = allowed
         _check_rows(call)
     if temperatures:
         call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))], np.float32)

@@ -32,6 +32,10 @@ class Wiring:
     row_sum_error: float                     # how far any row, with its sink's share, is from 1
     reasons: tuple[str, ...]                 # clauses on why the capture is not right; none if it is
 
+    def has(self, kind: Kind) -> bool:
+        """Whether the model has attention of this kind."""
+        return any(slot.kind is kind for slot in self.slots.values())
+
     def heads(self, kind: Kind, index: int) -> int:
         """How many heads this layer has; 0 if there is no such layer."""
         return sum(self.shapes[key].heads for key, slot in self.slots.items()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.masks import Dense, Hidden, Mask
+from model.core.masks import Dense, Hidden, Mask, Narrowed
 from model.core.models import Models
 from model.core.query import Kind, Query
 from model.core.record import AttentionMap, Layer, Reported
@@ -81,7 +81,7 @@ def _mask_of(layer: Layer, heads: np.ndarray, rows: slice, keys: slice) -> "Tens
     """What is added to the scores of these rows: 0 where they may look, -∞ elsewhere; None where they may look at all
     of it."""
     ends = rows.start, rows.stop, keys.start, keys.stop
-    if isinstance(layer.allowed, Dense | Hidden) or (ends[1] - ends[0]) * (ends[3] - ends[2]) > KEPT:
+    if isinstance(layer.allowed, Dense | Hidden | Narrowed) or (ends[1] - ends[0]) * (ends[3] - ends[2]) > KEPT:
         mask = _additive_mask.__wrapped__(layer.allowed, *ends)
         return mask[heads] if mask is not None and mask.ndim == 3 else mask
     return _additive_mask(layer.allowed, *ends)

@@ -2,10 +2,14 @@
 
 Both are asked for by block, so that nothing n² is allocated at full size: `block(rows, keys)` with two slices of
 positions gives the (rows, keys) or (head, rows, keys) piece. Rows are queries and columns are keys, always. """
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from model.core.query import Edit, Hide, Kind
+from model.core.query import Window as WindowEdit
 
 
 def frozen_array(values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
@@ -127,6 +131,26 @@ class Hidden:
         return self.base.block(rows, keys) & ~np.isin(np.arange(keys.start, keys.stop), self.hidden)
 
 
+@dataclass(frozen=True)
+class Narrowed:
+    """Another mask, with only the last `width` keys of each query, its own among them, and the `first` ones of all (the
+    edit `Window`; Xiao et al. 2024)."""
+
+    base: "Mask"
+    width: int   # keys
+    first: int   # keys
+
+    def reach(self, rows: slice, n_keys: int) -> slice:
+        """The keys that any of these rows may look at."""
+        whole = self.base.reach(rows, n_keys)
+        return whole if self.first else slice(max(whole.start, rows.start - self.width + 1), whole.stop)
+
+    def block(self, rows: slice, keys: slice) -> np.ndarray:
+        """Which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
+        i, j = _positions(rows, keys)
+        return self.base.block(rows, keys) & ((j > i - self.width) | (j < self.first))
+
+
 @dataclass(frozen=True, eq=False)
 class Relative:
     """A bias that depends on the distance alone: T5's buckets (Raffel et al. 2020), ALiBi (Press et al. 2022)."""
@@ -147,8 +171,19 @@ class Relative:
         return self.by_offset[:, j - i + self.n_queries - 1]
 
 
-Mask = Full | Causal | Window | Chunk | Dense | Hidden
+Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
+
+
+def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> Mask:
+    """The mask of an attention of one kind whose keys are the tokens of `side`, with a question's edits; `base` itself
+    where none of them changes it."""
+    allowed = base
+    for edit in edits:
+        if isinstance(edit, WindowEdit) and kind is Kind.CAUSAL:
+            allowed = Narrowed(base, edit.width, edit.first)
+    hidden = tuple(sorted(edit.token for edit in edits if isinstance(edit, Hide) and edit.side == side))
+    return Hidden(allowed, hidden) if hidden else allowed
 
 
 def recognise_mask(allowed: np.ndarray) -> Mask:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Protocol, TypeVar
 
 Record = TypeVar("Record", covariant=True)
+MOST_KEYS = 10**9   # of an edit's window: longer than any text, and no number in a mask overflows
 
 
 class Reads(Protocol[Record]):
@@ -100,6 +101,22 @@ class Hide:
                             f"choose a token of the text.")
 
 
+@dataclass(frozen=True, order=True)
+class Window:
+    """A token of a decoder sees only the last `width` keys, its own among them, and the `first` ones of the text.
+
+    That is window attention; with some first keys it is the one that keeps attention sinks (Xiao et al. 2024, section
+    3.2), except that each token keeps the position that it has in the text. What looks both ways stays as it is. """
+
+    width: int       # keys, from 1
+    first: int = 0   # keys
+
+    def __post_init__(self) -> None:
+        if not (1 <= self.width <= MOST_KEYS and 0 <= self.first <= MOST_KEYS):
+            raise UserError(f"Window: expected a width from 1 and first keys from 0, up to {MOST_KEYS:,}, got "
+                            f"{self.width} and {self.first}; choose numbers in that range.")
+
+
 @dataclass(frozen=True)
 class Patch:
     """This head's slice of the attention output is what it is in the pass of `from_query`, at every position; biases
@@ -119,7 +136,13 @@ class Patch:
             raise UserError("Patch: the other sentence is read as it is, without edits of its own; take them away.")
 
 
-Edit = Silence | Temper | Hide | Patch
+Edit = Silence | Temper | Hide | Window | Patch
+
+
+def no_last_keys(title: str) -> UserError:
+    """Why a model without a decoder takes no `Window`."""
+    return UserError(f"{title} has no attention that only looks back, so its tokens have no last keys; choose a "
+                     f"decoder, such as SmolLM2.")
 
 
 @dataclass(frozen=True)
@@ -148,6 +171,8 @@ class Query:
             if outputs.count((kind, layer, head)) > 1:
                 raise UserError(f"Layer {layer} head {head} ({kind}) has two edits of its output, and only one can "
                                 f"hold; take one away.")
+        if sum(isinstance(edit, Window) for edit in self.edits) > 1:
+            raise UserError("Two windows at once leave open which keys are seen; take one away.")
 
     def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
         """The `model.core.record.AttentionRecord` of the pass. Raises UserError where there is none."""

@@ -77,7 +77,7 @@ class Layer:
 
     def _check_mask(self, owner: str) -> None:
         """Blockwise, so that a long text never costs n²; only a mask that can empty a row needs the look."""
-        if self.sink is not None or (not hasattr(self.allowed, "values") and not hasattr(self.allowed, "hidden")):
+        if self.sink is not None or (not hasattr(self.allowed, "values") and not hasattr(self.allowed, "base")):
             return
         n_queries, n_keys = self.query.shape[1], self.key.shape[1]
         for start in range(0, n_queries, 256):

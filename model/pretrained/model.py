@@ -9,7 +9,7 @@ from model.capture import attention_call, forward_pass, reported, verify
 from model.core import memory
 from model.core.finite import check_finite, largest
 from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, NoNextWord, Query, UserError
+from model.core.query import Hide, Kind, NoNextWord, Query, UserError, Window, no_last_keys
 from model.core.record import AttentionMap, AttentionRecord, Card, Verification
 from model.core.threads import limited_threads
 from model.core.trace import LastVectors, Trace
@@ -202,6 +202,9 @@ class PretrainedModel:
                 if edit.token >= len(sides[edit.side] or ()):
                     raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; hide one "
                                     f"that is shown.")
+            elif isinstance(edit, Window):
+                if self.wiring is not None and not self.wiring.has(Kind.CAUSAL):
+                    raise no_last_keys(self.card.title)
             elif self.wiring is not None and edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
                 raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose "
                                 f"one that the grid shows.")

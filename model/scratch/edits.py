@@ -9,8 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from model.core.masks import Causal, Full, Hidden, Mask
-from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError
+from model.core.masks import Causal, Full, Mask, edited_mask
+from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError, Window, no_last_keys
 from model.scratch.probe import Action, acting
 from model.scratch.transformer import MultiHeadAttention, Transformer
 from model.studies.patching import check_lengths
@@ -37,6 +37,9 @@ def check(model: Transformer, edits: Iterable[Edit], lengths: dict[str, int]) ->
             if edit.token >= lengths.get(edit.side, 0):
                 raise UserError(f"Token {edit.token} cannot be hidden: the {edit.side} has {lengths.get(edit.side, 0)} "
                                 f"tokens; choose one of them.")
+        elif isinstance(edit, Window):
+            if not model.config.decoder_layers:
+                raise no_last_keys("This model")
         elif (edit.kind, edit.layer) not in places or not 0 <= edit.head < model.config.heads:
             raise UserError(f"This model has no {edit.kind} head {edit.head} in layer {edit.layer}; choose a head of "
                             f"the grid.")
@@ -52,12 +55,9 @@ def query_side(model: Transformer, kind: Kind) -> str:
     return "source" if kind == Kind.SELF or not model.config.encoder_layers else "target"
 
 
-def mask(model: Transformer, kind: Kind, edits: Iterable[Edit]) -> Mask:
-    """Who may look where, with the hidden tokens taken out."""
-    base = Causal() if kind == Kind.CAUSAL else Full()
-    hidden = tuple(sorted(edit.token for edit in edits
-                          if isinstance(edit, Hide) and edit.side == key_side(model, kind)))
-    return Hidden(base, hidden) if hidden else base
+def mask(model: Transformer, kind: Kind, edits: Collection[Edit]) -> Mask:
+    """Who may look where, with the edits that change it."""
+    return edited_mask(Causal() if kind == Kind.CAUSAL else Full(), edits, kind, key_side(model, kind))
 
 
 def temperatures(model: Transformer, kind: Kind, layer: int, edits: Iterable[Edit]) -> np.ndarray | None:
@@ -104,16 +104,17 @@ def _actions(model: Transformer, edits: Collection[Edit],
             elif isinstance(edit, Patch) and (edit.kind, edit.layer) == (kind, layer):
                 yield attention.mixed, partial(patch, edit=edit, taken=taken[edit])
         allowed, temperature = mask(model, kind, edits), temperatures(model, kind, layer, edits)
-        if isinstance(allowed, Hidden):
-            yield attention.attend.allowed, partial(_hide, hidden=allowed)
+        if not isinstance(allowed, Causal | Full):
+            yield attention.attend.allowed, partial(_narrow, edited=allowed)
         if temperature is not None:
             yield attention.attend.temperature, partial(_temper, temperature=temperature)
 
 
-def _hide(allowed: Tensor, hidden: Hidden) -> Tensor:
-    """The mask (b, 1, q or 1, k) without the hidden tokens."""
+def _narrow(allowed: Tensor, edited: Mask) -> Tensor:
+    """The mask (b, 1, q or 1, k) with what the edits take out of it; one that is the same for all queries has one
+    row."""
     rows, keys = allowed.shape[-2:]
-    return allowed & torch.from_numpy(hidden.block(slice(0, rows), slice(0, keys)))
+    return allowed & torch.from_numpy(edited.block(slice(0, rows), slice(0, keys)))
 
 
 def _temper(_one: float, temperature: np.ndarray) -> Tensor:

@@ -60,7 +60,7 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     named = {"model": ["minilm"], "text": [headline.TIRED], "versus": ["edit"]}
     assert seen.rest().params() == named | {"layer": ["3"], "head": ["1"]}
-    seen.page.go_back()
+    seen.page.goto(seen.address + "/heads?layer=3&head=1")
     grid = seen.main.locator(".st-key-grid [data-pitch]")
     left, pitch = (float(grid.get_attribute(name, timeout=PATIENCE)) for name in ("data-left", "data-pitch"))
     spot = {"x": left + 2.4 * pitch, "y": 16 + 1.4 * pitch}

@@ -11,7 +11,7 @@ from PIL import Image
 
 from model.ask import sources
 from model.ask.jobs import Job
-from model.core.query import Kind, UserError
+from model.core.query import Kind, UserError, Window
 from tests.children import on_a_full_disk
 from tests.conftest import chromium
 from tests.fabricate import items, record
@@ -31,11 +31,13 @@ def run(monkeypatch, tmp_path):
         job.finish(record(WORDS, text=query))
         return job
 
-    def open_query(model, text, text_b=None, target=None):
+    def open_query(model, text, text_b=None, target=None, edits=()):
         if not text.strip():
             raise UserError("There is no text to look at; type a sentence.")
+        asked.append(edits)
         return text
 
+    asked = []
     monkeypatch.setattr(sources, "open_query", open_query)
     monkeypatch.setattr(sources, "ask", ask)
 
@@ -44,7 +46,15 @@ def run(monkeypatch, tmp_path):
                                    ["export", "--model", "fake", "--text", text, *words, "--out", str(tmp_path / name)])
         return found, tmp_path / name
 
+    invoke.edits = asked
     return invoke
+
+
+def test_a_window_is_an_edit_of_the_question(run):
+    assert run("--window", "16", "4")[0].exit_code == 0 and run()[0].exit_code == 0
+    assert run.edits == [[Window(16, 4)], []]
+    refused = run("--window", "0", "4")[0]
+    assert refused.exit_code == 2 and "a width from 1" in refused.output
 
 
 @pytest.mark.parametrize("suffix", sorted(formats()))

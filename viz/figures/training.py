@@ -49,7 +49,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
                               showarrow=False, font=quiet)
     for title, (_, top) in zip((*titles[:2], titles[2].format(names=names)), PANELS, strict=True):
         figure.add_annotation(x=0, xref="paper", xanchor="left", y=top, yref="paper", yanchor="bottom", yshift=3,
-                              text=title, showarrow=False)
+                              align="left", text=title, showarrow=False)
     if formed is not None:
         _band(figure, theme, formed)
     return figure
@@ -57,7 +57,8 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
 
 def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
            bold: Sequence[str]) -> str:
-    """A line for each head; the names of those that stand out, coloured, for the panel's title."""
+    """A line for each head; the names of those that stand out, coloured, for the panel's title: a line each, as a phone
+    has no room for two beside each other."""
     loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD)))
     marks = dict(zip(bold, zip(DASHES, SYMBOLS, DRAWN)))
     for name, values in sorted(scores.items(), key=lambda entry: entry[0] in loud):
@@ -66,8 +67,8 @@ def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[
                            marker={"size": 7 if name in loud else 5, "color": colour, "symbol": symbol},
                            line={"color": colour, "width": 2.5 if name in loud else 1, "dash": dash},
                            hovertemplate="%{y:.3f}")
-    return ", ".join(f'<span style="color:{colour}"><b>{marks[name][2]} {name}</b></span>'
-                     for name, colour in loud.items())
+    return "<br>".join(f'<span style="color:{colour}"><b>{marks[name][2]} {name}</b></span>'
+                       for name, colour in loud.items())
 
 
 def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:

@@ -2,7 +2,6 @@
 shows in Chromium."""
 import json
 from pathlib import Path
-from urllib.parse import parse_qsl
 
 import pytest
 
@@ -76,42 +75,27 @@ def heads(engine: Engine, address: str, quiet: int = 600) -> list[dict]:
     return [first, shown(engine, quiet)]
 
 
-def softmax(engine: Engine, address: str, quiet: int = 200) -> list[dict]:
-    """A bar is dragged, then a slider's thumb."""
+def softmax(engine: Engine, address: str, quiet: int = 600) -> list[dict]:
+    """A bar is dragged to its upper end, then a slider's thumb to its right one: between them a number may differ by
+    half a pixel from engine to engine, and all that is drawn from it."""
     begin(engine, f"{address}/softmax?guess=c")
     middle(engine, ".clearhead-chart[data-drawn]")
     painted(engine, quiet)
     x, y, *_ = middle(engine, ".drag circle")
-    engine.drag(x, y, x, y - 40)
+    engine.drag(x, y, x, 2)
     engine.until("() => location.search.includes('z=')")
     first, before = shown(engine, quiet), engine.run("() => location.search")
     x, y, width, _ = middle(engine, "input[type=range]")
-    engine.drag(x, y, x + width / 4, y)
+    engine.drag(x, y, x + width, y)
     engine.until(f"() => location.search !== {json.dumps(before)}")
     return [first, shown(engine, quiet)]
-
-
-def alike(one: dict, other: dict) -> bool:
-    """Whether two addresses say the same; a number that was dragged may differ by half a pixel, a 20th."""
-    first, second = (parse_qsl(each["search"].removeprefix("?")) for each in (one, other))
-    return [name for name, _ in first] == [name for name, _ in second] and all(
-        value == wanted or near(value, wanted) for (_, value), (_, wanted) in zip(first, second, strict=True))
-
-
-def near(value: str, wanted: str) -> bool:
-    """Whether both are rows of numbers that differ by at most half a pixel of a handle's."""
-    try:
-        rows = [[float(each) for each in text.split(",")] for text in (value, wanted)]
-    except ValueError:
-        return False
-    return len(rows[0]) == len(rows[1]) and all(abs(a - b) <= 0.05 for a, b in zip(*rows, strict=True))
 
 
 @pytest.mark.parametrize("use", [heads, softmax])
 def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, reference, app, use):
     wanted = reference(f"used-{use.__name__}", lambda chromium: use(chromium, app.address, 600))
     found = use(engine, app.address)
-    assert all(alike(*pair) for pair in zip(found, wanted, strict=True)), (found, wanted)
+    assert [each["search"] for each in found] == [each["search"] for each in wanted]
     assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[], []] and engine.wrong() == []
 
 

@@ -9,6 +9,7 @@ from model.capture.attention_call import parse_call
 from model.core import heads
 from model.core.masks import Causal, Full, Window
 from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
+from model.core.query import Window as WindowEdit
 from model.core.record import Layer
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
@@ -196,6 +197,79 @@ def test_hiding_equals_a_mask_given_to_the_model_itself(opened):
         expected = model.network(input_ids=ids,
                                  attention_mask=mask).logits[0, record.prediction.positions[0]].softmax(-1).topk(20)
     np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-6)
+
+
+def eager_logits(name, ids, width, first, native=0):
+    """Logits (token, vocabulary) of a second copy of the network with its eager attention, given the window's mask as a
+    mask of its own. native: the window that the family has anyway, in keys; its layers get both."""
+    import torch
+
+    from tests.model import tiny
+
+    network, count = tiny.network(name, attn_implementation="eager"), len(ids)
+    i, j = torch.arange(count)[:, None], torch.arange(count)[None, :]
+    seen = (j <= i) & ((j > i - width) | (j < first))
+    native_seen = seen & (j > i - native) if native else seen
+    masks = [torch.zeros(count, count).masked_fill(~part, torch.finfo(torch.float32).min)[None, None]
+             for part in (seen, native_seen)]
+    mask = masks[1] if name == "mistral" else masks[0]
+    if name == "gemma2":
+        mask = {"full_attention": masks[0], "sliding_attention": masks[1]}
+    with torch.inference_mode():
+        return network(input_ids=torch.tensor([ids]), attention_mask=mask).logits[0]
+
+
+@pytest.mark.parametrize(("name", "native"), [("llama", 0), ("gpt2", 0), ("mistral", 7), ("gemma2", 7)])
+@pytest.mark.parametrize(("width", "first"), [(3, 0), (3, 2), (1, 1), (10, 4)])
+def test_a_window_equals_a_mask_given_to_the_model_itself(opened, name, native, width, first):
+    model = opened(name)
+    record = ask(model, edits=[WindowEdit(width, first)])
+    expected = eager_logits(name, record.maps[0].queries.ids, width, first, native)[-1].softmax(-1).topk(20)
+    np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-5)
+    assert record.verification.status == "verified" and record.verification.max_error < 1e-4
+    i, j = np.ogrid[:len(record.maps[0].queries), :len(record.maps[0].queries)]
+    outside = (j > i) | ((j <= i - width) & (j >= first))
+    assert all(heads.weights(layer, head)[outside].max() == 0 for layer in record.maps[0].layers
+               for head in range(layer.heads))
+
+
+def test_each_tokens_probability_is_the_windows_own(opened):
+    import torch
+
+    model = opened("llama")
+    query = Query("m", "r", TEXT, edits=frozenset([WindowEdit(2, 1)]))
+    found = model.sequence_likelihood(query, lambda fraction, text: None)
+    ids = ask(model).maps[0].queries.ids
+    logs = eager_logits("llama", ids, 2, 1)[:-1].double().log_softmax(-1)
+    expected = logs[torch.arange(len(ids) - 1), torch.tensor(ids[1:])]
+    np.testing.assert_allclose(found.log_probabilities, expected.numpy(), atol=1e-5)
+    plain = model.sequence_likelihood(Query("m", "r", TEXT), lambda fraction, text: None)
+    assert np.abs(plain.log_probabilities - found.log_probabilities).max() > 0.01
+
+
+def test_a_window_as_wide_as_the_text_changes_nothing(opened):
+    plain, edited = ask(opened("llama")), ask(opened("llama"), edits=[WindowEdit(60)])
+    np.testing.assert_allclose(edited.prediction.probabilities, plain.prediction.probabilities, atol=1e-6)
+
+
+def test_a_window_of_an_encoder_decoder_is_its_decoders(opened):
+    model = opened("bart")
+    plain, edited = (ask(model, target="a cat sat on it", edits=edits) for edits in ([], [WindowEdit(1)]))
+    assert all(np.array_equal(one.query, other.query)
+               for one, other in zip(plain[Kind.SELF].layers, edited[Kind.SELF].layers, strict=True))
+    assert all((heads.weights(layer, 0) == np.eye(layer.shape[1])).all() for layer in edited[Kind.CAUSAL].layers)
+    assert edited.verification.status == "verified"
+
+
+def test_a_window_with_a_hidden_token_that_empties_a_row_is_refused(opened):
+    with pytest.raises(UserError, match="nothing to look at"):
+        ask(opened("llama"), edits=[WindowEdit(1), Hide("source", 3)])
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_an_encoder_has_no_last_keys(opened, name):
+    with pytest.raises(UserError, match="choose a decoder"):
+        ask(opened(name), edits=[WindowEdit(2)])
 
 
 @pytest.mark.parametrize("edit", [Hide("source", 0), Hide("target", 1), Hide("source", 999),

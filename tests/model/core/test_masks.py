@@ -1,9 +1,25 @@
 import numpy as np
 import pytest
 
-from model.core.masks import Causal, Chunk, Dense, Full, Hidden, Relative, Window, recognise_bias, recognise_mask
+from model.core.masks import (
+    Causal,
+    Chunk,
+    Dense,
+    Full,
+    Hidden,
+    Narrowed,
+    Relative,
+    Window,
+    edited_mask,
+    recognise_bias,
+    recognise_mask,
+)
+from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.query import Window as WindowEdit
 
-RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,))]
+RULES = [Full(), Causal(), Window(3), Window(2, 4), Chunk(4), Hidden(Causal(), (2,)),
+         Narrowed(Causal(), 3, 0), Narrowed(Causal(), 2, 4), Narrowed(Window(4), 3, 1),
+         Hidden(Narrowed(Causal(), 2, 4), (3,))]
 N = 13
 
 
@@ -23,6 +39,15 @@ def test_causal_is_the_lower_triangle_and_window_a_band():
     assert (Causal().block(slice(0, N), slice(0, N)) == np.tri(N, dtype=bool)).all()
     i, j = np.ogrid[:N, :N]
     assert (Window(2, 4).block(slice(0, N), slice(0, N)) == ((i - j <= 2) & (j - i <= 4))).all()
+
+
+def test_a_narrowed_mask_leaves_each_row_its_last_keys_and_the_first_of_all():
+    for width, first in ((3, 0), (1, 2), (20, 5)):
+        block = Narrowed(Causal(), width, first).block(slice(0, N), slice(0, N))
+        seen = [set(np.flatnonzero(row)) for row in block]
+        assert seen == [set(range(max(0, i - width + 1), i + 1)) | set(range(min(first, i + 1))) for i in range(N)]
+    assert Narrowed(Causal(), 3, 0).reach(slice(7, 9), N) == slice(5, 9)
+    assert Narrowed(Causal(), 3, 1).reach(slice(7, 9), N) == slice(0, 9)
 
 
 @pytest.mark.parametrize("rule", [Full(), Causal(), Window(3), Window(2, 4), Chunk(4)], ids=str)
@@ -60,3 +85,29 @@ def test_a_bias_that_follows_the_distance_is_kept_in_one_number_a_distance():
 def test_masks_and_biases_are_read_only():
     with pytest.raises(ValueError, match="read-only"):
         Dense(np.ones((2, 3), bool)).values[0, 0] = False
+
+
+def test_a_mask_that_no_edit_changes_is_the_very_same():
+    base = Causal()
+    edits = {Silence(Kind.CAUSAL, 0, 0), Hide("source", 1)}
+    assert edited_mask(base, edits, Kind.CAUSAL, "target") is base
+    assert edited_mask(base, set(), Kind.CAUSAL, "source") is base
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CROSS])
+def test_a_window_leaves_what_looks_both_ways_as_it_is(kind):
+    base = Full()
+    assert edited_mask(base, {WindowEdit(2, 1)}, kind, "source") is base
+
+
+def test_a_window_and_hidden_tokens_hold_together():
+    edits = {WindowEdit(2, 1), Hide("source", 3), Hide("source", 0), Hide("target", 5)}
+    assert edited_mask(Causal(), edits, Kind.CAUSAL, "source") == Hidden(Narrowed(Causal(), 2, 1), (0, 3))
+
+
+def test_two_windows_and_windows_without_a_key_are_refused_in_a_sentence():
+    with pytest.raises(UserError, match="Two windows"):
+        Query("m", "r", "a", edits=frozenset({WindowEdit(2), WindowEdit(3)}))
+    for numbers in ((0, 4), (-1, 0), (3, -1), (10**10, 0)):
+        with pytest.raises(UserError, match="choose numbers in that range"):
+            WindowEdit(*numbers)

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from model.core import heads
-from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
+from model.core.query import Hide, Kind, Query, Silence, Temper, UserError, Window
 from model.scratch import edits, models, record_pass, source
 from model.scratch import tokens as texts
 from model.scratch.transformer import Config, Transformer
@@ -150,6 +150,26 @@ def test_hide_takes_the_token_out_of_every_row_of_its_side(model):
         for layer in record[kind].layers:
             assert not np.stack([heads.weights(layer, head) for head in range(5)])[:, :, token].any()
     assert record.verification.status == "verified"
+
+
+def test_a_window_leaves_the_last_keys_and_the_first_of_the_decoder(model):
+    record, plain = (ask(model, target=TARGET, edits=edits) for edits in ([Window(2, 1)], []))
+    i, j = np.ogrid[:len(record[Kind.CAUSAL].queries), :len(record[Kind.CAUSAL].queries)]
+    seen = (j <= i) & ((j > i - 2) | (j < 1))
+    for layer in record[Kind.CAUSAL].layers:
+        weights = np.stack([heads.weights(layer, head) for head in range(5)])
+        assert not weights[:, ~seen].any() and np.allclose(weights.sum(-1), 1, atol=1e-6)
+    for kind in (Kind.SELF, Kind.CROSS):
+        np.testing.assert_array_equal(record[kind].layer(0).key, plain[kind].layer(0).key)
+    first = heads.weights(plain[Kind.CAUSAL].layer(0), 3) * seen   # by hand: what is left of each row, as shares of it
+    np.testing.assert_allclose(heads.weights(record[Kind.CAUSAL].layer(0), 3), first / first.sum(-1, keepdims=True),
+                               atol=1e-6)
+    assert record.verification.status == "verified"
+
+
+def test_a_window_needs_a_decoder():
+    with pytest.raises(UserError, match="choose a decoder"):
+        ask(small(decoder_layers=0), edits=[Window(2)])
 
 
 def test_hiding_the_last_allowed_key_is_refused(model):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
+from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
 from model.core.view import View
 from tests.fabricate import HOSTILE, record
 from tests.hostile import TEXTS, examples
@@ -39,7 +39,7 @@ def test_a_file_carries_its_question_and_its_view(suffix, grid):
     made = record(WORDS)
     other = Query("fake/model", "f" * 40, "the \u201cother\u201d", None, "ziel", (3,))
     edits = frozenset({Silence(Kind.SELF, 1, 2), Temper(Kind.SELF, 0, 1, 0.3), Hide("source", 3),
-                       Patch(Kind.SELF, 0, 2, other)})
+                       Patch(Kind.SELF, 0, 2, other), Window(16, 4)})
     made = dataclasses.replace(made,
                                query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits))
     view = View(layer=1, head=2, token=1, pair=(1, 2), scale="root", transpose=True, overlay=((0, 1),), keep=0.9,

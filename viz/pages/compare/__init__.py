@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.heads import OverviewQuery
-from model.core.query import Kind, Patch, Query, Silence, Temper
+from model.core.query import Edit, Kind, Patch, Query, Silence, Temper, Window
 from model.core.record import AttentionRecord
 from model.core.tables import head_ids
 from model.core.view import View
@@ -26,12 +26,13 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
 from viz.widgets.link_box import link_box
 
-WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch")
+WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window")
 LONGEST = 1500   # characters of the other sentence
+WIDEST = 9_999   # keys of a window
 PAGE = Page("Compare two", "Look", 1, "record", controls=(
     Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120),
     Choice("edit", "zero", EDITS),
-    Number("t", 2.0, 0.01, 100),
+    Number("t", 2.0, 0.01, 100), Number("width", 4, 1, WIDEST, whole=True), Number("first", 0, 0, WIDEST, whole=True),
     Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
     Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)), reads="both")
 
@@ -133,13 +134,15 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
     return choose
 
 
-def _edit(page: PageContext, record: AttentionRecord, view: View) -> Silence | Temper | Patch | None:
+def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None:
     words, asked, edited = strings("compare"), record.query, _edited(page, record, view)
     place = (view.kind, *edited)
-    if edited != (view.layer, view.head):
+    if edited != (view.layer, view.head) and page.controls["edit"] != "window":
         _place(words["edited_head"], record, view.kind, "edited", edited,
                lambda edited: page.set_controls(edit_layer=edited[0], edit_head=edited[1]))
     choice_for(page, "edit", words["edit"].format(layer=edited[0], head=edited[1]), words["edits"])
+    if page.controls["edit"] == "window":
+        return _window(page)
     if page.controls["edit"] == "patch":
         text = _text(page, words["donor"], shorter=False)
         return Patch(*place, sources.open_query(asked.model, text, asked.text_b, asked.target)) if text else None
@@ -147,6 +150,15 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Silence | T
         return Silence(*place, page.controls["edit"])
     slider_for(page, "t", words["temperature"], log_steps(0.01, 100, 5))
     return Temper(*place, page.controls["t"])
+
+
+def _window(page: PageContext) -> Window:
+    """The window that two fields ask for."""
+    words, fields = strings("compare")["window"], st.columns([1, 1, 3])
+    for place, (name, low) in enumerate((("width", 1), ("first", 0))):
+        fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
+                                   **bind(page.set_controls, name, page.controls[name]))
+    return Window(page.controls["width"], page.controls["first"])
 
 
 def _head(page: PageContext, record: AttentionRecord, kind: Kind) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.displayed import DisplayedHead
 from model.core.heads import Overview
-from model.core.query import Edit, Hide, Kind
+from model.core.query import Edit, Hide, Kind, Window
 from model.core.record import AttentionRecord
 from model.core.tables import largest_first
 from model.core.types import HeadId
@@ -85,7 +85,9 @@ def _sides(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], 
     """What the two are called; an edit of another head than the open one says which."""
     done = strings("compare")["edits"][page.controls["edit"]]
     for edit in records[1].query.edits:
-        if not isinstance(edit, Hide) and (edit.layer, edit.head) != heads[1]:
+        if isinstance(edit, Window):
+            done = strings("compare")["window_done"].format(width=edit.width, first=edit.first)
+        elif not isinstance(edit, Hide) and (edit.layer, edit.head) != heads[1]:
             done = f"{head_label(edit.layer, edit.head)} {done}"
     return sides(page.controls["versus"], records, heads, done)
 
@@ -191,7 +193,8 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
         rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, format_change)} |"
                 for token, one, other in prediction_table(first, second, MOST_ANSWERS)]
         st.caption(words["answers_place"])
-        st.markdown("\n".join([f"| {' | '.join(words['answers_head'])} |", "|---|---|---|---|", *rows]))
+        head = " | ".join(words["answers_head"]).format(one=names[0], other=names[1])
+        st.markdown("\n".join([f"| {head} |", "|---|---|---|---|", *rows]))
 
 
 def _share(number: float, written: Callable[[float], str] = format_weight) -> str:
