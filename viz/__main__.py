@@ -63,11 +63,8 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
     python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     python -m viz export --model minilm --text "The cat sat." --out all.npz
-<<<<<<< HEAD
-    python -m viz export --model dinov2-small --image cat.jpg --lens picture --token [CLS] --out cat.png
-=======
     python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
->>>>>>> main
+    python -m viz export --model dinov2-small --image cat.jpg --lens picture --token [CLS] --out cat.png
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
@@ -76,11 +73,8 @@ def export(out: Path, **asked: Any) -> None:
         raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
     if asked["file"] is not None:
         refuse_overwriting(out, asked["file"])
-<<<<<<< HEAD
-    record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file", "image"))))
-=======
-    record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file", "window"))))
->>>>>>> main
+    names = ("model_id", "text", "text_b", "target", "file", "window", "image")
+    record = answer_to(_query(*(asked[name] for name in names)))
     content = files.export(out.suffix, record, _view(record, asked),
                            Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
     write(out, content)
@@ -139,34 +133,21 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
 
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
-<<<<<<< HEAD
-           image: Path | None) -> Query:
+           window: tuple[int, int] | None, image: Path | None) -> Query:
     """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
     for both."""
     if file is not None:
-        if not {model_id, text, text_b, target, image} <= {None}:
-            raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, --target "
-                                   "and --image out.")
+        if not {model_id, text, text_b, target, window, image} <= {None}:
+            raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
+                                   "--target, --window and --image out.")
         return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
     if model_id is None or (text is None and image is None):
         raise click.UsageError("Say --model and --text, --model and --image, or --record.")
+    edits = [Window(*window)] if window else []
     if image is not None:
         picture = pictures.keep(image.read_bytes(), image.name)
-        return sources.open_query(model_id, text or "", text_b, target, image=picture.sha256)
-    return sources.open_query(model_id, text or "", text_b, target)
-=======
-           window: tuple[int, int] | None) -> Query:
-    """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
-    for both."""
-    if file is not None:
-        if not {model_id, text, text_b, target, window} <= {None}:
-            raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
-                                   "--target and --window out.")
-        return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
-    if model_id is None or text is None:
-        raise click.UsageError("Say --model and --text, or --record.")
-    return sources.open_query(model_id, text, text_b, target, edits=[Window(*window)] if window else [])
->>>>>>> main
+        return sources.open_query(model_id, text or "", text_b, target, edits=edits, image=picture.sha256)
+    return sources.open_query(model_id, text or "", text_b, target, edits=edits)
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:

@@ -14,7 +14,7 @@ from viz.session import session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import text_value
-from viz.widgets.picture_choice import picture_widgets
+from viz.widgets.pictures.choice import picture_widgets
 from viz.widgets.reading import what_it_reads
 from viz.widgets.upload import take
 

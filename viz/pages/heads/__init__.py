@@ -31,7 +31,7 @@ from viz.widgets.fields import segments, select
 from viz.widgets.folded import folded
 from viz.widgets.fragment import fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.patch_strip import open_picture, patch_strip
+from viz.widgets.pictures.strip import open_picture, patch_strip
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 

@@ -26,8 +26,8 @@ from viz.widgets.fields import segments, toggle
 from viz.widgets.folded import folded
 from viz.widgets.fragment import fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.patch_strip import open_picture
-from viz.widgets.picture_choice import picture_pills
+from viz.widgets.pictures.strip import open_picture
+from viz.widgets.pictures.choice import picture_pills
 from viz.widgets.reading import FETCHED, picture_models
 
 PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(

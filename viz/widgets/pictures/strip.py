@@ -11,7 +11,7 @@ from viz.components.head_view import Below
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
 from viz.text import strings
-from viz.widgets.picture_choice import picture_name
+from viz.widgets.pictures.choice import picture_name
 
 HIGH = 150   # pixels of the picture as a strip
 
