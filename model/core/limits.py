@@ -41,6 +41,9 @@ class Limits:
     case_rows: int = _limit(20_000, "rows", "one file of cases")
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
+    sentence_words: int = _limit(1_000, "words", "one sentence of a treebank")
+    treebank_words: int = _limit(400_000, "words", "one treebank")
+    choices_bytes: int = _limit(512 * MB, "bytes", "what the heads look at in one treebank, 2 bytes a head and word")
     # a picture that somebody opens
     picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
     picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")

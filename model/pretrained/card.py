@@ -7,7 +7,8 @@ from typing import Any
 from model.capture.transformers_internals import layer_configs
 from model.core.query import Kind
 from model.core.record import Card
-from model.pretrained.files import ModelFiles
+from model.pretrained.catalogue import MARK
+from model.pretrained.files import ModelFiles, read_json
 
 UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
@@ -29,8 +30,8 @@ def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, f
     """The card of a loaded network."""
     config = network.config.get_text_config()
     heads, kv_heads, d_head = max(facts.shapes)
-    notes = (place.entry.note if place.entry else "", others_of(config, facts.layers), side_of(config, facts.kinds),
-             window_of(config, facts.probe))
+    notes = (place.entry.note if place.entry else "", source_of(place), others_of(config, facts.layers),
+             side_of(config, facts.kinds), window_of(config, facts.probe))
     return Card(
         id=place.id, title=place.title, revision=fingerprint,
         architecture=f"{type(network).__name__} ({config.model_type})",
@@ -39,6 +40,15 @@ def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, f
         layers=_layers(config, len(facts.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network),
         tokenizer=_tokenizer(tokenizer), licence=place.licence, max_tokens=longest(network), dtype=facts.dtype,
         note=" ".join(filter(None, notes)), changed=place.changed)
+
+
+def source_of(place: ModelFiles) -> str:
+    """A sentence on the package that a model of the catalogue came from, as the hub could not be reached; or
+    nothing."""
+    mark = place.folder / MARK
+    if place.entry is None or place.entry.package is None or not mark.is_file():
+        return ""
+    return place.entry.package.note if read_json(mark).get("source") == "package" else ""
 
 
 def others_of(config: Any, shown: frozenset[int]) -> str:

