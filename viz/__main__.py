@@ -9,7 +9,6 @@ import click
 from model.ask import sources
 from model.cli.commands import Commands, FilePath, position, run, whole
 from model.cli.progress import answer_to
-from model.core import pictures
 from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
 from model.core.record import AttentionRecord, Tokens
@@ -17,7 +16,6 @@ from model.core.view import LENSES, SCALES, View
 from viz import export as files
 from viz.print.options import Options
 from viz.provenance import stated_address
-from viz.state import first_token
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,7 +27,6 @@ def main() -> None:
 @click.option("--model", "model_id",
               help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
 @click.option("--text", help="What the model reads.")
-@click.option("--image", type=FilePath("read"), help="The picture, PNG, JPEG or WebP, for a model that looks at them.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--window", nargs=2, type=whole(0), metavar="WIDTH FIRST",
@@ -64,7 +61,6 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     python -m viz export --model minilm --text "The cat sat." --out all.npz
     python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
-    python -m viz export --model dinov2-small --image cat.jpg --lens picture --token [CLS] --out cat.png
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
@@ -73,8 +69,7 @@ def export(out: Path, **asked: Any) -> None:
         raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
     if asked["file"] is not None:
         refuse_overwriting(out, asked["file"])
-    names = ("model_id", "text", "text_b", "target", "file", "window", "image")
-    record = answer_to(_query(*(asked[name] for name in names)))
+    record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file", "window"))))
     content = files.export(out.suffix, record, _view(record, asked),
                            Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
     write(out, content)
@@ -133,21 +128,17 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
 
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
-           window: tuple[int, int] | None, image: Path | None) -> Query:
+           window: tuple[int, int] | None) -> Query:
     """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
     for both."""
     if file is not None:
-        if not {model_id, text, text_b, target, window, image} <= {None}:
+        if not {model_id, text, text_b, target, window} <= {None}:
             raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
-                                   "--target, --window and --image out.")
+                                   "--target and --window out.")
         return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
-    if model_id is None or (text is None and image is None):
-        raise click.UsageError("Say --model and --text, --model and --image, or --record.")
-    edits = [Window(*window)] if window else []
-    if image is not None:
-        picture = pictures.keep(image.read_bytes(), image.name)
-        return sources.open_query(model_id, text or "", text_b, target, edits=edits, image=picture.sha256)
-    return sources.open_query(model_id, text or "", text_b, target, edits=edits)
+    if model_id is None or text is None:
+        raise click.UsageError("Say --model and --text, or --record.")
+    return sources.open_query(model_id, text, text_b, target, edits=[Window(*window)] if window else [])
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:
@@ -161,8 +152,6 @@ def _view(record: AttentionRecord, shown: dict) -> View:
     token = pair[0] if pair else None
     if shown["token"]:
         token = _position(sides[0], shown["token"])
-    elif token is None and view.lens == "picture":
-        token = first_token(sides[0])
     return replace(view, token=token, pair=pair)
 
 

@@ -137,8 +137,8 @@ def _screen(params: Mapping[str, str]) -> str:
 
 
 def _asked(params: Mapping[str, str]) -> State:
-    """Model, texts and picture. A text that the address names and does not hold, or that is damaged, is absent: never the one of
-    the start in its place."""
+    """Model, texts and picture. A text that the address names and does not hold, or that is damaged, is absent: never
+    the one of the start in its place."""
     texts: dict[str, Any] = {"model": params["model"]} if params.get("model") else {}
     absent = set()
     for field in TEXTS:

@@ -86,9 +86,9 @@ class PageContext:
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
-        """The question of the sidebar, with `changes` of its fields (model, text, text_b, target, image) and with edits.
-        What the model does not read, a second text, a target, a picture, or of a model of pictures the text, is as if
-        it were not there. Raises UserError for a question that cannot be asked."""
+        """The question of the sidebar, with `changes` of its fields (model, text, text_b, target, image) and with
+        edits. What the model does not read (a second text, a target, a picture; of a model of pictures the text) is as
+        if it were not there. Raises UserError for a question that cannot be asked."""
         asked = replace(self.state, **changes)
         read = {name: getattr(asked, name) for name in sources.sides(asked.model)}
         text = read.pop("text", asked.text if "image" not in read else "")
@@ -119,8 +119,8 @@ class PageContext:
         self.update_address()
 
     def set_question(self, **changes: Any) -> None:
-        """Another model, text, text_b, target or image; the state keeps what still makes sense, and an edited text keeps the
-        head that is open."""
+        """Another model, text, text_b, target or image; the state keeps what still makes sense, and an edited text
+        keeps the head that is open."""
         now = session()
         if now.open_head is not None and changes.get("model", now.state.model) == now.state.model:
             now.state = now.state.with_view(head=now.open_head)

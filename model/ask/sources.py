@@ -61,7 +61,8 @@ def catalogue() -> tuple[Entry, ...]:
     from model.scratch import catalogue as scratch_catalogue
 
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
-                        pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes)
+                        pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes,
+                        entry.pictures)
                   for entry in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(entry)]
     own = [Entry(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR)
            for name, (title, good_for) in scratch_catalogue.OFFERS.items()]

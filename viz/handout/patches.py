@@ -57,7 +57,8 @@ def between(value: Any, low: float, high: float) -> float:
 def _boxes(boxes: np.ndarray, count: int) -> np.ndarray:
     require(boxes.dtype == np.float32 and boxes.shape == (count, 4))
     patches = boxes[~np.isnan(boxes).any(1)]
-    require(bool(len(patches) and (patches >= 0).all() and (patches <= 1).all() and (patches[:, :2] < patches[:, 2:]).all()))
+    require(bool(len(patches) and (patches >= 0).all() and (patches <= 1).all()))
+    require(bool((patches[:, :2] < patches[:, 2:]).all()))
     return boxes
 
 

@@ -185,7 +185,7 @@ def _marks(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[st
 def _legend(grid: SavedGrid, y: float) -> Iterator[str]:
     """The colours from end to end with their numbers, and how a thumbnail is read."""
     values = grid.state.values
-    stops = theme.SIGNED["light"] if values is not None and values.signed else theme.RAMP["light"]
+    stops: tuple[str, ...] = theme.SIGNED["light"] if values is not None and values.signed else theme.RAMP["light"]
     if values is None and grid.behind is not None:
         stops, phrases = theme.GLOW, [f"1 to {grid.behind.most:g} {strings('components')['grid']['picture_row']}"]
     elif values is None:

@@ -60,7 +60,8 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, shares: np.ndarray, *, focus
 
 
 def enlarged(picture: np.ndarray) -> np.ndarray:
-    """The picture with about PIXELS of its longer side: a photograph between its pixels, a drawing by repeating them."""
+    """The picture with about PIXELS of its longer side: of a photograph between its pixels, of a drawing by repeating
+    them."""
     from PIL import Image
 
     high, wide = picture.shape[:2]
@@ -77,7 +78,8 @@ def bar(signed: bool = False) -> np.ndarray:
 
 def _notes(view: View, beside: list[tuple[str, float]]) -> list[str]:
     """What a reader must know: the weights of tokens that are no patch, and what a filter left out."""
-    notes = [WORDS["beside"].format(list=", ".join(f"{text} {weight:z.3f}" for text, weight in beside))] if beside else []
+    weights = ", ".join(f"{text} {weight:z.3f}" for text, weight in beside)
+    notes = [WORDS["beside"].format(list=weights)] if beside else []
     return [*notes, WORDS["kept"].format(share=view.keep)] if view.keep < 1 else notes
 
 
@@ -87,5 +89,5 @@ def _frame(sheet: Sheet, place: tuple[float, float, float, float], box: np.ndarr
     x, y, width, height = place
     if np.isfinite(box[0]):
         left, top, right, bottom = (float(side) for side in box)
-        sheet.box(x + left * width, y + top * height, (right - left) * width, (bottom - top) * height, edge=edge, line=2,
-                  fill=fill)
+        sheet.box(x + left * width, y + top * height, (right - left) * width, (bottom - top) * height, edge=edge,
+                  line=2, fill=fill)

@@ -37,8 +37,8 @@ class HeadValues:
 
 @dataclass(frozen=True, eq=False)
 class GridPicture:
-    """A picture behind every thumbnail, whose cells are then what one token looks at: (row, column) of the patches, each
-    round(255 · its share of the colours), as viz/glow.py has it."""
+    """A picture behind every thumbnail, whose cells are then what one token looks at: (row, column) of the patches,
+    each round(255 · its share of the colours), as viz/glow.py has it."""
 
     pixels: np.ndarray                              # uint8 (high, wide, 3), of at most SMALL a side
     most: float                                     # times an even row that the full colour stands for

@@ -1,19 +1,19 @@
 """A picture under its patch grid: each patch in the colour of its weight, a click on one chooses it."""
 from collections.abc import Callable
 
+from model.core.view import View
 from viz.components.component import Component, Picture
 from viz.components.picture_view.payload import (
     HEIGHT,
     Below,
-    PatchEvent,
     Patches,
+    PatchEvent,
     PatchState,
     PatchValues,
     body,
     parse_event,
     state,
 )
-from model.core.view import View
 
 __all__ = ["PatchEvent", "PatchState", "PatchValues", "Patches", "picture_view"]
 

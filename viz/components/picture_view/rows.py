@@ -27,12 +27,11 @@ def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
     tokens = record[kind].keys
     if record.picture is None or tokens.grid is None:
         raise ValueError("expected a record of a picture, got one of text; draw it in another lens")
-    boxes = [(np.nan,) * 4 if box is None else box for box in tokens.boxes]
-    places = [tokens.place(token) for token in range(len(tokens))]
-    columns = tokens.grid[1]
-    return Patches(record.picture, tuple(patch_name(tokens, token) for token in range(len(tokens))),
-                   np.array(boxes, np.float32),
-                   tuple(-1 if place is None else place[0] * columns + place[1] for place in places), tokens.grid, label)
+    columns, numbers = tokens.grid[1], range(len(tokens))
+    places = [-1 if (place := tokens.place(token)) is None else place[0] * columns + place[1] for token in numbers]
+    boxes = np.array([(np.nan,) * 4 if box is None else box for box in tokens.boxes], np.float32)
+    return Patches(record.picture, tuple(patch_name(tokens, token) for token in numbers), boxes, tuple(places),
+                   tokens.grid, label)
 
 
 def hidden_tokens(record: AttentionRecord) -> tuple[int, ...]:

@@ -20,7 +20,8 @@ KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 def lens_bar(record: AttentionRecord, view: View, choose: Callable[..., None]) -> None:
     """The lenses that the record has: the picture of a picture, the text of a text."""
     words, other = strings("heads"), "picture" if record.picture is None else "text"
-    segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES if lens != other}, choose, "lens", view.lens)
+    known = {lens: words["lenses"][lens] for lens in LENSES if lens != other}
+    segments(words["lens"], known, choose, "lens", view.lens)
 
 
 def why_scale(page: PageContext, record: AttentionRecord, view: View) -> str:

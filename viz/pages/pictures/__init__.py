@@ -10,6 +10,7 @@ from model.core.query import Kind, NotOnDisk
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow
+from viz.components.component import Picture
 from viz.components.head_grid import GridState, head_grid
 from viz.components.picture_view.rows import picture_behind, rows_overview
 from viz.components.slider import slider
@@ -26,8 +27,8 @@ from viz.widgets.fields import segments, toggle
 from viz.widgets.folded import folded
 from viz.widgets.fragment import fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.pictures.strip import open_picture
 from viz.widgets.pictures.choice import picture_pills
+from viz.widgets.pictures.strip import open_picture
 from viz.widgets.reading import FETCHED, picture_models
 
 PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(
@@ -80,19 +81,18 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     left, right = st.columns([5, 7], gap="medium")
     with left:
         drawn = _open_head(page, record, view)
-        st.markdown(" ".join(row_claims(record, view)))
         with st.container(horizontal=True, gap="small"):
             export_menu(page, record, view)
             add_to_handout("picture", item_maker(drawn, (record,)))
             _hide_button(page, record, view)
     with right:
         _every_head(page, record, view)
+        st.markdown("\n".join(f"- {claim}" for claim in row_claims(record, view)))
         if (answer := answer_claim(record)) is not None:
             st.markdown(answer)
 
 
-def _open_head(page: PageContext, record: AttentionRecord, view: View):
-    words = strings("pictures")
+def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}",
                     width="content")
@@ -134,10 +134,10 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
 def _hide_button(page: PageContext, record: AttentionRecord, view: View) -> None:
     """One action to the same picture without the patch in focus."""
     tokens = record[view.kind].keys
-    if view.kind is Kind.SELF and view.token is not None and tokens.place(view.token) is not None:
-        if st.button(strings("pictures")["hide"], key="picture-hide", type="tertiary",
-                     help=strings("pictures")["hide_help"]):
-            page.open_page("compare", versus="edit", edit="hide")
+    hides = view.kind is Kind.SELF and view.token is not None and tokens.place(view.token) is not None
+    if hides and st.button(strings("pictures")["hide"], key="picture-hide", type="tertiary",
+                           help=strings("pictures")["hide_help"]):
+        page.open_page("compare", versus="edit", edit="hide")
 
 
 def _formula() -> None:

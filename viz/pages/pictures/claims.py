@@ -22,7 +22,8 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
     on_patches = weights[patches]
     largest, share = on_patches.max(), on_patches.sum() / weights.sum()
     alike = [int(patch) for patch in patches if format_weight(weights[patch]) == format_weight(largest)]
-    facts = {"head": head_label(view.layer, view.head), "from": escape_markdown(patch_name(attention_map.queries, token)),
+    name = escape_markdown(patch_name(attention_map.queries, token))
+    facts = {"head": head_label(view.layer, view.head), "from": name,
              "to": escape_markdown(patch_name(tokens, alike[0])), "weight": format_weight(largest), "count": len(alike),
              "times": format_number(largest / even, 2)}
     sentences = [words["most" if len(alike) == 1 else "alike"].format(**facts)]
@@ -31,8 +32,8 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
         sentences.append(words["half"].format(half=half, size=size, even=-(-size // 2)))
     special = len(tokens) - len(patches)
     if special:
-        sentences.append(words["special"].format(share=format_share(1 - share), even=format_share(special / len(tokens)),
-                                                 count=special))
+        facts = {"share": format_share(1 - share), "even": format_share(special / len(tokens)), "count": special}
+        sentences.append(words["special"].format(**facts))
     return sentences
 
 

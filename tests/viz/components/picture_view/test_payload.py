@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from tests import fabricate
 from model.core.query import Kind
+from tests import fabricate
 from viz.components.messages import unpack
 from viz.components.picture_view.payload import (
     PatchEvent,
@@ -36,8 +36,10 @@ def test_the_shares_of_the_colours_are_of_each_kind():
     numbers = np.array([0.1, 0.4, 0.8, np.nan], np.float32)
     weights = PatchValues(numbers, "", even=0.1, high=8).shares
     np.testing.assert_allclose(weights, [0, 2 / 3, 1, 0], atol=1e-6)
-    np.testing.assert_allclose(PatchValues(numbers - 0.4, "", kind="signed", high=0.4).shares, [-0.75, 0, 1, 0], atol=1e-6)
-    np.testing.assert_allclose(PatchValues(numbers, "", kind="plain", low=0.1, high=0.8).shares, [0, 3 / 7, 1, 0], atol=1e-6)
+    changes = PatchValues(numbers - 0.4, "", kind="signed", high=0.4)
+    np.testing.assert_allclose(changes.shares, [-0.75, 0, 1, 0], atol=1e-6)
+    norms = PatchValues(numbers, "", kind="plain", low=0.1, high=0.8)
+    np.testing.assert_allclose(norms.shares, [0, 3 / 7, 1, 0], atol=1e-6)
 
 
 @pytest.mark.parametrize("value", [None, 3, {"token": 3, "pair": None}, {"token": 3}, {"token": True}, {"token": -1},
