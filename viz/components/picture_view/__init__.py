@@ -22,11 +22,12 @@ replay = _COMPONENT.replay
 
 
 def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int | Below = HEIGHT, key: str,
-                 view: View | None = None, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
+                 view: View | None = None, frozen: bool = False,
+                 on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
     """Draws the picture with a number a patch and returns it, for whoever keeps pictures.
 
-    height: pixels, at most. view: the head that it shows. on_event gets the token that was chosen before the page runs
+    height: pixels, at most. view: the head that it shows. frozen: nothing can be chosen in it. on_event gets the token that was chosen before the page runs
     again.
     """
-    return _COMPONENT.show(key, body(patches, room=key, height=height), state(values, shown, room=key),
+    return _COMPONENT.show(key, body(patches, room=key, height=height, frozen=frozen), state(values, shown, room=key),
                            lambda value: parse_event(value, len(patches.texts)), on_event, view)

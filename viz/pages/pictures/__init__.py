@@ -1,6 +1,7 @@
 """What does each head look at in a picture? The picture under its patches, every head at once, and what holds of all of
 them layer by layer."""
 import inspect
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -9,19 +10,25 @@ from model.ask import sources
 from model.core.query import Kind, NotOnDisk
 from model.core.record import AttentionRecord
 from model.core.view import View
+from model.studies.patch_attention import MEASURES
 from viz import glow
 from viz.components.component import Picture
 from viz.components.head_grid import GridState, head_grid
+from viz.components.head_view import Below
 from viz.components.picture_view.rows import picture_behind, rows_overview
 from viz.components.slider import slider
 from viz.format import format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
+from viz.pages.pictures.all_layers import rollout_section
+from viz.pages.pictures.by_layer import layers_section
 from viz.pages.pictures.claims import answer_claim, row_claims
+from viz.pages.pictures.vectors import norms_section, positions_section
 from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
+from viz.widgets.errors import errors_as_sentences
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import segments, toggle
 from viz.widgets.folded import folded
@@ -32,7 +39,12 @@ from viz.widgets.pictures.strip import open_picture
 from viz.widgets.reading import FETCHED, picture_models
 
 PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(
-    Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1)))
+    Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),
+    Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
+    Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
+Section = Callable[[PageContext, AttentionRecord, View], None]
+SECTIONS: dict[str, Section] = {"layers": layers_section, "positions": positions_section, "norms": norms_section,
+                                "rollout": rollout_section}
 LARGE, ABOVE = 400, 180               # pixels of the open head, and over it in a presentation
 KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's mass; 0.6 is what Caron et al. 2021 show
 OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -51,6 +63,15 @@ def render(page: PageContext) -> None:
     picture_pills(page)
     fragment(page, _picture, record)
     _formula()
+
+
+def _section(page: PageContext, record: AttentionRecord, name: str, section: Section) -> None:
+    """A part that is folded away until somebody opens it; what goes wrong in it is a sentence in its place."""
+    def inside() -> None:
+        with errors_as_sentences(page, name):
+            section(page, record, page.view())
+
+    folded(strings("pictures")[name]["title"], inside, key=f"pictures-{name}")
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
@@ -90,6 +111,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         st.markdown("\n".join(f"- {claim}" for claim in row_claims(record, view)))
         if (answer := answer_claim(record)) is not None:
             st.markdown(answer)
+    for name, section in SECTIONS.items():   # in this fragment, as they are about the token and the head in focus
+        _section(page, record, name, section)
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
@@ -97,8 +120,8 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
         st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}",
                     width="content")
         _display(page, view)
-    return open_picture(record, view, key="picture", height=LARGE, look=page.controls["look"],
-                        opacity=page.controls["opacity"],
+    return open_picture(record, view, key="picture", height=Below(ABOVE) if page.state.present else LARGE,
+                        look=page.controls["look"], opacity=page.controls["opacity"],
                         on_event=lambda event: page.set_view(token=event.token))
 
 
