@@ -87,7 +87,8 @@ def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
                 columns[name].append(value)
     count = len(tokens)
     even = dict(zip(MEASURES, _of_head(np.full((count, count), 1 / count), patches, apart), strict=True))
-    return PatchHeads(tables.head_ids(attention_map), *(np.array(columns[name]) for name in MEASURES), even)
+    return PatchHeads(tables.head_ids(attention_map), np.array(columns["distance"]), np.array(columns["entropy"]),
+                      np.array(columns["special"]), even)
 
 
 def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tuple[float, float, float]:

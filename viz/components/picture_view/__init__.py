@@ -26,8 +26,8 @@ def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, he
                  on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
     """Draws the picture with a number a patch and returns it, for whoever keeps pictures.
 
-    height: pixels, at most. view: the head that it shows. frozen: nothing can be chosen in it. on_event gets the token that was chosen before the page runs
-    again.
+    height: pixels, at most. view: the head that it shows. frozen: nothing can be chosen in it. on_event
+    gets the token that was chosen before the page runs again.
     """
     return _COMPONENT.show(key, body(patches, room=key, height=height, frozen=frozen), state(values, shown, room=key),
                            lambda value: parse_event(value, len(patches.texts)), on_event, view)
