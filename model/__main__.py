@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import Commands, FilePath, Refused, position, run
+from model.cli.commands import Commands, FilePath, Refused, kept_picture, position, run
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
 from model.cli.limits import limits_command
@@ -20,6 +20,7 @@ from model.cli.places import refuse_overwriting
 from model.cli.progress import answer_to
 from model.cli.syntax import syntax_command
 from model.cli.train import train_command
+from model.core import pictures
 from model.core.query import UserError
 from model.core.record import AttentionRecord, Tokens
 
@@ -35,7 +36,8 @@ class RefusedModel(Refused):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """What do a Transformer's attention heads look at? Asks a model about a text, and checks that the picture is right.
+    """What do a Transformer's attention heads look at? Asks a model about a text or a picture, and checks that what is
+    shown is right.
 
     A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a
     folder, or a GGUF file.
@@ -44,6 +46,7 @@ def main() -> None:
     python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." \\
         --pair it animal
     python -m model ask --model minilm --text "A book." --npz weights.npz
+    python -m model ask --model dinov2-small --image cat.jpg --npz weights.npz
     python -m model verify minilm
     python -m model fetch smollm2
     """
@@ -72,7 +75,8 @@ def list_models(as_json: bool) -> None:
 
 @main.command()
 @click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
-@click.option("--text", required=True, help="What the model reads.")
+@click.option("--text", help="What the model reads; with --image the texts that CLIP compares it with, a line each.")
+@click.option("--image", type=FilePath("read"), help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--pair", nargs=2, metavar="FROM TO",
@@ -80,13 +84,16 @@ def list_models(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
 @click.option("--npz", type=FilePath("write"),
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
-def ask(model_id: str, text: str, text_b: str | None, target: str | None, pair: tuple[str, str] | None,
-        **output: Any) -> None:
-    """Asks a model about a text."""
+def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None, target: str | None,
+        pair: tuple[str, str] | None, **output: Any) -> None:
+    """Asks a model about a text or a picture."""
+    if text is None and image is None:
+        raise click.UsageError("Say --text, or --image for a model that reads pictures.")
     npz = Path(output["npz"]) if output["npz"] else None
     if npz:
         refuse_overwriting(npz, model_id)
-    record = answer_to(sources.open_query(model_id, text, text_b, target))
+    query = sources.open_query(model_id, text or "", text_b, target, image=kept_picture(image) if image else None)
+    record = answer_to(query)
     ranking = None if pair is None else _ranking(record, *pair)
     if npz:
         from model.core.npz import write_npz
@@ -106,7 +113,7 @@ def verify(model_id: str) -> None:
     Exit code 0 if it is verified, 3 if its weights are only reported by the model itself, 1 if it is refused.
     """
     try:
-        record = answer_to(sources.open_query(model_id, PROBE_TEXT))
+        record = answer_to(sources.open_query(*_probe(model_id)))
     except UserError as error:
         raise RefusedModel(str(error)) from error
     click.echo(_verdict(record))
@@ -126,6 +133,12 @@ def fetch(model_id: str) -> None:
 
     folder = sources.fetch_now(model_id, report)
     click.echo(f"{model_id} is in {folder}")
+
+
+def _probe(model_id: str) -> tuple:
+    """What a model is verified on, as `open_query` takes it: a sentence, or a shipped picture."""
+    image = pictures.shipped()[0].sha256 if "image" in sources.sides(model_id) else None
+    return model_id, "" if image else PROBE_TEXT, None, None, (), (), image
 
 
 def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int | None:
@@ -169,9 +182,19 @@ def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
               "omitted": None if record.omitted is None else asdict(record.omitted), "notes": record.notes}
     if record.prediction is not None and record.prediction.kind != "vector":
         shown = record.prediction
-        answer["prediction"] = {name: getattr(shown, name)
-                                for name in ("kind", "positions", "ids", "texts", "probabilities")}
+        names = ("kind", "positions", "ids", "texts", "probabilities", *(("cosines",) if shown.cosines else ()))
+        answer["prediction"] = {name: getattr(shown, name) for name in names}
+    if record.query.image is not None:
+        answer["image"] = _image_as_json(record)
     return answer if ranking is None else {**answer, "ranking": ranking}
+
+
+def _image_as_json(record: AttentionRecord) -> dict:
+    """The picture that was asked about: its file's hash, its size as it was opened, and the grid of its patches."""
+    picture = pictures.find(record.query.image or "")
+    grids = [each.keys.grid for each in record.maps if each.keys.grid]
+    return {"sha256": picture.sha256, "width": picture.width, "height": picture.height,
+            "patches": grids[0] if grids else None}
 
 
 def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import Commands, FilePath, position, run, whole
+from model.cli.commands import Commands, FilePath, kept_picture, position, run, whole
 from model.cli.progress import answer_to
 from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
@@ -27,6 +27,7 @@ def main() -> None:
 @click.option("--model", "model_id",
               help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
 @click.option("--text", help="What the model reads.")
+@click.option("--image", type=FilePath("read"), help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--window", nargs=2, type=whole(0), metavar="WIDTH FIRST",
@@ -61,6 +62,7 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     python -m viz export --model minilm --text "The cat sat." --out all.npz
     python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
+    python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
@@ -69,7 +71,10 @@ def export(out: Path, **asked: Any) -> None:
         raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
     if asked["file"] is not None:
         refuse_overwriting(out, asked["file"])
-    record = answer_to(_query(*(asked[name] for name in ("model_id", "text", "text_b", "target", "file", "window"))))
+    if asked["image"] is not None:
+        refuse_overwriting(out, asked["image"])
+    names = ("model_id", "text", "text_b", "target", "file", "window", "image")
+    record = answer_to(_query(*(asked[name] for name in names)))
     content = files.export(out.suffix, record, _view(record, asked),
                            Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
     write(out, content)
@@ -128,17 +133,18 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
 
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
-           window: tuple[int, int] | None) -> Query:
+           window: tuple[int, int] | None, image: Path | None) -> Query:
     """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
     for both."""
     if file is not None:
-        if not {model_id, text, text_b, target, window} <= {None}:
+        if not {model_id, text, text_b, target, window, image} <= {None}:
             raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
-                                   "--target and --window out.")
+                                   "--target, --window and --image out.")
         return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
-    if model_id is None or text is None:
-        raise click.UsageError("Say --model and --text, or --record.")
-    return sources.open_query(model_id, text, text_b, target, edits=[Window(*window)] if window else [])
+    if model_id is None or (text is None and image is None):
+        raise click.UsageError("Say --model and --text or --image, or --record.")
+    return sources.open_query(model_id, text or "", text_b, target, edits=[Window(*window)] if window else [],
+                              image=kept_picture(image) if image else None)
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:

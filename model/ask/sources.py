@@ -119,7 +119,8 @@ def revision(model: str) -> str:
 
 
 def sides(model: str) -> frozenset[str]:
-    """What a model reads beside a text: text_b, target. Raises UserError for an unknown model."""
+    """What a model reads beside a text: text_b, target; image, of one that reads pictures, and text if it reads texts
+    as well. Raises UserError for an unknown model."""
     revision(model)
     return source_of(model).sides(model)
 
@@ -165,11 +166,18 @@ def untrained(model: str) -> str:
 
 
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
-               continuation: Iterable[int] = (), edits: Iterable[Edit] = ()) -> Query:
-    """A Query with the model's revision resolved. Raises UserError for an empty or too long text and an unknown
-    model."""
+               continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None) -> Query:
+    """A Query with the model's revision resolved. image: the sha256 of a picture, with which the text may be empty.
+    Raises UserError for an empty or too long text, an unknown model, and a picture for a model that reads none."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
-    if not text.strip():
+    fingerprint = revision(model)
+    reads = sides(model)
+    if image is not None and "image" not in reads:
+        raise UserError(f"{model} reads text and no pictures; choose a model of pictures, such as dinov2-small, or "
+                        f"leave the picture out.")
+    if image is None and reads == {"image"}:
+        raise UserError(f"{model} reads pictures, not text; choose or open a picture, or choose a text model.")
+    if image is None and not text.strip():
         raise UserError("There is no text to look at; type a sentence or choose an example.")
-    return Query(model, revision(model), text, text_b or None, target or None, tuple(continuation), frozenset(edits))
+    return Query(model, fingerprint, text, text_b or None, target or None, tuple(continuation), frozenset(edits), image)

@@ -127,6 +127,9 @@ def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tens
     attention_mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     if session is None:
         return _native(module, query, key, value, attention_mask, options), None
+    if len(query) > 1 and session.rows is None:
+        raise Unsupported(f"it looks within {len(query)} windows of {query.shape[2]} tokens each, and not over the "
+                          f"whole input")
     name, occurrence = session.identify(module)
     if session.slots:
         session.report(len(session.calls) / len(session.slots),

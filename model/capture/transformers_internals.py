@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
                   ("MODEL_FOR_MASKED_LM_MAPPING_NAMES", "mask"),
                   ("MODEL_FOR_CAUSAL_LM_MAPPING_NAMES", "next"),
-                  ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"))
+                  ("MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES", "label"),
+                  ("MODEL_FOR_IMAGE_CLASSIFICATION_MAPPING_NAMES", "label"))
 
 
 def fused_mask(*arguments: Any, **options: Any) -> "Tensor | None":
@@ -55,8 +56,9 @@ def head_of(architecture: str) -> str:
     """What the head of this architecture predicts: target, mask, next, label or none."""
     from transformers.models.auto import modeling_auto
 
-    return next((head for names, head in HEADS_BY_CLASS if architecture in getattr(modeling_auto, names).values()),
-                "none")
+    return next((head for names, head in HEADS_BY_CLASS
+                 if any(architecture == known or (isinstance(known, tuple) and architecture in known)
+                        for known in getattr(modeling_auto, names).values())), "none")
 
 
 def made_of(network_class: Any, config: Any, attention: str) -> Any:

@@ -61,6 +61,8 @@ def _wire(network: Any, forward: Callable[[], Any], lengths: tuple[int, int | No
     try:
         network.set_attn_implementation(implementation)
         forward_pass.run(session, forward)
+    except Unsupported:
+        raise
     except Exception as error:
         raise Unsupported(f"it does not run with an attention function of ours ({first_line(error, 200)})") from error
     if not session.calls:

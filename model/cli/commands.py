@@ -16,6 +16,8 @@ from typing import IO, Any
 import click
 
 from model.cli.progress import use_utf8_output
+from model.core import pictures
+from model.core.limits import LIMITS
 from model.core.query import UserError, quoted
 
 LARGEST = 2**63 - 1    # of any number: what 64 bits hold
@@ -166,3 +168,10 @@ def run(commands: Commands, name: str) -> None:
                 stream.flush()
             except OSError:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def kept_picture(path: Path) -> str:
+    """The sha256 of a picture file, which is held for this process from now on. Raises UserError for what is no
+    picture."""
+    LIMITS.refuse_above("picture_bytes", path.stat().st_size, str(path), "make it smaller")
+    return pictures.keep(path.read_bytes(), path.name).sha256

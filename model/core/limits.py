@@ -48,6 +48,7 @@ class Limits:
     picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
     picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
     picture_kept: int = _limit(4_194_304, "pixels", "a picture as it is held; a larger one is shrunk")
+    picture_side: int = _limit(4_096, "pixels", "a side of the picture that a model gets")
     picture_session_bytes: int = _limit(64 * MB, "bytes", "the pictures of one session")
     picture_total_bytes: int = _limit(256 * MB, "bytes", "the pictures of all sessions")
     # a model from somebody else

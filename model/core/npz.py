@@ -16,10 +16,15 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
     counts differ; queries_KIND and keys_KIND (token texts), layers_KIND (the layers' numbers) and provenance (JSON;
     unless given, the question and its check). Raises UserError where the place cannot be written.
 
+    Where tokens are patches of a picture, boxes_KIND are float32 (token, 4): left, top, right, bottom as shares of the
+    picture, NaN for a token without a box; special_KIND, bool (token), then says which are [CLS], registers and the
+    like; both are of the keys, which are the queries there.
+
     NUL in a token's text is written U+0000, because numpy drops it from the end of a string. """
     query = record.query
     asked = {"model": query.model, "revision": query.revision, "text": query.text, "text_b": query.text_b,
              "target": query.target, "verification": record.verification.status}
+    asked |= {} if query.image is None else {"image": query.image}
     with (files.writing(Path(target)) if isinstance(target, str | Path) else nullcontext(target) as file,
           zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive):
         for attention_map in record.maps:
@@ -27,7 +32,15 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
             for name, values in (("queries", _texts(attention_map.queries)), ("keys", _texts(attention_map.keys)),
                                  ("layers", [layer.index for layer in attention_map.layers])):
                 _write(archive, f"{name}_{attention_map.kind}", np.array(values))
+            if attention_map.keys.boxes:
+                _write(archive, f"boxes_{attention_map.kind}", boxes_of(attention_map.keys))
+                _write(archive, f"special_{attention_map.kind}", np.array(attention_map.keys.special))
         _write(archive, "provenance", np.array(provenance or json.dumps(asked)))
+
+
+def boxes_of(tokens: Tokens) -> np.ndarray:
+    """float32 (token, 4): left, top, right, bottom as shares of the picture; NaN for a token without a box."""
+    return np.array([box or (np.nan,) * 4 for box in tokens.boxes], np.float32)
 
 
 def _texts(tokens: Tokens) -> list[str]:

@@ -180,6 +180,8 @@ class Prediction:
     probabilities: tuple[tuple[float, ...], ...] = ()   # (p, candidate), 0 to 1
     log_normaliser: tuple[float, ...] = ()              # (p), in nats: log Σ exp(logit) over the whole vocabulary
     vector: np.ndarray | None = None                    # float32 (d_model), of models that answer with a vector
+    # (p, candidate), −1 to 1: cosines of a picture with texts, from which its probabilities are made
+    cosines: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         check_finite("in its answer", [*self.log_normaliser, *itertools.chain(*self.probabilities)])

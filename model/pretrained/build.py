@@ -2,7 +2,7 @@
 import copy
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from model.capture import forward_pass, reported, verify
 from model.capture.attention_call import Unsupported
@@ -31,16 +31,33 @@ COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed w
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
     """The model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
     transformers. Raises UserError if it cannot be shown."""
+    tokenizer = open_tokenizer(place.folder)
+    loaded = load_network(place, report)
+    if "input_ids" not in inspect.signature(loaded.network.forward).parameters:
+        raise UserError(f"{place.title} is a {loaded.network.config.model_type} model that reads "
+                        f"{loaded.network.main_input_name}, not text; choose a text model.")
+    report(0.7, "verifying against the model's own attention")
+    with blame(place.folder / "config.json", "configuration of these weights"):
+        return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
+
+
+class Loaded(NamedTuple):
+    """A network with its weights."""
+
+    network: Any   # of transformers
+    head: str      # what it predicts: next, mask, target, label or none
+    dtype: str     # how its weights are stored and computed with
+
+
+def load_network(place: ModelFiles, report: Progress) -> Loaded:
+    """The network of a folder as its configuration says. Raises UserError, with the file's name, where it cannot be
+    made."""
     report(0.1, "reading the configuration")
     config = _config(place.folder)
     weights = files.weights_of(place.folder)
     memory.refuse_weights(weights.parameters, place.title)
-    tokenizer = open_tokenizer(place.folder)
     report(0.2, "loading the weights")
-    network, head = _network(place, config, weights)
-    report(0.7, "verifying against the model's own attention")
-    with blame(place.folder / "config.json", "configuration of these weights"):
-        return build_model(place, fingerprint, network, tokenizer, head, dtype_of(weights.dtypes))
+    return Loaded(*_network(place, config, weights), dtype_of(weights.dtypes))
 
 
 def dtype_of(stored: tuple[str, ...]) -> str:
@@ -55,6 +72,26 @@ def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: An
     network.eval()
     stop_between_layers(network)
     forward, lengths = probe_of(network)
+    examined = examine(place, network, head, forward, lengths)
+    pooling = predict.pooling_of(place.folder)
+    card = card_of(place, fingerprint, network, tokenizer, facts_of(examined, lengths[0], dtype))
+    names = {id(module): name for name, module in network.named_modules()}
+    return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, pooling,
+                           examined.looks_ahead, examined.reasons, names, plan_of(network, card, head, examined))
+
+
+class Examined(NamedTuple):
+    """What the probe found."""
+
+    wiring: verify.Wiring | None   # None where the capture cannot follow: reported weights are shown then
+    looks_ahead: bool              # of reported weights: whether they are those of an encoder
+    reasons: tuple[str, ...]       # clauses on why weights are only reported
+    shapes: list[memory.Shape]     # of the attention layers
+
+
+def examine(place: ModelFiles, network: Any, head: str, forward: "Probe", lengths: tuple[int, int | None]) -> Examined:
+    """Whether the network's picture is right: verified or at least reported. Raises UserError if it cannot be
+    trusted."""
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
     looks_ahead = False
@@ -68,17 +105,16 @@ def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: An
                         f"download them again, or choose another model.") from error
     shapes = [] if wiring is None else list(wiring.shapes.values())
     if reasons:
-        wiring, looks_ahead = None, _report(place, network, head, reasons)
+        wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
         shapes = _shapes_of(network)
-    pooling = predict.pooling_of(place.folder)
-    slots = () if wiring is None else tuple(wiring.slots.values())
-    facts = ProbeFacts(tuple((shape.heads, shape.kv_heads, shape.d_k) for shape in shapes),
-                       frozenset(slot.index for slot in slots), frozenset(slot.kind for slot in slots), lengths[0],
-                       dtype)
-    card = card_of(place, fingerprint, network, tokenizer, facts)
-    names = {id(module): name for name, module in network.named_modules()}
-    return PretrainedModel(card, network, tokenizer, wiring, "vector" if pooling else head, pooling, looks_ahead,
-                           reasons, names, _plan(network, card, head, shapes, wiring is None))
+    return Examined(wiring, looks_ahead, reasons, shapes)
+
+
+def facts_of(examined: Examined, length: int, dtype: str) -> ProbeFacts:
+    """What the card says of a probe of this many tokens, and of weights of this type."""
+    slots = () if examined.wiring is None else tuple(examined.wiring.slots.values())
+    return ProbeFacts(tuple((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes),
+                      frozenset(slot.index for slot in slots), frozenset(slot.kind for slot in slots), length, dtype)
 
 
 class Probe:
@@ -149,13 +185,11 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
     if missing:
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
                         f"download the model again.")
-    if "input_ids" not in inspect.signature(network.forward).parameters:
-        raise UserError(f"{place.title} is a {config.model_type} model that reads {network.main_input_name}, not text; "
-                        f"choose a text model.")
     return network, head
 
 
-def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]) -> bool:
+def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...], forward: Probe,
+            lengths: tuple[int, int | None]) -> bool:
     """Switches to the weights that the model itself reports and checks them on the probe; gives whether they look
     ahead. Raises UserError if they fail."""
     import torch
@@ -164,10 +198,10 @@ def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]
         if any("sink" in name for name, _ in network.named_parameters()):
             raise Unsupported("it has sinks, whose share what it reports may be spread over the rest")
         make_eager(network)
-        forward, lengths = probe_of(network)
         with torch.inference_mode():
-            ahead = lengths[1] is None and reported.looks_ahead(lambda ids: forward(input_ids=ids),
-                                                                forward.tensors["input_ids"])
+            ids = forward.tensors.get("input_ids")   # a picture's patches have no order in which to look ahead
+            ahead = ids is None or (lengths[1] is None
+                                    and reported.looks_ahead(lambda changed: forward(input_ids=changed), ids))
             if ahead and head == "next" and network.config.model_type not in PERMUTED:
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             reported.layers_of(forward(output_attentions=True), lengths, ahead)
@@ -187,11 +221,12 @@ def _shapes_of(network: Any) -> list[memory.Shape]:
     return [shape] * (layers * (3 if network.config.is_encoder_decoder else 1))
 
 
-def _plan(network: Any, card: Card, head: str, shapes: list[memory.Shape], keeps_weights: bool) -> memory.Plan:
+def plan_of(network: Any, card: Card, head: str, examined: Examined) -> memory.Plan:
+    """What the size of an answer of this network depends on."""
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
     inner = max(inner) if isinstance(inner, list) else inner  # one for each layer, in Gemma 3n
     keeps_all = "logits_to_keep" not in inspect.signature(network.forward).parameters
     every_token = head in ("mask", "target") or (head == "next" and keeps_all)
     return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
-                       tuple(shapes), keeps_weights)
+                       tuple(examined.shapes), examined.wiring is None)

@@ -27,7 +27,7 @@ class ProbeFacts:
 
 
 def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, facts: ProbeFacts) -> Card:
-    """The card of a loaded network."""
+    """The card of a loaded network. tokenizer: of transformers, or words on how a picture is cut."""
     config = network.config.get_text_config()
     heads, kv_heads, d_head = max(facts.shapes)
     notes = (place.entry.note if place.entry else "", source_of(place), others_of(config, facts.layers),
@@ -38,7 +38,8 @@ def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, f
         parameters=sum(parameter.numel() for parameter in network.parameters()),
         d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
         layers=_layers(config, len(facts.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network),
-        tokenizer=_tokenizer(tokenizer), licence=place.licence, max_tokens=longest(network), dtype=facts.dtype,
+        tokenizer=tokenizer if isinstance(tokenizer, str) else _tokenizer(tokenizer), licence=place.licence,
+        max_tokens=longest(network), dtype=facts.dtype,
         note=" ".join(filter(None, notes)), changed=place.changed)
 
 

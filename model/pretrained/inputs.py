@@ -29,11 +29,12 @@ _tokenizing = threading.Lock()
 class ModelInput:
     """A query as the network takes it."""
 
-    source: Tokens                 # of the text or the pair
-    target: Tokens | None          # the other side of an encoder–decoder
-    tensors: "dict[str, Tensor]"   # arguments of the network's forward, each (1, token)
-    omitted: Omission | None       # None where the whole text was read
-    notes: tuple[str, ...]         # sentences on what was read otherwise than typed
+    source: Tokens                      # of the text, the pair or the picture
+    target: Tokens | None               # the other side of an encoder–decoder
+    tensors: "dict[str, Tensor]"        # arguments of the network's forward: (1, token), or (1, 3, height, width)
+    omitted: Omission | None            # None where the whole text was read
+    notes: tuple[str, ...]              # sentences on what was read otherwise than typed
+    picture: np.ndarray | None = None   # uint8 (height, width, 3), what a model of pictures gets
 
     @property
     def lengths(self) -> tuple[int, int | None]:

@@ -13,6 +13,7 @@ from model.pretrained.environment import prepare
 from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
 from model.pretrained.untrained import SUFFIX, untrained_twin
+from model.pretrained.vision.reads import reads_pictures
 
 SHA256 = re.compile("[0-9a-f]{64}")
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
@@ -68,9 +69,12 @@ def revision(model_id: str) -> str:
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text. Raises
-    UserError for an unknown model."""
-    config = files.read_json(locate(model_id).folder / "config.json")
+    """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text; of one
+    that reads pictures image, and text where it reads texts as well. Raises UserError for an unknown model."""
+    folder = locate(model_id).folder
+    if pictures := reads_pictures(folder):
+        return pictures
+    config = files.read_json(folder / "config.json")
     return frozenset(("target",) if config.get("is_encoder_decoder") else ("text_b",))
 
 
@@ -88,6 +92,11 @@ def open_model(model_id: str, report: Progress) -> Any:
     fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()
+        if reads_pictures(place.folder):
+            from model.pretrained.vision import build as vision
+
+            opened = vision.open_folder(place, fingerprint, report)
+            return vision.untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
         from model.pretrained.build import open_folder
 
         opened = open_folder(place, fingerprint, report)

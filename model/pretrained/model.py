@@ -10,7 +10,7 @@ from model.core import memory
 from model.core.finite import check_finite, largest
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, NoNextWord, Query, UserError, Window, no_last_keys
-from model.core.record import AttentionMap, AttentionRecord, Card, Verification
+from model.core.record import AttentionMap, AttentionRecord, Card, Prediction, Verification
 from model.core.threads import limited_threads
 from model.core.trace import LastVectors, Trace
 from model.core.types import HeadId, Progress, Span
@@ -53,8 +53,12 @@ class PretrainedModel:
                 maps, verification, output = self._reported(question, report)
             else:
                 maps, verification, output = self._captured(query, question, self.wiring, report)
-        prediction = predict.prediction(self, question, output)
-        return AttentionRecord(query, self.card, maps, verification, prediction, question.omitted, question.notes)
+        return AttentionRecord(query, self.card, maps, verification, self.prediction(query, question, output),
+                               question.omitted, question.notes, question.picture)
+
+    def prediction(self, query: Query, question: ModelInput, output: Any) -> Prediction | None:
+        """What the model answers, from the output of the captured pass; None if it predicts nothing."""
+        return predict.prediction(self, question, output)
 
     def threads(self, question: ModelInput) -> AbstractContextManager[None]:
         """As many threads as a pass of this question can use."""
@@ -64,6 +68,9 @@ class PretrainedModel:
         """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be
         asked."""
         report(0.02, "reading the text")
+        if query.image is not None:
+            raise UserError(f"{self.card.title} reads text and no pictures; choose a model of pictures, such as "
+                            f"DINOv2, or leave the picture out.")
         if query.continuation and self.head != "next":
             raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; "
                             f"choose a decoder such as SmolLM2.")
@@ -72,7 +79,7 @@ class PretrainedModel:
         if self.network.config.is_encoder_decoder:
             question = with_target(self.network, self.tokenizer, query, question, self.card.max_tokens, report)
             memory.refuse_what_does_not_fit(self.plan, _longest_side(question), self.card.title)
-        self._check_edits(query, question)
+        self.check_edits(query, question)
         return question
 
     def next_word(self, query: Query, report: Progress) -> NextWord:
@@ -193,7 +200,8 @@ class PretrainedModel:
         verification = Verification("reported", row_sum_error=error_of_rows, reasons=self.reasons)
         return _maps(members, question), verification, output
 
-    def _check_edits(self, query: Query, question: ModelInput) -> None:
+    def check_edits(self, query: Query, question: ModelInput) -> None:
+        """Raises UserError for an edit of a head or of a token that is not there."""
         if query.edits and self.wiring is None:
             raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
         sides = {"source": question.source, "target": question.target}

@@ -77,7 +77,8 @@ def patch_heads(model: Any, question: PatchQuery, report: Progress) -> PatchEffe
             rows = [{(question.kind, layer, head): mixed[question.kind, layer][:, head] for layer, head in chosen}
                     for chosen in trials[start:start + size]]
             watching = forward_pass.Session(model.names, model.wiring.slots, rows=rows)
-            tensors = {name: tensor.repeat(len(rows), 1) for name, tensor in first.tensors.items()}
+            tensors = {name: tensor.repeat(len(rows), *[1] * (tensor.ndim - 1))
+                       for name, tensor in first.tensors.items()}
             forward = functools.partial(model.network, **tensors, **predict.last_only(model))
             output = forward_pass.run(watching, forward)
             yield from (_answer(model, first, output, row) for row in range(len(rows)))

@@ -130,8 +130,13 @@ def prediction(model: Any, question: ModelInput, output: Any) -> Prediction | No
 def name_of(model: Any, number: int) -> str:
     """A word of what the model chooses from: of its classes or of its vocabulary."""
     if model.head == "label":
-        return visible(str(model.network.config.id2label.get(number, number)))
+        return label_of(model.network.config, number)
     return text_of(model.tokenizer, number)
+
+
+def label_of(config: Any, number: int) -> str:
+    """A class by its name, its spaces as they are."""
+    return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
 
 
 def top_classes(logits: "Tensor", config: Any) -> Prediction:
@@ -140,5 +145,5 @@ def top_classes(logits: "Tensor", config: Any) -> Prediction:
     best = logits.float().topk(min(CANDIDATES, len(logits)))
     ids = tuple(best.indices.tolist())
     return Prediction("label", (0,), (ids,),
-                      (tuple(visible(str(config.id2label.get(number, number))) for number in ids),),
+                      (tuple(label_of(config, number) for number in ids),),
                       (tuple((best.values - normaliser).exp().tolist()),), (float(normaliser),))

@@ -1,0 +1,131 @@
+"""From a checked folder to a model of pictures: transformers loads it, a probe verifies it, its patches are found."""
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from model.capture.attention_call import Unsupported
+from model.capture.transformers_internals import drawn_anew
+from model.core.query import UserError, first_line
+from model.core.record import Card
+from model.core.stopping import stop_between_layers
+from model.core.types import Progress
+from model.pretrained import predict
+from model.pretrained.build import Probe, build_model, examine, facts_of, load_network, plan_of
+from model.pretrained.card import card_of
+from model.pretrained.damage import blame
+from model.pretrained.files import ModelFiles
+from model.pretrained.tokenizer_files import open_tokenizer
+from model.pretrained.untrained import SEED
+from model.pretrained.vision.patches import Cut, cut_of
+from model.pretrained.vision.picture_model import PictureModel
+from model.pretrained.vision.processor import open_processor, prepare
+from model.pretrained.vision.towers import TYPES, Comparison, TwoTowers
+
+PROBE_SIDES = 240, 320   # pixels of the picture of noise that a model is tried on, before its processor
+# a picture tower's own words on positions, by what the names of its parameters and modules hold
+POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in two dimensions)"),
+             ("rope", "rotary in two dimensions"), ("position_embedding", "learned, a vector for each patch"),
+             ("pos_embed", "learned, a vector for each patch"))
+
+
+def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Any:
+    """The model of a folder, loaded and verified, as `model.pretrained.build.open_folder` opens one of texts."""
+    processor = open_processor(place.folder)
+    loaded = load_network(place, report)
+    report(0.7, "verifying against the model's own attention")
+    with blame(place.folder / "config.json", "configuration of these weights"):
+        if loaded.network.config.model_type in TYPES:
+            return build_towers(place, fingerprint, loaded.network, (processor, open_tokenizer(place.folder)),
+                                loaded.dtype)
+        return build_picture_model(place, fingerprint, loaded.network, processor, loaded.head, loaded.dtype)
+
+
+def build_picture_model(place: ModelFiles, fingerprint: str, network: Any, processor: Any, head: str,
+                        dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
+    """The model of a loaded network that reads pictures, verified or at least reported, its patches measured. Raises
+    UserError if its picture cannot be trusted."""
+    if "pixel_values" not in inspect.signature(network.forward).parameters:
+        raise UserError(f"{place.title} is a {network.config.model_type} model that reads {network.main_input_name}, "
+                        f"not pictures; choose another model.")
+    network.eval()
+    with _refused(place):
+        probe = picture_probe(network, processor)
+        cut = cut_of(network, probe, probe.tensors["pixel_values"])
+    stop_between_layers(network)
+    tokens = cut.tokens(*probe.tensors["pixel_values"].shape[2:])
+    lengths = len(tokens), None
+    examined = examine(place, network, head, probe, lengths)
+    if comparison is not None:
+        with _refused(place):
+            comparison.check(probe.tensors["pixel_values"])
+    pooling = predict.Pooling("first" if cut.before else "mean", False) if head == "none" else None
+    facts = facts_of(examined, len(tokens), dtype)
+    card = picture_card(card_of(place, fingerprint, network, _in_words(cut, probe), facts), network, len(tokens))
+    names = {id(module): name for name, module in network.named_modules()}
+    return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, pooling, True,
+                        examined.reasons, names, plan_of(network, card, head, examined), processor, cut, comparison)
+
+
+def picture_probe(network: Any, processor: Any) -> Probe:
+    """A forward pass over a picture of noise, as the model's own processor prepares it."""
+    noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
+    return Probe(network, {"pixel_values": prepare(processor, noise).pixels})
+
+
+@contextmanager
+def _refused(place: ModelFiles) -> Iterator[None]:
+    """Makes a UserError of whatever a network or its processor raises about the probe."""
+    try:
+        yield
+    except (UserError, MemoryError):
+        raise
+    except Unsupported as error:
+        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {error}; choose another "
+                        f"model.") from error
+    except Exception as error:
+        raise UserError(f"{place.title} is refused, as it does not run on a picture as its own processor prepares it "
+                        f"({first_line(error, 200)}); choose another model.") from error
+
+
+def _in_words(cut: Cut, probe: Probe) -> str:
+    height, width = probe.tensors["pixel_values"].shape[2:]
+    rows, columns = cut.tokens(height, width).grid or (0, 0)
+    return f"{rows} × {columns} patches of {cut.height} × {cut.width} pixels"
+
+
+def picture_card(card: Card, network: Any, tokens: int) -> Card:
+    """The card with what is said otherwise of a model of pictures."""
+    names = [name.lower() for name, _ in [*network.named_parameters(), *network.named_modules()]]
+    names += [type(module).__name__.lower() for module in network.modules()]
+    schemes = dict.fromkeys(words for part, words in POSITIONS if any(part in name for name in names))
+    return replace(card, positions=" and ".join(schemes) or "none of its own", max_tokens=tokens)
+
+
+def build_towers(place: ModelFiles, fingerprint: str, network: Any, readers: tuple[Any, Any],
+                 dtype: str = "float32") -> TwoTowers:
+    """Both towers of a loaded network, each verified by itself. readers: its image processor and its tokenizer."""
+    processor, tokenizer = readers
+    network.eval()
+    picture = build_picture_model(place, fingerprint, network.vision_model, processor, "none", dtype,
+                                  Comparison(network, tokenizer))
+    text = build_model(place, fingerprint, network.text_model, tokenizer, "none", dtype)
+    return TwoTowers(picture, text)
+
+
+def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
+    """The same model with weights drawn anew, as `model.pretrained.untrained` draws them."""
+    import torch
+
+    whole = model.picture.comparison.network if isinstance(model, TwoTowers) else model.network
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(SEED)
+        network = drawn_anew(whole).float()
+    place = replace(place, title=f"{place.title}, untrained", entry=None)
+    if isinstance(model, TwoTowers):
+        return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))
+    return build_picture_model(place, fingerprint, network, model.processor,
+                               "none" if model.pooling else model.head)

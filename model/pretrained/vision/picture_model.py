@@ -1,0 +1,60 @@
+"""A loaded model of pictures: a picture in, one captured forward pass, a record over patches out."""
+from dataclasses import dataclass
+from typing import Any
+
+from model.capture.attention_call import Unsupported
+from model.core import memory, pictures
+from model.core.query import Query, UserError
+from model.core.record import Prediction
+from model.core.types import Progress
+from model.pretrained.inputs import ModelInput
+from model.pretrained.model import PretrainedModel
+from model.pretrained.vision.patches import Cut
+from model.pretrained.vision.processor import prepare
+from model.pretrained.vision.towers import Comparison
+from model.studies.attribution import AttributionQuery
+from model.studies.token_removal import ExplainedAnswer
+
+UNREAD = "The text was not read: this model reads pictures alone."
+
+
+@dataclass(frozen=True, eq=False)
+class PictureModel(PretrainedModel):
+    """A network over patches, with its image processor in the place of a tokenizer."""
+
+    processor: Any                  # of transformers
+    cut: Cut                        # of a picture into patches
+    comparison: Comparison | None   # with texts, for the picture tower of CLIP and SigLIP
+
+    def question(self, query: Query, report: Progress) -> ModelInput:
+        """The query's picture as the network takes it. Raises UserError where there is none, or where it cannot be
+        asked."""
+        report(0.02, "reading the picture")
+        if query.image is None:
+            raise UserError(f"{self.card.title} reads pictures, not text; choose or open a picture, or choose a text "
+                            f"model.")
+        if query.text_b or query.target or query.continuation:
+            raise UserError(f"{self.card.title} reads one picture; leave the second text and the target empty.")
+        picture = pictures.find(query.image)
+        try:
+            prepared = prepare(self.processor, picture.pixels())
+        except Unsupported as error:
+            raise UserError(f"{self.card.title} cannot show {picture.name}: {error}; try another picture or "
+                            f"model.") from error
+        tokens = self.cut.tokens(*prepared.shown.shape[:2])
+        memory.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
+        notes = (UNREAD,) if query.text.strip() and self.comparison is None else ()
+        question = ModelInput(tokens, None, {"pixel_values": prepared.pixels}, None, notes, prepared.shown)
+        self.check_edits(query, question)
+        return question
+
+    def prediction(self, query: Query, question: ModelInput, output: Any) -> Prediction | None:
+        """Of a picture tower the cosines with the typed texts, a line each; of others as of any model."""
+        if self.comparison is None:
+            return super().prediction(query, question, output)
+        return self.comparison.answer(output, query.text)
+
+    def explained_answer(self, question: AttributionQuery, report: Progress) -> ExplainedAnswer:
+        """Raises UserError: the words of a text are taken away there."""
+        raise UserError(f"{self.card.title} reads pictures, and this page takes words of a text away; hide a patch on "
+                        f"the page Compare instead.")

@@ -1,0 +1,20 @@
+"""What a model reads, told by the files of its folder alone."""
+from pathlib import Path
+
+from model.pretrained import files
+from model.pretrained.tokenizer_files import VOCABULARIES
+from model.pretrained.vision.towers import TYPES
+
+PICTURE_KEYS = ("image_size", "patch_size")
+
+
+def reads_pictures(folder: Path) -> frozenset[str]:
+    """image, of a model of pictures; image and text, of one with a tower for each; nothing of a model of texts. Raises
+    UserError for a folder without a configuration."""
+    config = files.read_json(folder / "config.json")
+    if config.get("model_type") in TYPES:
+        return frozenset(("image", "text"))
+    named = str(config.get("model_type", "")).endswith("vision_model")
+    has_vocabulary = any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
+    pictures = any(key in config for key in PICTURE_KEYS) and not has_vocabulary
+    return frozenset(("image",)) if named or pictures else frozenset()

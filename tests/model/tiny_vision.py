@@ -1,0 +1,82 @@
+"""Small models of pictures with random weights, saved as folders with their processors, for the tests beside it."""
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from model.core import pictures
+from tests.model.tiny import tokenizer
+
+SIDE = 32
+BASE = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40,
+        "image_size": SIDE, "patch_size": 8}
+LABELS = {"num_labels": 4, "id2label": {0: "cat", 1: "coffee", 2: "rocket", 3: "a digit"}}
+TEXT = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 40, "vocab_size": 70,
+        "max_position_embeddings": 20, "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0}
+# name: (configuration class, model class, sizes)
+FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "vit": ("ViTConfig", "ViTForImageClassification", {**BASE, **LABELS}),
+    "deit": ("DeiTConfig", "DeiTForImageClassificationWithTeacher", {**BASE, **LABELS}),
+    "dino": ("ViTConfig", "ViTModel", BASE),
+    # its positions are those of 7 × 7 patches, and its processor makes 4 × 4: it puts them in between
+    "dinov2": ("Dinov2Config", "Dinov2Model", {**BASE, "image_size": 56}),
+    "dinov2_registers": ("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel", {**BASE, "num_register_tokens": 3}),
+    "beit": ("BeitConfig", "BeitForImageClassification",
+             {**BASE, **LABELS, "use_relative_position_bias": True, "use_mean_pooling": True}),
+    "clip_vision": ("CLIPVisionConfig", "CLIPVisionModel", BASE),
+    "siglip_vision": ("SiglipVisionConfig", "SiglipVisionModel", BASE),
+    "clip": ("CLIPConfig", "CLIPModel", {"text_config": TEXT, "vision_config": BASE, "projection_dim": 16}),
+    "siglip": ("SiglipConfig", "SiglipModel", {"text_config": TEXT, "vision_config": BASE}),
+    "swin": ("SwinConfig", "SwinForImageClassification",
+             {"image_size": SIDE, "patch_size": 4, "embed_dim": 8, "depths": [1, 1], "num_heads": [2, 2],
+              "window_size": 4, **LABELS})}
+PROCESSOR = {"image_processor_type": "CLIPImageProcessor", "do_resize": True, "size": {"shortest_edge": SIDE},
+             "resample": 3, "do_center_crop": True, "crop_size": {"height": SIDE, "width": SIDE}, "do_rescale": True,
+             "rescale_factor": 1 / 255, "do_normalize": True, "image_mean": [0.48, 0.46, 0.41],
+             "image_std": [0.27, 0.26, 0.28], "do_convert_rgb": True}
+
+
+def network(name: str, seed: int = 3, **changes):
+    """A model of the family, its weights drawn wide enough that softmax is far from uniform."""
+    import torch
+    import transformers
+
+    configuration, architecture, sizes = FAMILIES[name]
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        made = getattr(transformers, architecture)(getattr(transformers, configuration)(**{**sizes, **changes})).eval()
+        with torch.no_grad():
+            for path, parameter in made.named_parameters():
+                if parameter.ndim > 1:
+                    wide = 0.3 if "position" in path or "token" in path else 1.2
+                    fan = parameter[0].numel() if parameter.ndim == 4 else parameter.shape[-1]
+                    parameter.copy_(torch.randn_like(parameter) * wide / (1 if wide < 1 else fan ** 0.5))
+                elif parameter.ndim and parameter.abs().max() == 0:
+                    parameter.copy_(torch.randn_like(parameter) * 0.3)
+    return made
+
+
+def save(folder: Path, name: str, processor: dict | None = PROCESSOR, **options) -> Path:
+    """The family's small model with its processor as a folder of files."""
+    network(name, **options).save_pretrained(folder)
+    if processor is not None:
+        (folder / "preprocessor_config.json").write_text(json.dumps(processor), encoding="utf-8")
+    if name in ("clip", "siglip"):
+        tokenizer().save_pretrained(folder)
+    return folder
+
+
+def shipped(key: str) -> str:
+    """The hash of a shipped picture."""
+    return next(entry.sha256 for entry in pictures.shipped() if entry.key == key)
+
+
+def kept(array: np.ndarray, name: str = "made.png") -> str:
+    """The hash of a picture of these pixels, uint8 (height, width, 3), held from now on."""
+    from PIL import Image
+
+    target = io.BytesIO()
+    Image.fromarray(array).save(target, "PNG")
+    return pictures.keep(target.getvalue(), name).sha256
