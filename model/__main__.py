@@ -96,7 +96,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
     record = answer_to(query)
     ranking = None if pair is None else _ranking(record, *pair)
     if npz:
-        from model.core.npz import write_npz
+        from model.core.saving.npz import write_npz
 
         write_npz(record, npz)
     if output["as_json"]:

@@ -48,7 +48,8 @@ UPWARDS = {("viz.page", "viz.pages")}   # the contract finds the pages in their 
 # what a room of viz may import of model beside model.core
 ASKING = ("model.ask", "model.studies", "model.lessons", "model.training", "model.cli.progress")
 OF_MODEL = {
-    "viz.pages": ASKING, "viz.widgets": ASKING, "viz.notebook": ASKING, "viz.__main__": (*ASKING, "model.cli.commands"),
+    "viz.pages": ASKING, "viz.widgets": ASKING, "viz.notebook": (*ASKING, "model.module"),
+    "viz.__main__": (*ASKING, "model.cli.commands"),
     "viz.export": ("model.studies",), "viz.print": ("model.studies",), "viz.handout": ("model.studies",),
     "viz.session": ASKING, "viz.waiting": ("model.ask",), "viz.page": ("model.ask",), "viz.startup": ("model.ask",),
     "app": ("model.ask",),
@@ -68,7 +69,9 @@ PACKAGES = {
 }
 
 # torch is at the top of what is made of its classes, and nothing imports that before it is needed
-MADE_OF_TORCH = ["model.scratch", "model.core.attention", "model.lessons.recurrent"]
+MADE_OF_TORCH = ["model.scratch", "model.core.attention", "model.lessons.recurrent", "model.capture.module_attention",
+                 "model.capture.module_proof", "model.capture.multi_head", "model.capture.origins",
+                 "model.capture.torch_attention"]
 MOST_FILES = 30   # of Python, JavaScript and CSS in one folder
 
 

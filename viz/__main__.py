@@ -33,7 +33,8 @@ def main() -> None:
 @click.option("--window", nargs=2, type=whole(0), metavar="WIDTH FIRST",
               help="An edit inside a decoder: each token sees only its last WIDTH keys and the FIRST ones of the text.")
 @click.option("--record", "file", type=FilePath("read"),
-              help="Attention that another tool saved (.npz), instead of a model and a text; never called verified.")
+              help="Attention that another tool saved (.npz), or a record that record.save wrote (.safetensors), "
+                   "instead of a model and a text; never called verified.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 @click.option("--layer", type=whole(0), default=0, show_default=True, help="The layer, from 0.")
@@ -64,6 +65,7 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
     python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
+    python -m viz export --record mine.safetensors --out mine-all.npz
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
     string. """

@@ -3,6 +3,11 @@
     from viz.notebook import ask, show
     show(ask("minilm", "The animal didn't cross the street because it was too tired."), layer=3, head=1)
 
+Any torch module of one's own, or a Hugging Face model from memory:
+
+    from viz.notebook import look, show
+    show(look(my_model, my_inputs, tokens=["the", "cat", "sat"]))
+
 What is shown is the page that viz/export/html.py writes, inside a frame of its own: nothing is asked of a server, and
 it stays alive in a notebook that is saved, sent, or converted to HTML. """
 import html
@@ -14,9 +19,12 @@ from model.cli.progress import answer_to
 from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
+from model.module.look import look
 from viz.handout.build import grid_item, head_item
 from viz.handout.files import Handout
 from viz.handout.page import page
+
+__all__ = ["Figure", "ask", "look", "show"]
 
 
 def ask(model: str, text: str, text_b: str | None = None, target: str | None = None) -> AttentionRecord:

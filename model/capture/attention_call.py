@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.core.allocator import on_own_pages
-from model.core.masks import Bias, Causal, Full, Mask, Relative, recognise_bias, recognise_mask
+from model.core.masks import Bias, Causal, Dense, Full, Mask, Relative, recognise_bias, recognise_mask
 from model.core.record import Layer
 
 if TYPE_CHECKING:
@@ -95,7 +95,13 @@ def parse_call(memory: Memo, module: Any, tensors: "tuple[Tensor, ...]", mask: "
     query, key, _ = tensors
     shape = (query.shape[1], query.shape[2], key.shape[2])
     options = {word: setting for word, setting in options.items() if setting is not None}
-    allowed, bias = _mask(memory, module, mask, shape, options.get("is_causal"))
+    is_causal = options.get("is_causal")
+    if mask is None and is_causal is None:
+        is_causal = getattr(module, "is_causal", True)
+    if mask is not None and mask.ndim != 4:
+        raise Unsupported(f"{type(module).__name__} passes a mask of {tuple(mask.shape)}, where (1, head, query, key) "
+                          f"was expected")
+    allowed, bias = parse_mask(memory, mask, shape, bool(is_causal))
     if "position_bias" in options:
         bias = _add(bias, memory.get(options["position_bias"].expand(1, *shape), _bias), shape)
     sink, bias = _sink(next((options[word] for word in SINKS if word in options), None), bias, shape)
@@ -106,18 +112,14 @@ def parse_call(memory: Memo, module: Any, tensors: "tuple[Tensor, ...]", mask: "
                 tuple(sorted(options.keys() - KNOWN)))
 
 
-def _mask(memory: Memo, module: Any, mask: "Tensor | None", shape: tuple[int, int, int],
-          is_causal: bool | None) -> tuple[Mask, Bias]:
-    """Who may look where, and what a float mask adds. Without a mask the call's `is_causal` decides, or else the
-    module's, as in the kernel."""
+def parse_mask(memory: Memo, mask: "Tensor | None", shape: tuple[int, int, int],
+               is_causal: bool) -> tuple[Mask, Bias]:
+    """Who may look where, and what a float mask (1, 1 or head, query or 1, key) adds. Without a mask `is_causal`
+    decides, as in the kernel."""
     import torch
 
     if mask is None:
-        causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-        return (Causal() if causal and shape[1] > 1 else Full()), None
-    if mask.ndim != 4:
-        raise Unsupported(f"{type(module).__name__} passes a mask of {tuple(mask.shape)}, where (1, head, query, key) "
-                          f"was expected")
+        return (Causal() if is_causal and shape[1] > 1 else Full()), None
     mask = mask.expand(1, -1, *shape[1:])
     if mask.dtype == torch.bool:
         return memory.get(mask, _bool_mask), None
@@ -158,7 +160,10 @@ def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
     """The sum of two biases, for as many heads as the layer has."""
     if isinstance(other, Relative) and len(other.by_offset) == 1 < shape[0]:
         other = Relative(np.repeat(other.by_offset, shape[0], axis=0), other.n_queries)
+    if isinstance(other, Dense) and other.values.shape[:-2] == (1,):
+        other = Dense(other.values[0])
     if one is None or other is None:
         return one if other is None else other
     rows, keys = slice(0, shape[1]), slice(0, shape[2])
-    return recognise_bias(one.block(rows, keys) + other.block(rows, keys))
+    both = one.block(rows, keys) + other.block(rows, keys)
+    return _add(None, recognise_bias(both if both.ndim == 3 else both[None]), shape)

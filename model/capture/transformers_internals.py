@@ -97,3 +97,9 @@ def vocabulary_files(tokenizer: Any) -> dict[str, str]:
 def mismatched_tensors(loading: dict[str, Any]) -> list[tuple[str, tuple, tuple]]:
     """(tensor, its shape, the shape that was wanted) of what did not fit, from from_pretrained's loading info."""
     return sorted(loading["mismatched_keys"])
+
+
+def attention_of(network: Any) -> str | None:
+    """The name of the attention that a model of transformers computes with; None for any other module."""
+    implementation = getattr(getattr(network, "config", None), "_attn_implementation", None)
+    return implementation if hasattr(network, "set_attn_implementation") and isinstance(implementation, str) else None

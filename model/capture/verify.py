@@ -109,7 +109,7 @@ def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, f
     slots = {}
     for kind in Kind:
         members = [key for key in kinds if kinds[key] == kind]
-        numbers = [number for module, _ in members if (number := _layer_number(module)) is not None]
+        numbers = [number for module, _ in members if (number := layer_number(module)) is not None]
         if len(set(numbers)) != len(members):
             numbers = list(range(len(members)))
         side = "target" if kind is Kind.CAUSAL and lengths[1] is not None else "source"
@@ -128,7 +128,7 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
     return shapes[shape]
 
 
-def _layer_number(module: str) -> int | None:
+def layer_number(module: str) -> int | None:
     """The first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
     number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
     return int(number.group(1)) if number else None

@@ -30,6 +30,7 @@ class Limits:
     session_bytes: int = _limit(512 * MB, "bytes", "the imported files of one session")
     total_bytes: int = _limit(512 * MB, "bytes", "the imported files of all sessions")
     import_bytes: int = _limit(256 * MB, "bytes", "the weights in one imported file, 4 bytes a cell")
+    record_cells: int = _limit(1_000_000_000, "weights", "the heads of one saved record, computed when they are drawn")
     text_bytes: int = _limit(16 * MB, "bytes", "one array of strings in an imported file")
     arrays: int = _limit(5_000, "arrays", "one imported file")
     array_header: int = _limit(10_000, "bytes", "the header of one array in an imported file")

@@ -5,12 +5,14 @@ A record keeps queries, keys and values, not attention matrices: a head's matrix
 count from 0. Everything is frozen, arrays are read-only, and each type checks itself where it is born. """
 import itertools
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from model.core.finite import check_finite
 from model.core.masks import Bias, Dense, Mask, Relative, frozen_array
 from model.core.query import Kind, Query, UserError
+from model.core.saving import record_file
 from model.core.tokens import Tokens
 
 CANDIDATES = 20           # of a prediction, at each position: the best ones, never full logits
@@ -216,7 +218,7 @@ class Card:
 class Verification:
     """Whether the picture is right, with the figures behind that; NaN where a figure was not measured."""
 
-    status: str                          # verified, reported, refused or imported
+    status: str                          # verified, reported, refused, imported or recorded (verified elsewhere)
     # largest difference between weights · value and the output that the model really produced in this pass, as a share
     # of the largest output
     max_error: float = float("nan")
@@ -283,3 +285,8 @@ class AttentionRecord:
                       getattr(bias, "by_offset", None)]
             arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts if part is not None})
         return sum(arrays.values()) + (0 if self.picture is None else self.picture.nbytes)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes everything that it takes to draw the record again into a file whose name ends in .safetensors; the
+        app and `python -m viz export --record` open it. Raises UserError where that cannot be."""
+        return record_file.save(self, path)

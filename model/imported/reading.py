@@ -1,8 +1,8 @@
 """An NPZ file of attention as maps: which array is what, and whether these are softmax weights at all.
 
-Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key) with
-`tokens`, or with `queries` and `keys` where those differ. Square attention without a weight above the diagonal is taken
-for a decoder's. """
+Two ways to name the arrays: Clearhead's own export (model/core/saving/npz.py), or `attention` (layer, head, query, key)
+with `tokens`, or with `queries` and `keys` where those differ. Square attention without a weight above the diagonal is
+taken for a decoder's. """
 import math
 import re
 import sys
@@ -95,7 +95,9 @@ def _ours(arrays: Arrays, kinds: list[Kind]) -> Iterator[AttentionMap]:
                             f"beside the attention.")
         if kind.value in arrays.names:
             weights = _weights(arrays, kind.value, used)
-            layers = dict(zip(_layer_numbers(arrays, kind, len(weights)), weights, strict=True))
+            counts = _head_counts(arrays, kind, weights.shape[:2])
+            layers = {index: layer[:count] for index, layer, count in zip(
+                _layer_numbers(arrays, kind, len(weights)), weights, counts, strict=True)}
             used += weights.nbytes
         else:
             layers = {}
@@ -103,6 +105,16 @@ def _ours(arrays: Arrays, kinds: list[Kind]) -> Iterator[AttentionMap]:
                 layers[index] = _weights(arrays, name, used, axes=3)
                 used += layers[index].nbytes
         yield _map(arrays, kind, sides, dict(sorted(layers.items())))
+
+
+def _head_counts(arrays: Arrays, kind: Kind, shape: tuple[int, ...]) -> list[int]:
+    """How many heads each layer has; what stands behind them is padding."""
+    name, (layers, most) = f"heads_{kind}", shape
+    counts = arrays.integers(name) if name in arrays.names else [most] * layers
+    if len(counts) != layers or any(not 1 <= count <= most for count in counts):
+        raise UserError(f"{arrays.name}: {name} does not say how many of {most} heads each of the {layers} layers has; "
+                        f"save one number a layer.")
+    return counts
 
 
 def _layer_numbers(arrays: Arrays, kind: Kind, count: int) -> list[int]:

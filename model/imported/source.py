@@ -2,6 +2,7 @@
 process only."""
 import hashlib
 import io
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -11,9 +12,10 @@ from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verifica
 from model.core.session_store import SessionStore
 from model.core.types import Progress, quiet
 from model.imported.reading import ImportedFile, read_attention
+from model.imported.record_file import RecordFile, read_record
 
 PREFIX = "imported:"
-READERS = {".npz": read_attention}   # by the ending of a file's name
+READERS = {".npz": read_attention, ".safetensors": read_record}   # by the ending of a file's name
 ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so that nothing else can be computed; "
                 "choose a model.")
 GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
@@ -84,6 +86,8 @@ class OpenedFile:
     def card(self) -> Card:
         """What is known of the model behind the file. Raises UserError if the file is gone."""
         file = _file(self.id)
+        if isinstance(file, RecordFile) and file.card is not None:
+            return replace(file.card, id=self.id, revision=revision(self.id))
         layers, heads = max((len(part.layers), part.layers[0].heads) for part in file.maps)
         stated = f"The file says: {file.stated_source[:300]}" if file.stated_source else "The file says no more."
         return Card(self.id, file.name, revision(self.id), "imported", 0, 0, 0, layers, heads, heads, "not stated",
@@ -98,6 +102,9 @@ class OpenedFile:
         if query.text != file.text or query.text_b or query.target:
             raise UserError(f"{file.name} holds the attention of one text only; open the file again to see it, or "
                             f"choose a model for another text.")
+        if isinstance(file, RecordFile) and file.verification is not None:
+            return AttentionRecord(query, self.card, file.maps, file.verification, omitted=file.omitted,
+                                   notes=file.notes, picture=file.picture)
         rows = sum(layer.heads * layer.shape[1] for part in file.maps for layer in part.layers)
         verification = Verification("imported", row_sum_error=file.row_sum_error, tolerance=ROW_SUM_TOLERANCE,
                                     rows_checked=rows, reasons=("There was no model to check it against.",))

@@ -59,8 +59,8 @@ def _import_widget(page: PageContext) -> None:
     """The place for attention that another tool saved."""
     words = strings("frame")
     with st.expander(words["import_title"]):
-        st.file_uploader(words["import_file"], type="npz", key="ask_npz", help=words["import_help"], on_change=_import,
-                         args=(page,))
+        st.file_uploader(words["import_file"], type=["npz", "safetensors"], key="ask_npz", help=words["import_help"],
+                         on_change=_import, args=(page,))
         if session().import_error:
             st.error(escape_markdown(session().import_error))
 

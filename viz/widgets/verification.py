@@ -6,7 +6,7 @@ from viz.format import format_difference
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 
-MARKS = {"verified": "✓", "reported": "○", "imported": "○"}
+MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○"}
 
 
 def verdict(record: AttentionRecord) -> str:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from model.ask import sources
 from model.core import heads
 from model.core.measures import MeasuresQuery
-from model.core.npz import write_npz
 from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionMap
+from model.core.saving.npz import write_npz
 from model.core.view import View
 from model.imported.reading import read_attention
 from tests import fabricate

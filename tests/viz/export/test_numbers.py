@@ -88,7 +88,7 @@ def test_npz_holds_every_head_of_every_kind():
                 assert (arrays["cross"][layer, head] == heads.weights(made[Kind.CROSS].layer(layer), head)).all()
 
 
-def test_npz_keeps_layers_with_other_head_counts_apart():
+def test_npz_pads_layers_that_have_fewer_heads():
     import dataclasses
 
     made = record(QUERIES)
@@ -96,7 +96,9 @@ def test_npz_keeps_layers_with_other_head_counts_apart():
     narrow = dataclasses.replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")})
     both = AttentionMap(Kind.SELF, made[Kind.SELF].queries, made[Kind.SELF].keys, (wide, narrow))
     with np.load(io.BytesIO(export(".npz", dataclasses.replace(made, maps=(both,)), View()))) as arrays:
-        assert arrays["self_0"].shape == (HEADS, 5, 5) and arrays["self_1"].shape == (2, 5, 5) and "self" not in arrays
+        assert arrays["self"].shape == (2, HEADS, 5, 5) and arrays["heads_self"].tolist() == [HEADS, 2]
+        assert np.isnan(arrays["self"][1, 2:]).all() and not np.isnan(arrays["self"][1, :2]).any()
+        assert (arrays["self"][1, 1] == heads.weights(narrow, 1)).all()
 
 
 def test_npz_refuses_what_would_not_fit_before_it_computes(monkeypatch):

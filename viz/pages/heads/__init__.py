@@ -236,7 +236,8 @@ def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Pi
         start_button(page, record, view)
         export_menu(page, record, view)
         add_to_handout("head", item_maker(picture, (record,)))
-        asks = record.verification.status != "imported"   # a file has no model that could be asked anew
+        # a file has no model that could be asked anew
+        asks = record.verification.status not in ("imported", "recorded")
         if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary",
                               help=words["compare_help"]):
             page.open_page("compare", **_edited("zero"))

@@ -8,13 +8,14 @@ from typing import BinaryIO
 import numpy as np
 
 from model.core import files, heads
-from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from model.core.record import AttentionMap, AttentionRecord, Tokens
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
-    """Writes float32 arrays KIND (layer, head, query, key), or KIND_INDEX (head, query, key) for each layer where head
-    counts differ; queries_KIND and keys_KIND (token texts), layers_KIND (the layers' numbers) and provenance (JSON;
-    unless given, the question and its check). Raises UserError where the place cannot be written.
+    """Writes float32 arrays KIND (layer, head, query, key), padded with NaN where layers differ in their number of
+    heads, which heads_KIND (layer) then holds; queries_KIND and keys_KIND (token texts), layers_KIND (the layers'
+    numbers) and provenance (JSON; unless given, the question and its check). Raises UserError where the place cannot be
+    written.
 
     Where tokens are patches of a picture, boxes_KIND are float32 (token, 4): left, top, right, bottom as shares of the
     picture, NaN for a token without a box; special_KIND, bool (token), then says which are [CLS], registers and the
@@ -53,18 +54,15 @@ def _write(archive: zipfile.ZipFile, name: str, array: np.ndarray) -> None:
 
 
 def _write_map(archive: zipfile.ZipFile, attention_map: AttentionMap) -> None:
-    kind, layers = attention_map.kind, attention_map.layers
-    if len({layer.heads for layer in layers}) == 1:
-        _write_layers(archive, str(kind), layers, (len(layers), *layers[0].shape))
-    else:
-        for layer in layers:
-            _write_layers(archive, f"{kind}_{layer.index}", (layer,), layer.shape)
-
-
-def _write_layers(archive: zipfile.ZipFile, name: str, layers: tuple[Layer | Reported, ...],
-                  shape: tuple[int, ...]) -> None:
-    with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+    layers, counts = attention_map.layers, [layer.heads for layer in attention_map.layers]
+    shape = (len(layers), max(counts), *layers[0].shape[1:])
+    with archive.open(f"{attention_map.kind}.npy", "w", force_zip64=True) as file:
         np.lib.format.write_array_header_1_0(file, {"descr": "<f4", "fortran_order": False, "shape": shape})
+        nothing = np.full(shape[2:], np.nan, "<f4").tobytes() if min(counts) < max(counts) else b""
         for layer in layers:
             for head in range(layer.heads):
                 file.write(np.ascontiguousarray(heads.weights(layer, head), "<f4").tobytes())
+            for _ in range(layer.heads, max(counts)):
+                file.write(nothing)
+    if min(counts) < max(counts):
+        _write(archive, f"heads_{attention_map.kind}", np.array(counts))

@@ -1,0 +1,62 @@
+"""One attention that a torch module computed, as it was seen, and how near a recomputation must come."""
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from model.capture.attention_call import Call, Unsupported
+
+# rows of queries at most whose outputs are all compared; of longer ones as many, evenly chosen
+ROWS = 256
+# the largest difference that counts as the same, as a share of the largest output: what rounding in a type makes of it
+TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+@dataclass(eq=False)
+class Attention:
+    """What a module computed in one call."""
+
+    module: str                  # its name in the network
+    call: Call | None            # what torch's attention was given and put out; None where only a softmax was seen
+    weights: np.ndarray | None   # float32 (head, query, key): what a softmax put out; None where the call is known
+    same_source: bool            # whether queries and keys come from the same tensor
+    batch: int                   # how many texts stood side by side
+    dtype: torch.dtype = torch.float32   # that it computed in
+    # from the heads' mixed values (head, row, d_v) to what `call.outputs` holds; None where these are the mixed values
+    project: Callable[[np.ndarray], np.ndarray] | None = None
+    reasons: list[str] = field(default_factory=list)   # clauses on why it is not what it seems
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(queries, keys)"""
+        if self.call is not None:
+            return self.call.query.shape[1], self.call.key.shape[1]
+        assert self.weights is not None
+        return self.weights.shape[1], self.weights.shape[2]
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference that counts as the same, as a share of the largest output."""
+        return TOLERANCES.get(self.dtype, 1e-4)
+
+
+def chosen_rows(n_queries: int) -> np.ndarray:
+    """The queries whose outputs are compared."""
+    return np.unique(np.linspace(0, n_queries - 1, min(n_queries, ROWS)).astype(int))
+
+
+def as_numbers(tensor: Tensor) -> np.ndarray:
+    """The tensor as float32 in this computer's memory: a copy, as a module may go on to write into its own."""
+    return tensor.detach().to("cpu", torch.float32, copy=True).contiguous().numpy()
+
+
+def item_of(tensor: Tensor, batch: int) -> Tensor:
+    """The part of one text in a tensor (batch, …), or the only one there is. Raises Unsupported where there are
+    fewer."""
+    if tensor.shape[0] == 1:
+        return tensor[0]
+    if batch >= tensor.shape[0]:
+        raise Unsupported(f"it has {tensor.shape[0]} items side by side and number {batch} was asked for")
+    return tensor[batch]

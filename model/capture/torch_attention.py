@@ -1,0 +1,200 @@
+"""Attention of any torch module, seen as it is computed: every call of torch's own attention during a pass, with the
+module that made it, and every softmax over scores that a module computed by hand.
+
+torch hands its functions to a mode that is on (torch.overrides.TorchFunctionMode), however a module came by them, and
+leaves its fast path while one is: so whoever observes a pass compares what it put out with a pass that nobody
+observed. """
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from model.capture import multi_head
+from model.capture.attention_call import Call, Memo, Unsupported, parse_mask
+from model.capture.module_attention import Attention, as_numbers, chosen_rows, item_of
+from model.capture.origins import Origins, tensors_in
+from model.core.query import first_line
+
+SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax"})
+MIXING = frozenset({"matmul", "bmm", "einsum", "__matmul__"})
+
+
+@dataclass(eq=False)
+class Running:
+    """A module that is being called."""
+
+    name: str
+    rows: int | None              # the size of the first axis of what it was given
+    module: nn.Module
+    found: Attention | None = None   # the last attention that it computed
+
+
+class Observer(TorchFunctionMode):
+    """Sees the attention of one pass: of item `batch` where several texts stand side by side.
+
+    Used as a context round the pass, which must run without gradients."""
+
+    def __init__(self, network: nn.Module, batch: int = 0) -> None:
+        super().__init__()
+        self.batch = batch
+        self.found: list[Attention] = []
+        self.unread: list[str] = []   # sentences on attention that was seen and cannot be read
+        self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
+        self._stack: list[Running] = []
+        self._origins, self._masks = Origins(), Memo()
+        self._waiting: dict[int, Attention] = {}   # softmaxes over three axes, by the address of their result
+        self._alive: list[Tensor] = []             # and those results, so that no other comes to lie there
+
+    @contextmanager
+    def watching(self, network: nn.Module) -> Iterator["Observer"]:
+        """Knows within the block which module is being called."""
+        handles = []
+        for module in network.modules():
+            handles.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
+            handles.append(module.register_forward_hook(self._leave, always_call=True))
+        try:
+            with self:
+                yield self
+        finally:
+            for handle in handles:
+                handle.remove()
+
+    def _enter(self, module: nn.Module, args: tuple, kwargs: dict) -> None:
+        first = next(tensors_in([*args, *kwargs.values()]), None)
+        rows = first.shape[0] if first is not None and first.ndim else None
+        self._stack.append(Running(self._names.get(id(module), type(module).__name__), rows, module))
+
+    def _leave(self, module: nn.Module, args: tuple, output: Any) -> None:
+        if not self._stack:
+            return
+        running = self._stack.pop()
+        if isinstance(module, nn.MultiheadAttention) and running.found is not None:
+            multi_head.compare_output(running.found, output, module.batch_first, self.batch)
+
+    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        name = getattr(func, "__name__", "")
+        if name == "scaled_dot_product_attention":
+            self._read(lambda: self._fused(result, *args, **kwargs))
+        elif name == "multi_head_attention_forward":
+            self._read(lambda: self._multi_head(result, multi_head.named(args, kwargs)))
+        elif name in MIXING and self._waiting:
+            self._mixed(args)
+        self._origins.follow(name, [*args, *kwargs.values()], result)
+        if name in SOFTMAX:
+            self._softmax(result, args, kwargs)
+        return result
+
+    @property
+    def where(self) -> str:
+        """The name of the module that is being called."""
+        return self._stack[-1].name if self._stack else next(iter(self._names.values()))
+
+    def _read(self, read: Callable[[], Attention]) -> None:
+        try:
+            self.add(read())
+        except (Unsupported, ValueError, IndexError, RuntimeError) as error:
+            self.unread.append(f"{self.where} ({first_line(error, 200)})")
+
+    def add(self, attention: Attention) -> None:
+        """Adds what a module computed, in the order of the pass."""
+        if attention.call is not None:
+            attention.call.occurrence = sum(known.module == attention.module for known in self.found)
+        self.found.append(attention)
+        if self._stack:
+            self._stack[-1].found = attention
+
+    def _item(self, tensor: Tensor) -> Tensor:
+        return item_of(tensor, self.batch)
+
+    def _make_call(self, parts: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, is_causal: bool,
+                  scale: float | None) -> Call:
+        """The call of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q, k), on the CPU
+        from now on."""
+        query, key, value = (as_numbers(part) for part in parts)
+        allowed, bias = parse_mask(self._masks, None if mask is None else mask.detach().cpu()[None],
+                                   (len(query), query.shape[1], key.shape[1]), is_causal)
+        return Call(query, key, value, query.shape[-1] ** -0.5 if scale is None else float(scale), allowed, bias, None,
+                    None, (), module=self.where, rows=chosen_rows(query.shape[1]))
+
+    def _fused(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
+               dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
+               enable_gqa: bool = False) -> Attention:
+        """What torch.nn.functional.scaled_dot_product_attention was given and put out."""
+        same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
+        mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
+        query, key, value, output = (self._four_axes(part) for part in (query, key, value, output))
+        call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
+        call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
+        return Attention(call.module, call, None, same, query.shape[0], output.dtype, reasons=_drops(dropout_p))
+
+    def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
+        """What torch.nn.functional.multi_head_attention_forward was given and put out."""
+        same = given["query"].shape[0] == given["key"].shape[0] and self._origins.same(given["query"], given["key"])
+        heads = multi_head.heads_of(given, result[0], self.batch)
+        call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
+        call.outputs = as_numbers(heads.output[torch.from_numpy(call.rows).to(heads.output.device)])[None]
+        return Attention(call.module, call, None, same, heads.batch, heads.output.dtype, heads.project,
+                         _drops(heads.dropout))
+
+    def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
+        """The mask as (batch or 1, head or 1, query, key)."""
+        if mask.ndim == 3 and query.ndim == 3 and self._side_by_side(query):
+            return mask[:, None]
+        return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
+
+    def _side_by_side(self, tensor: Tensor) -> bool:
+        """Whether the first axis is that of texts: the module that is being called was given as many."""
+        return bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
+
+    def _four_axes(self, tensor: Tensor) -> Tensor:
+        """(batch, head, token, d) of a tensor with fewer axes: three are texts side by side where the module was given
+        as many, and else heads."""
+        if tensor.ndim == 4:
+            return tensor
+        if tensor.ndim == 3:
+            return tensor[:, None] if self._side_by_side(tensor) else tensor[None]
+        if tensor.ndim == 2:
+            return tensor[None, None]
+        raise Unsupported(f"it attends over tensors of {tuple(tensor.shape)}, where (batch, head, token, d) was "
+                          f"expected")
+
+    def _softmax(self, result: Tensor, args: tuple, kwargs: dict) -> None:
+        """A softmax over the last axis of (batch, head, query, key) is attention; of three axes it is where values are
+        mixed with it afterwards."""
+        dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
+        if result.ndim not in (3, 4) or dim not in (-1, result.ndim - 1) or not torch.is_floating_point(result):
+            return
+        same = self._origins.same_behind(result)
+        if result.ndim == 3:
+            found = self._by_hand(self._four_axes(result), same)
+            if found is not None:
+                self._waiting[result.data_ptr()] = found
+                self._alive.append(result)
+        elif (found := self._by_hand(result, same)) is not None:
+            self.add(found)
+
+    def _by_hand(self, weights: Tensor, same: bool | None) -> Attention | None:
+        try:
+            square = weights.shape[-1] == weights.shape[-2]
+            return Attention(self.where, None, as_numbers(self._item(weights)), square and same is not False,
+                             weights.shape[0], weights.dtype)
+        except Unsupported as error:
+            self.unread.append(f"{self.where} ({error})")
+            return None
+
+    def _mixed(self, args: tuple) -> None:
+        """Values that are mixed with a softmax make it attention."""
+        first = next(tensors_in(args), None)
+        found = None if first is None else self._waiting.pop(first.data_ptr(), None)
+        if found is not None:
+            self.add(found)
+
+
+def _drops(probability: float) -> list[str]:
+    return [f"it drops {probability:.0%} of its weights at random even when it does not learn"] if probability else []

@@ -1,0 +1,1 @@
+"""Records as files: for numpy, and whole, to be drawn again."""

@@ -1,0 +1,90 @@
+"""A record as one safetensors file that holds everything to draw it again: queries, keys, values, masks, biases,
+tokens, the card and the verification. What reads it back is `model.imported.record_file`.
+
+The arrays are the file's tensors; everything else is JSON in its metadata under "clearhead", where an array stands as
+{"array": its name}. Nothing here names the record's types, which import this: a value is written by its fields. """
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from model.core.files import beside
+from model.core.limits import LIMITS
+from model.core.query import UserError
+
+SUFFIX = ".safetensors"
+FORMAT = "Clearhead record 1"
+FIELDS = ("card", "verification", "omitted", "notes", "picture")   # of the record, beside query and maps
+
+
+class _Arrays:
+    """The arrays of a record by name; those that several layers share once."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, np.ndarray] = {}
+        self._names: dict[tuple, str] = {}
+
+    def add(self, name: str, array: np.ndarray) -> dict[str, str]:
+        """What stands for the array in the JSON."""
+        identity = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
+        known = self._names.setdefault(identity, name)
+        if known == name:
+            self.by_name[name] = np.ascontiguousarray(array)
+        return {"array": known}
+
+
+def save(record: Any, path: str | Path) -> Path:
+    """Writes the record and says where. Raises UserError for a name without the ending, for a record that no Clearhead
+    would open again by its limits, and where the place cannot be written."""
+    from safetensors.numpy import save_file
+
+    place = Path(path)
+    if place.suffix.lower() != SUFFIX:
+        raise UserError(f"{place.name} does not say its format; end it in {SUFFIX}.")
+    arrays = _Arrays()
+    about = {"format": FORMAT, "query": _query(record.query), "maps": [
+        {"kind": str(part.kind), "queries": _plain(part.queries), "keys": _plain(part.keys),
+         "layers": [_typed(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
+        for part in record.maps]}
+    about |= {name: _value(getattr(record, name), name, arrays) for name in FIELDS}
+    text = json.dumps(about, ensure_ascii=True, allow_nan=False)
+    size = len(text) + sum(array.nbytes for array in arrays.by_name.values())
+    LIMITS.refuse_above("file_bytes", size, f"The record for {place.name}", "look at fewer tokens or layers")
+    with beside(place) as new:
+        save_file(arrays.by_name, str(new), {"clearhead": text})
+    return place
+
+
+def _query(query: Any) -> dict[str, Any]:
+    """The question's texts; edits in words, as they cannot be asked again of a file."""
+    names = ("model", "revision", "text", "text_b", "target", "image")
+    return {name: getattr(query, name, None) for name in names} | {"edits": sorted(map(repr, query.edits))}
+
+
+def _typed(value: Any, name: str, arrays: _Arrays) -> dict[str, Any]:
+    """A value of one of several types, by its type and its fields."""
+    fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
+              for field in dataclasses.fields(value)}
+    return {"type": type(value).__name__, **fields}
+
+
+def _value(value: Any, name: str, arrays: _Arrays) -> Any:
+    if isinstance(value, np.ndarray):
+        return arrays.add(name, value)
+    if dataclasses.is_dataclass(value):
+        return _typed(value, name, arrays)
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can hold: NaN, which says that something was not measured, is null."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple | list):
+        return [_plain(each) for each in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value

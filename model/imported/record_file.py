@@ -1,0 +1,235 @@
+"""A record that Clearhead saved elsewhere (model/core/saving/record_file.py), read back: every value is checked, and
+nothing is taken over as it came.
+
+What the file says of its proof is kept with its figures and is the file's word: nobody here ran the model. """
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from model.core.bounded import parse_json
+from model.core.limits import LIMITS
+from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Relative, Window
+from model.core.query import Kind, UserError, first_line
+from model.core.record import AttentionMap, Card, Layer, Omission, Reported, Tokens, Verification
+from model.core.saving.record_file import FORMAT
+from model.core.types import Box
+from model.imported.reading import ImportedFile
+from model.imported.tensors import Tensors
+
+LONGEST = 4_000    # characters of a text about the model
+TOO_LARGE = 1e30   # of a score and of a value: far beyond any model's, and far enough from the end of float32
+LARGEST = 2**53    # of any whole number
+OF_RECORD = "Recorded elsewhere: what is said here of the model and of the proof is what the file says."
+
+
+@dataclass(frozen=True, eq=False)
+class RecordFile(ImportedFile):
+    """A record as a file holds it."""
+
+    card: Card | None = None                   # of the model, as the file states it
+    verification: Verification | None = None   # the proof, as the file states it
+    omitted: Omission | None = None            # what did not fit
+    notes: tuple[str, ...] = ()                # sentences under the picture
+    picture: np.ndarray | None = None          # uint8 (height, width, 3)
+    content_bytes: int = 0                     # of all arrays
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that it takes of memory."""
+        return self.content_bytes
+
+
+def read_record(file: BinaryIO, name: str) -> RecordFile:
+    """The record in a safetensors file. Raises UserError for a file that holds none, is damaged or too large."""
+    tensors = Tensors(file, name)
+    about = _about(tensors)
+    try:
+        return _Reader(tensors, about).record()
+    except UserError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise tensors.damaged(first_line(error, 150)) from error
+
+
+def _about(tensors: Tensors) -> dict[str, Any]:
+    """The JSON beside the tensors, held against the limits as the header has been."""
+    text = tensors.metadata.get("clearhead") if isinstance(tensors.metadata, dict) else None
+    if not isinstance(text, str):
+        raise UserError(f"{tensors.name} holds tensors and no record of Clearhead; open a file that record.save wrote.")
+    try:
+        about = parse_json(text.encode("utf-8"), tensors.name)
+    except ValueError as error:
+        raise tensors.damaged("its description is no JSON") from error
+    if not isinstance(about, dict) or about.get("format") != FORMAT:
+        raise UserError(f"{tensors.name} is a record of another version; open it with the Clearhead that saved it.")
+    return about
+
+
+class _Reader:
+    """One file while it is read. Everything raises an error that `read_record` makes a sentence of."""
+
+    def __init__(self, tensors: Tensors, about: dict[str, Any]) -> None:
+        self.tensors, self.about, self.name = tensors, about, tensors.name
+
+    def record(self) -> RecordFile:
+        self._check_size()
+        maps = tuple(self._map(part) for part in _list(self.about["maps"]))
+        if len({part.kind for part in maps}) != len(maps) or not maps:
+            raise ValueError("each kind of attention is expected once, and at least one")
+        query, verification = _dict(self.about["query"]), self._verification(_dict(self.about["verification"]))
+        picture = self.about["picture"]
+        pixels = None if picture is None else self.tensors.array(_dict(picture)["array"], "U8", (3,))
+        if pixels is not None and pixels.shape[2] != 3:
+            raise ValueError("a picture has red, green and blue")
+        if pixels is not None:
+            LIMITS.refuse_above("picture_kept", pixels.size // 3, f"The picture in {self.name}", "save a smaller one")
+        text = _text(query["text"], LIMITS.longest_text) or " ".join(maps[0].queries.texts)
+        card, notes = self._card(_dict(self.about["card"])), [_text(note) for note in _list(self.about["notes"])[:50]]
+        notes += [f"Recorded with the edit {_text(edit, 300)}." for edit in _list(query["edits"])[:20]]
+        omitted = self.about["omitted"]
+        return RecordFile(self.name, text, maps, verification.row_sum_error, OF_RECORD, card, verification,
+                          None if omitted is None else _omission(_dict(omitted)), tuple(notes), pixels,
+                          len(self.tensors.content) + len(json.dumps(self.about)) * 2)
+
+    def _check_size(self) -> None:
+        """How many heads and weights there are, by the tensors' shapes, before anything is computed of them."""
+        heads, cells, layers = 0, 0, 0
+        for part in _list(self.about["maps"]):
+            count = len(_list(_dict(part["queries"])["texts"])) * len(_list(_dict(part["keys"])["texts"]))
+            for layer in _list(part["layers"]):
+                name = _dict(layer["weights" if layer["type"] == "Reported" else "query"])["array"]
+                of_layer = self.tensors.array(name, axes=(3,)).shape[0]
+                heads, cells, layers = heads + of_layer, cells + of_layer * count, layers + 1
+        LIMITS.refuse_above("layers", layers, self.name, "save fewer layers")
+        LIMITS.refuse_above("heads", heads, self.name, "save fewer layers")
+        LIMITS.refuse_above("record_cells", cells, self.name, "save fewer layers or tokens")
+
+    def _map(self, part: dict[str, Any]) -> AttentionMap:
+        queries, keys = self._tokens(_dict(part["queries"])), self._tokens(_dict(part["keys"]))
+        kind = Kind(part["kind"])
+        if kind is not Kind.CROSS and queries != keys:
+            raise ValueError(f"{kind} attention has the same tokens on both sides, and here they differ")
+        return AttentionMap(kind, queries, queries if queries == keys else keys,
+                            tuple(self._layer(_dict(layer)) for layer in _list(part["layers"])))
+
+    def _tokens(self, given: dict[str, Any]) -> Tokens:
+        LIMITS.refuse_above("tokens", len(_list(given["texts"])), self.name, "look at a shorter text")
+        boxes = tuple(None if box is None else Box(*map(_number, _list(box))) for box in _list(given.get("boxes", [])))
+        return Tokens(tuple(_text(text) for text in given["texts"]), _integers(given["ids"], -1),
+                      tuple(_flag(flag) for flag in _list(given["special"])),
+                      tuple(_span(span) for span in _list(given["spans"])), _integers(given["words"], -1),
+                      _integers(given["segments"], -1, 1), tuple(_flag(flag) for flag in _list(given["unknown"])),
+                      boxes)
+
+    def _layer(self, given: dict[str, Any]) -> Layer | Reported:
+        index, allowed = _integer(given["index"], 0, 10**6), self._mask(_dict(given["allowed"]))
+        if given["type"] == "Reported":
+            return Reported(index, self._array(given["weights"], 3), allowed)
+        query, key, value = (self._array(given[part], 3) for part in ("query", "key", "value"))
+        sink, temperature = (None if given[part] is None else self._array(given[part], 1)
+                             for part in ("sink", "temperature"))
+        if temperature is not None and not (temperature > 0).all():
+            raise ValueError("a temperature is above 0")
+        softcap, scale = None if given["softcap"] is None else _number(given["softcap"]), _number(given["scale"])
+        layer = Layer(index, query, key, value, scale, allowed, self._bias(given["bias"]), softcap or None, sink,
+                      temperature)
+        largest = [float(np.abs(part).max()) for part in (query, key, value)]   # finite, as the layer has looked
+        if max(largest[0] * largest[1] * query.shape[2] * abs(scale), largest[2]) > TOO_LARGE:
+            raise ValueError(f"layer {index} has numbers whose products no float32 holds")
+        return layer
+
+    def _array(self, given: Any, *axes: int) -> np.ndarray:
+        return self.tensors.array(_dict(given)["array"], "F32", axes)
+
+    def _mask(self, given: dict[str, Any], inside: bool = False) -> Mask:
+        kind = given["type"]
+        if kind == "Dense":
+            return Dense(self.tensors.array(_dict(given["values"])["array"], "BOOL", (2, 3)))
+        if kind == "Hidden" and not inside:
+            return Hidden(self._mask(_dict(given["base"]), inside=True), _integers(given["hidden"]))
+        if kind == "Window":
+            return Window(_integer(given["back"], 0, LARGEST), _integer(given["ahead"], 0, LARGEST))
+        if kind == "Chunk":
+            return Chunk(_integer(given["size"], 1, LARGEST))
+        whole: dict[str, Mask] = {"Full": Full(), "Causal": Causal()}
+        return whole[kind]
+
+    def _bias(self, given: Any) -> Bias:
+        if given is None:
+            return None
+        if _dict(given)["type"] == "Relative":
+            return Relative(_finite(self._array(given["by_offset"], 2)), _integer(given["n_queries"], 1, LIMITS.tokens))
+        if given["type"] != "Dense":
+            raise ValueError("a bias is of a kind that is not known")
+        return Dense(_finite(self._array(given["values"], 2, 3)))
+
+    def _card(self, given: dict[str, Any]) -> Card:
+        values = {field.name: given[field.name] for field in fields(Card) if field.name in given}
+        checked: dict[str, Any] = {name: _integer(value, 0, LARGEST) if isinstance(value, int) else _text(value)
+                   for name, value in values.items()}
+        card = Card(**checked)
+        return replace(card, note=" ".join(filter(None, [f"{self.name}: {OF_RECORD}", card.note])), changed="")
+
+    def _verification(self, given: dict[str, Any]) -> Verification:
+        """The proof as the file states it: recorded where it says that every layer was verified, within a tolerance
+        that it states too; else imported, which is never verified."""
+        error, row_sum, load, tolerance = (float("nan") if given[name] is None else _number(given[name])
+                                           for name in ("max_error", "row_sum_error", "load_error", "tolerance"))
+        proved = given["status"] in ("verified", "recorded") and 0 <= error <= tolerance <= 0.1
+        reasons = [_text(reason) for reason in _list(given["reasons"])[:20]]
+        return Verification("recorded" if proved else "imported", error, row_sum, load, tolerance,
+                            _integer(given["rows_checked"], 0, LARGEST), tuple(reasons))
+
+
+def _omission(given: dict[str, Any]) -> Omission:
+    return Omission(_integer(given["count"], 0, LARGEST), _text(given["text"], LIMITS.longest_text),
+                    _integer(given["limit"], 0, LARGEST))
+
+
+def _typed(kind: type, said: str) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if type(value) is not kind:
+            raise ValueError(f"{said} was expected, and {str(value)[:40]!r} is there")
+        return value
+    return check
+
+
+_dict, _list, _flag = _typed(dict, "an object"), _typed(list, "a list"), _typed(bool, "true or false")
+
+
+def _text(value: Any, longest: int = LONGEST) -> str:
+    text: str = _typed(str, "a text")(value)
+    if len(text) > longest:
+        raise ValueError(f"a text of {len(text):,} characters is too long")
+    text.encode("utf-8")   # a lone surrogate is no text
+    return text
+
+
+def _integer(value: Any, least: int, most: int) -> int:
+    if type(value) is not int or not least <= value <= most:
+        raise ValueError(f"a whole number from {least} to {most} was expected, and {str(value)[:40]} is there")
+    return value
+
+
+def _integers(values: Any, least: int = 0, most: int = LARGEST) -> tuple[int, ...]:
+    return tuple(_integer(value, least, most) for value in _list(values))
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float) or not abs(value) < TOO_LARGE:
+        raise ValueError(f"a number was expected, and {str(value)[:40]} is there")
+    return float(value)
+
+
+def _span(value: Any) -> tuple[int, int]:
+    start, end = _integers(value)
+    return start, end
+
+
+def _finite(array: np.ndarray) -> np.ndarray:
+    if not np.abs(array).max() < TOO_LARGE:
+        raise ValueError("a bias is not finite")
+    return array

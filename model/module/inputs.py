@@ -1,0 +1,109 @@
+"""What a module is called with: tensors as they are given, or texts through a tokenizer."""
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from model.core.limits import LIMITS
+from model.core.query import UserError, first_line
+from model.core.record import Tokens
+from model.module.tokens import of_encoding
+
+if TYPE_CHECKING:
+    from torch import nn
+
+PER_TOKEN = ("texts", "ids", "special", "spans", "words", "segments", "unknown")
+WANTED = "inputs are a tensor, a tuple of tensors or a dictionary of keyword arguments"
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """How a module is called."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    source: Tokens | None = None   # of what the tokenizer read; None where tensors were given
+    target: Tokens | None = None   # of a decoder over an encoder
+
+    def sizes(self) -> frozenset[int]:
+        """How many items may stand side by side: the first two axes of each tensor, and 1."""
+        tensors = [each for each in (*self.args, *self.kwargs.values()) if hasattr(each, "shape")]
+        return frozenset({1, *(int(size) for each in tensors for size in each.shape[:2])})
+
+
+def given(network: "nn.Module", inputs: Any) -> Inputs:
+    """The call for tensors, moved to where the network's weights are. Raises UserError for anything else."""
+    import torch
+
+    if isinstance(inputs, Mapping):
+        if not all(isinstance(name, str) for name in inputs):
+            raise UserError(f"The names of inputs must be those of the module's arguments; {WANTED}.")
+        args, kwargs = (), dict(inputs)
+    else:
+        args, kwargs = (inputs if isinstance(inputs, tuple) else (inputs,)), {}
+    values = (*args, *kwargs.values())
+    if isinstance(inputs, str) or any(isinstance(each, str) for each in values):
+        raise UserError("A text needs the tokenizer that goes with the model; give tokenizer=…, or a tensor of ids.")
+    if not any(isinstance(each, torch.Tensor) for each in values):
+        raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
+    place = next((each.device for each in network.parameters()), None)
+    move = lambda each: each.to(place) if isinstance(each, torch.Tensor) and place is not None else each
+    return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
+
+
+def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
+    """The call for a text, or for a pair: the two texts of an encoder, the text and the target of an encoder–decoder.
+    Raises UserError for anything else, and where the tokenizer cannot read it."""
+    texts = (inputs,) if isinstance(inputs, str) else inputs
+    if not isinstance(texts, tuple | list) or not 1 <= len(texts) <= 2 or not all(isinstance(each, str) and each.strip()
+                                                                                  for each in texts):
+        raise UserError("With a tokenizer, inputs are a text, or two: a pair, or what an encoder–decoder reads and "
+                        "writes.")
+    for text in texts:
+        LIMITS.refuse_above("longest_text", len(text), "The text", "shorten it")
+    config = getattr(network, "config", None)
+    try:
+        if getattr(config, "is_encoder_decoder", False):
+            return _two_sides(network, tokenizer, texts[0], texts[1] if len(texts) > 1 else "")
+        encoding, tokens = _encode(tokenizer, *texts)
+    except UserError:
+        raise
+    except Exception as error:
+        raise UserError(f"The tokenizer could not read this ({first_line(error, 200)}); give the tokenizer that goes "
+                        f"with the model.") from error
+    known = {name: encoding[name] for name in ("input_ids", "attention_mask", "token_type_ids") if name in encoding}
+    return Inputs((), _tensors(network, known), tokens)
+
+
+def _encode(tokenizer: Any, *texts: str, **options: Any) -> tuple[Any, Tokens]:
+    fast = bool(getattr(tokenizer, "is_fast", False))
+    encoding = tokenizer(*texts, return_offsets_mapping=fast, return_special_tokens_mask=True, **options)
+    return encoding, of_encoding(tokenizer, encoding, texts)
+
+
+def _two_sides(network: Any, tokenizer: Any, text: str, target: str) -> Inputs:
+    """The decoder reads its start and then what it is to write, as in training."""
+    encoding, source = _encode(tokenizer, text)
+    start = network.config.decoder_start_token_id
+    start = tokenizer.bos_token_id if start is None else start
+    if start is None:
+        raise UserError("This model does not say with which token its decoder starts; give input_ids and "
+                        "decoder_input_ids as a dictionary of tensors.")
+    whole, ids = _start(tokenizer.convert_ids_to_tokens([start])[0], start), [start]
+    if target:
+        written, pieces = _encode(tokenizer, target, add_special_tokens=False)
+        ids += written["input_ids"]
+        whole = Tokens(*(getattr(whole, name) + getattr(pieces, name) for name in PER_TOKEN))
+    known = {"input_ids": encoding["input_ids"], "attention_mask": encoding["attention_mask"], "decoder_input_ids": ids}
+    return Inputs((), _tensors(network, known), source, whole)
+
+
+def _start(text: str, number: int) -> Tokens:
+    """The token that a decoder starts with."""
+    return Tokens((text,), (number,), (True,), ((0, 0),), (-1,), (-1,), (False,))
+
+
+def _tensors(network: Any, lists: dict[str, list[int]]) -> dict[str, Any]:
+    import torch
+
+    place = next((each.device for each in network.parameters()), None)
+    return {name: torch.tensor([values], device=place) for name, values in lists.items()}

@@ -1,0 +1,204 @@
+"""look(module, inputs): the attention of any torch module, proved layer by layer against what it really put out."""
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from model.core.query import Query, UserError, first_line
+from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Tokens, Verification
+from model.module import inputs as module_inputs
+from model.module.arrange import Arranged, arrange
+from model.module.inputs import Inputs
+from model.module.tokens import named
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from model.capture.module_attention import Attention
+    from model.capture.module_pass import Observation
+
+PREFIX = "module:"
+Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions; of a source and a target
+
+
+def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, tokenizer: Any = None,
+         batch: int = 0) -> AttentionRecord:
+    """The record of one pass of a torch module, which is left as it was. Each layer is checked against what the module
+    really put out.
+
+    inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a tokenizer of the Hugging Face kind
+    a text, or a pair. tokens: a name for each position, or (source, target) for a module with two sides. batch: which
+    of several items that stand side by side. Raises UserError for a module without attention that can be seen and
+    proved, and for inputs that it does not take. """
+    from model.capture.module_pass import observe
+
+    _check(network, batch)
+    called = module_inputs.given(network, inputs) if tokenizer is None else module_inputs.read(network, tokenizer,
+                                                                                               inputs)
+    source, target = _names(tokens, called)
+    name = type(network).__name__
+    try:
+        seen = observe(network, lambda: network(*called.args, **called.kwargs), batch)
+    except Exception as error:
+        raise UserError(f"{name} could not run on these inputs ({first_line(error, 300)}); give them as the module "
+                        f"itself takes them.") from error
+    found, unread = _readable(seen, called)
+    proofs = _proofs(name, found, unread)
+    try:
+        arranged = arrange([each for each, _ in proofs], source, target)
+    except ValueError as error:
+        raise UserError(f"{name} is not shown, as {first_line(error, 300)}") from error
+    return _record(network, arranged, _verification(arranged, dict(proofs), seen), unread)
+
+
+def _check(network: Any, batch: int) -> None:
+    import torch
+
+    if not isinstance(network, torch.nn.Module):
+        raise UserError(f"look takes a torch module, and this is a {type(network).__name__}; give the model object "
+                        f"itself.")
+    if isinstance(network, torch.jit.ScriptModule):
+        raise UserError(f"{type(network).__name__} is compiled by TorchScript, where no call can be seen; give the "
+                        f"module that it was made of.")
+    if any(each.device.type == "meta" for each in network.parameters()):
+        raise UserError(f"{type(network).__name__} has no weights yet (device meta); load them first.")
+    if type(batch) is not int or batch < 0:
+        raise UserError(f"batch is {batch!r} and must be the number of an item, from 0.")
+
+
+def _names(tokens: Names | None, called: Inputs) -> tuple[Tokens | None, Tokens | None]:
+    """The tokens of source and target."""
+    if tokens is None:
+        return called.source, called.target
+    if isinstance(tokens, tuple) and len(tokens) == 2 and not any(isinstance(side, str) for side in tokens):
+        return named(list(tokens[0])), named(list(tokens[1]))
+    try:
+        return named(tokens if isinstance(tokens, str) else list(tokens)), None   # type: ignore[arg-type]
+    except TypeError as error:
+        raise UserError("tokens must be a list of texts, one for each position; write tokens=['a', 'b'].") from error
+
+
+def _readable(seen: "Observation", called: Inputs) -> "tuple[list[Attention], list[str]]":
+    """What can be shown, and sentences on what cannot: windows that are folded into the batch are no texts side by
+    side."""
+    sizes, found, unread = called.sizes(), [], list(seen.unread)
+    for each in seen.found:
+        if each.batch in sizes:
+            found.append(each)
+        else:
+            unread.append(f"{each.module} (it attends within {each.batch} pieces at once, which are not the items of "
+                          f"the inputs)")
+    return found, unread
+
+
+def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tuple[Attention, Proof]]":
+    """What holds of each attention, those whose output is not what it says left out and named in `unread`. Raises
+    UserError where nothing is left."""
+    proofs = []
+    for each in found:
+        proof = _proof(each)
+        if each.reasons:
+            unread.append(f"{each.module} ({each.reasons[0]})")
+        elif not proof.error <= each.tolerance:
+            unread.append(f"{each.module} (its output differs by {proof.error:.2g} of the largest from what its "
+                          f"queries, keys and values give)")
+        elif not proof.row_error <= (max(each.tolerance, ROW_SUM_TOLERANCE) if each.call is None else 1e-4):
+            unread.append(f"{each.module} (its rows do not sum to 1)")
+        else:
+            proofs.append((each, proof))
+    if proofs:
+        return proofs
+    if unread:
+        raise UserError(f"{name} is not shown, as its attention could not be proved: {'; '.join(unread[:3])}.")
+    raise UserError(f"{name} calls none of torch's attention, and no softmax over (batch, head, query, key) was seen "
+                    f"in it; look takes modules with attention.")
+
+
+@dataclass(frozen=True)
+class Proof:
+    """How far one attention is from what the module put out."""
+
+    error: float       # as a share of the largest output; 0 where only weights were seen
+    row_error: float   # of a row's sum from 1
+    rows: int          # compared
+
+
+def _proof(attention: "Attention") -> Proof:
+    if attention.call is None:
+        assert attention.weights is not None
+        return Proof(0.0, float(abs(attention.weights.sum(-1) - 1).max()), 0)
+    from model.capture.module_proof import prove
+
+    try:
+        layer = attention.call.layer(0)
+    except (UserError, ValueError) as error:
+        attention.reasons.append(first_line(error, 200).rstrip("."))
+        return Proof(math.inf, math.inf, 0)
+    assert attention.call.rows is not None
+    return Proof(*prove(attention, layer), len(attention.call.rows) * layer.heads)
+
+
+def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "Observation") -> Verification:
+    """Verified where every layer that is shown was proved, and the module puts out the same when nobody observes it."""
+    members = [attention for attention, _ in arranged.shown]
+    tolerance = max(each.tolerance for each in members)
+    by_hand = [each.module for each in members if each.call is None]
+    reasons = []
+    if by_hand:
+        reasons.append(f"The softmax of {', '.join(by_hand[:3])}{' …' if len(by_hand) > 3 else ''} was seen, and what "
+                       f"is done with it was not: these weights are as the module computed them{_rounded(members)}.")
+    if not seen.difference <= seen.tolerance:
+        reasons.append(f"In a pass that nobody observed the module put out something else (by {seen.difference:.2g} of "
+                       f"the largest number), so that these weights are of the observed pass alone.")
+    mine = [proofs[each] for each in members]
+    error = math.nan if len(by_hand) == len(members) else max(each.error for each in mine)
+    return Verification("reported" if reasons else "verified", error, max(each.row_error for each in mine), math.nan,
+                        tolerance, sum(each.rows for each in mine), tuple(reasons))
+
+
+def _rounded(members: "list[Attention]") -> str:
+    types = {str(each.dtype).removeprefix("torch.") for each in members if each.call is None and each.tolerance > 1e-4}
+    return f", in {' and '.join(sorted(types))}, their rows brought to a sum of 1 again" if types else ""
+
+
+def _record(network: "nn.Module", arranged: Arranged, verification: Verification,
+            unread: list[str]) -> AttentionRecord:
+    name = type(network).__name__
+    revision = _fingerprint(network)
+    first = arranged.maps[0]
+    crossed = next((each for each in arranged.maps if each.kind == "cross"), None)
+    source = first.keys if crossed is None else crossed.keys
+    target = None if crossed is None else " ".join(crossed.queries.texts)
+    notes = arranged.notes
+    if unread:
+        notes += (f"Not shown: {'; '.join(unread[:5])}{' …' if len(unread) > 5 else ''}.",)
+    query = Query(PREFIX + name, revision, " ".join(source.texts), None, target)
+    return AttentionRecord(query, _card(network, query, arranged), arranged.maps, verification, notes=notes)
+
+
+def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
+    name, layers = type(network).__name__, [layer for _, layer in arranged.shown]
+    largest = max(layers, key=lambda layer: layer.heads)
+    d_head = largest.query.shape[2] if isinstance(largest, Layer) else 0
+    kv_heads = largest.key.shape[0] if isinstance(largest, Layer) else largest.heads
+    dtype = next((str(each.dtype).removeprefix("torch.") for each in network.parameters()), "float32")
+    return Card(query.model, name, query.revision, f"{type(network).__module__}.{name}",
+                sum(each.numel() for each in network.parameters()), largest.heads * d_head, d_head,
+                max(len(each.layers) for each in arranged.maps), largest.heads, kv_heads, "not stated", "not stated",
+                "not stated", max(len(each.queries) for each in arranged.maps), dtype,
+                note="A torch module of one's own, looked at in a program.")
+
+
+def _fingerprint(network: "nn.Module") -> str:
+    """Tells weights from others: names, shapes and sums of all parameters and buffers."""
+    import torch
+
+    digest = hashlib.sha256(type(network).__name__.encode())
+    for name, values in (*network.named_parameters(), *network.named_buffers()):
+        total = values.detach().sum(dtype=torch.float64).item() if values.dtype not in (
+            torch.bool, torch.complex64, torch.complex128) else 0
+        digest.update(f"{name} {tuple(values.shape)} {values.dtype} {total!r}".encode())
+    return digest.hexdigest()[:40]
+
+

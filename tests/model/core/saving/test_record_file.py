@@ -1,0 +1,114 @@
+"""A record as one file: everything comes back as it was, and what could not be opened again is not written."""
+from dataclasses import fields, is_dataclass, replace
+
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.cli.progress import answer_to
+from model.core import heads
+from model.core.limits import LIMITS
+from model.core.masks import Causal, Chunk, Dense, Full, Hidden, Relative, Window
+from model.core.query import Kind, Silence, UserError
+from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification
+from model.core.saving import record_file
+from model.core.tokens import patch_tokens
+from tests import fabricate
+
+N = 7
+MASKS = (Full(), Causal(), Window(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),
+         Dense(np.tri(N, dtype=bool)[None].repeat(6, 0)), Hidden(Full(), (2, 3)))
+BIASES = (None, Relative(np.linspace(-1, 1, 6 * 13, dtype=np.float32).reshape(6, 13), N),
+          Dense(np.linspace(-2, 0, N * N, dtype=np.float32).reshape(N, N)),
+          Dense(np.linspace(-2, 0, 6 * N * N, dtype=np.float32).reshape(6, N, N)))
+
+
+def opened(path) -> AttentionRecord:
+    return answer_to(sources.open_query(*sources.import_file(path.read_bytes(), path.name)))
+
+
+def equal(one, other) -> bool:
+    """Whether two values are the same, arrays and dataclasses included."""
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and one.shape == other.shape and bool((one == other).all())
+    if is_dataclass(one):
+        return type(one) is type(other) and all(equal(getattr(one, field.name), getattr(other, field.name))
+                                                for field in fields(one))
+    if isinstance(one, tuple | list):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return one == other
+
+
+def everything() -> AttentionRecord:
+    """A record with every mask, every bias, sinks, soft-caps, temperatures, other numbers of heads and a reported
+    layer, over two sides."""
+    layers = [fabricate.layer(index, N, N, allowed=mask) for index, mask in enumerate(MASKS)]
+    layers += [fabricate.layer(20 + index, N, N, bias=bias) for index, bias in enumerate(BIASES)]
+    layers.append(fabricate.layer(30, N, N, softcap=3.0, sink=np.arange(6, dtype=np.float32),
+                                  temperature=np.full(6, 0.5, np.float32)))
+    narrow = fabricate.layer(31, N, N)
+    layers.append(replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")}))
+    layers.append(Reported(32, np.full((3, N, N), 1 / N, np.float32), Full()))
+    made = fabricate.record(N)
+    cross = AttentionMap(Kind.CROSS, fabricate.tokens(4), made[Kind.SELF].queries,
+                         (fabricate.layer(0, 4, N),))
+    whole = AttentionMap(Kind.SELF, made[Kind.SELF].queries, made[Kind.SELF].queries, tuple(layers))
+    return replace(made, maps=(whole, cross), notes=("A note.",), omitted=Omission(3, "and so on", 7),
+                   query=replace(made.query, edits=frozenset({Silence(Kind.SELF, 0, 1)})))
+
+
+def test_everything_comes_back_bit_for_bit(tmp_path):
+    made = everything()
+    found = opened(made.save(tmp_path / "mine.safetensors"))
+    assert equal(found.maps, made.maps) and found.omitted == made.omitted
+    assert found.notes[0] == "A note." and "edit Silence" in found.notes[1]
+    assert found.verification == replace(made.verification, status="recorded") and found.query.text == made.query.text
+    for kind in made.kinds:
+        for ours, theirs in zip(made[kind].layers, found[kind].layers, strict=True):
+            assert all((heads.weights(ours, head) == heads.weights(theirs, head)).all() for head in range(ours.heads))
+    assert "Recorded elsewhere" in found.card.note and found.card.title == made.card.title
+    again = opened(found.save(tmp_path / "again.safetensors"))
+    assert equal(again.maps, made.maps) and again.verification.status == "recorded"
+
+
+def test_a_picture_and_its_patches_come_back(tmp_path):
+    tokens = patch_tokens(2, 3)
+    pixels = np.random.default_rng(0).integers(0, 256, (20, 30, 3), dtype=np.uint8)
+    made = fabricate.record(7)
+    made = replace(made, maps=(AttentionMap(Kind.SELF, tokens, tokens, (fabricate.layer(0, 7, 7),)),), picture=pixels,
+                   query=replace(made.query, text="", image="a" * 64))
+    found = opened(made.save(tmp_path / "picture.safetensors"))
+    assert equal(found.picture, pixels) and found[Kind.SELF].queries == tokens
+    assert found[Kind.SELF].queries.grid == (2, 3)
+    assert found.query.text == " ".join(tokens.texts)
+
+
+@pytest.mark.parametrize(("verification", "status"), [
+    (Verification("verified", 1e-6), "recorded"), (Verification("verified"), "imported"),
+    (Verification("reported", reasons=("By hand.",)), "imported"), (Verification("verified", 2e-3), "imported"),
+    (Verification("verified", 0.2, tolerance=5.0), "imported"), (Verification("refused", 0.2), "imported")])
+def test_only_a_proof_with_its_figures_is_called_one(verification, status, tmp_path):
+    found = opened(replace(fabricate.record(5), verification=verification).save(tmp_path / "mine.safetensors"))
+    assert found.verification.status == status and found.verification.reasons == verification.reasons
+
+
+def test_shared_arrays_are_written_once(tmp_path):
+    mask = Dense(np.tri(60, dtype=bool))
+    made = fabricate.record(60, layers=1)
+    one = replace(made, maps=(replace(made.maps[0], layers=(fabricate.layer(0, 60, 60, allowed=mask),)),))
+    two = replace(made, maps=(replace(made.maps[0], layers=tuple(fabricate.layer(index, 60, 60, allowed=mask)
+                                                                 for index in range(2))),))
+    sizes = [record.save(tmp_path / f"{name}.safetensors").stat().st_size for name, record in (("a", one), ("b", two))]
+    assert sizes[1] - sizes[0] < fabricate.layer(0, 60, 60).query.nbytes * 3
+
+
+def test_what_cannot_be_saved_is_one_sentence(tmp_path, monkeypatch):
+    made = fabricate.record(5)
+    with pytest.raises(UserError, match=r"end it in \.safetensors\.$"):
+        made.save(tmp_path / "mine.npz")
+    with pytest.raises(UserError, match="make the folder"):
+        made.save(tmp_path / "nowhere" / "mine.safetensors")
+    monkeypatch.setattr(record_file, "LIMITS", replace(LIMITS, file_bytes=1_000))
+    with pytest.raises(UserError, match="CLEARHEAD_FILE_MB"):
+        made.save(tmp_path / "mine.safetensors")
+    assert not list(tmp_path.iterdir())

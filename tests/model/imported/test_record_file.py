@@ -1,0 +1,149 @@
+"""Records of strangers: what is damaged or made up is one sentence, before memory is spent, and never a traceback."""
+import io
+import json
+import struct
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from model.core import heads
+from model.core.limits import LIMITS
+from model.core.query import Kind, UserError
+from model.core.record import AttentionMap
+from model.core.tokens import patch_tokens
+from model.imported import record_file, tensors
+from model.imported.record_file import RecordFile, read_record
+from tests import fabricate
+from tests.hostile import changed, damaged, examples
+from tests.model.core.saving.test_record_file import everything
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory) -> bytes:
+    return everything().save(tmp_path_factory.mktemp("good") / "x.safetensors").read_bytes()
+
+
+def parts(content: bytes) -> tuple[dict, dict, bytes]:
+    """(header, what is said beside the tensors, data)"""
+    length = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8:8 + length])
+    return header, json.loads(header["__metadata__"]["clearhead"]), content[8 + length:]
+
+
+def whole(header: dict, about, data: bytes) -> bytes:
+    text = json.dumps(header | {"__metadata__": {"clearhead": json.dumps(about)}}).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def opened(content: bytes) -> RecordFile | None:
+    """The record; None where the file is refused, in one sentence."""
+    try:
+        found = read_record(io.BytesIO(content), "mine.safetensors")
+    except UserError as error:
+        said = str(error)
+        assert "mine.safetensors" in said and "\n" not in said and said.endswith(".") and len(said) < 600, said
+        return None
+    for part in found.maps:
+        for layer in part.layers:
+            assert np.isfinite(heads.weights(layer, 0)).all()
+    assert found.verification.status in ("recorded", "imported") and found.nbytes >= 0 and found.card.note
+    return found
+
+
+def test_the_good_file_opens(good):
+    assert opened(good) is not None
+
+
+@examples(150)
+@given(data=st.data())
+def test_any_damage_to_the_bytes_is_a_record_or_one_sentence(good, data):
+    opened(data.draw(damaged(good)))
+
+
+@examples(250)
+@given(data=st.data())
+def test_anything_changed_in_what_it_says_is_a_record_or_one_sentence(good, data):
+    header, about, content = parts(good)
+    opened(whole(header, data.draw(changed(about)), content))
+
+
+@examples(150)
+@given(data=st.data())
+def test_anything_changed_in_the_header_is_a_record_or_one_sentence(good, data):
+    header, about, content = parts(good)
+    header.pop("__metadata__")
+    opened(whole(data.draw(changed(header).filter(lambda value: isinstance(value, dict))), about, content))
+
+
+def test_made_up_files_are_refused_for_what_is_wrong(good):
+    header, about, data = parts(good)
+    name = next(key for key in header if key.endswith("query"))
+    entry = header[name]
+
+    def said(header=header, about=about, data=data, content=None) -> str:
+        with pytest.raises(UserError) as refused:
+            read_record(io.BytesIO(whole(header, about, data) if content is None else content), "mine.safetensors")
+        return str(refused.value)
+
+    assert "cut off" in said(data=data[:-1]) and "behind its tensors" in said(data=data + b"x")
+    assert "cut off" in said(content=b"") and "cut off" in said(content=struct.pack("<Q", 2**62) + b"{}")
+    assert "overlap" in said(header=header | {"twice": entry})
+    assert "other bytes than its shape" in said(header=header | {name: entry | {"shape": [2**40, 2**40, 2**40]}})
+    assert "a tensor is F64" in said(header=header | {name: entry | {"dtype": "F64"}})
+    assert "another version" in said(about=about | {"format": "Clearhead record 99"})
+    assert "no record of Clearhead" in said(content=struct.pack("<Q", 2) + b"{}")
+    part = about["maps"][0]
+    loose = {**part["layers"][0], "query": {"array": "nowhere"}}
+    assert "no tensor 'nowhere'" in said(about=about | {"maps": [part | {"layers": [loose]}]})
+    far = {**part["layers"][0], "scale": 1e29}
+    assert "no float32 holds" in said(about=about | {"maps": [part | {"layers": [far]}]})
+    nested = {"type": "Full"}
+    for _ in range(70):
+        nested = {"type": "Hidden", "base": nested, "hidden": []}
+    assert "levels" in said(about=about | {"maps": [part | {"layers": [{**part["layers"][0], "allowed": nested}]}]})
+
+
+@pytest.mark.parametrize(("limit", "value", "setting"), [
+    ("layers", 3, "CLEARHEAD_LAYERS"), ("heads", 20, "CLEARHEAD_HEADS"),
+    ("record_cells", 500, "CLEARHEAD_RECORD_CELLS"), ("tokens", 6, "CLEARHEAD_TOKENS")])
+def test_sizes_are_held_against_the_limits(good, limit, value, setting, monkeypatch):
+    monkeypatch.setattr(record_file, "LIMITS", replace(LIMITS, **{limit: value}))
+    with pytest.raises(UserError, match=setting):
+        read_record(io.BytesIO(good), "mine.safetensors")
+
+
+def test_a_long_header_is_refused_before_it_is_read(good, monkeypatch):
+    monkeypatch.setattr(tensors, "LIMITS", replace(LIMITS, header_bytes=100))
+    with pytest.raises(UserError, match="CLEARHEAD_HEADER_MB"):
+        read_record(io.BytesIO(good), "mine.safetensors")
+
+
+def test_a_promise_of_much_costs_little(good):
+    header, about, data = parts(good)
+    part = about["maps"][0]
+    many = about | {"maps": [part | {"layers": part["layers"][:1] * 100_000}]}
+    content = whole(header, many, data)
+    tracemalloc.start()
+    try:
+        assert opened(content) is None
+        assert tracemalloc.get_traced_memory()[1] < 30 * len(content)
+    finally:
+        tracemalloc.stop()
+
+
+def test_two_patches_in_one_place_and_lone_surrogates_are_refused(tmp_path):
+    tokens = patch_tokens(2, 3)
+    made = fabricate.record(7)
+    made = replace(made, maps=(AttentionMap(Kind.SELF, tokens, tokens, (fabricate.layer(0, 7, 7),)),))
+    header, about, data = parts(made.save(tmp_path / "x.safetensors").read_bytes())
+    for side in ("queries", "keys"):
+        about["maps"][0][side]["boxes"][2] = about["maps"][0][side]["boxes"][1]
+    assert opened(whole(header, about, data)) is None
+    header, about, data = parts((tmp_path / "x.safetensors").read_bytes())
+    for side in ("queries", "keys"):
+        about["maps"][0][side]["texts"][1] = "\ud800"
+    assert opened(whole(header, about, data)) is None

@@ -1,0 +1,124 @@
+"""Hugging Face models from memory: a Whisper without files, models of other attention, texts through a tokenizer."""
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from torch import nn
+from transformers import (
+    BertConfig,
+    BertModel,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+    WhisperConfig,
+    WhisperForConditionalGeneration,
+)
+from transformers.utils import logging
+
+from model.core import heads
+from model.core.query import Kind, UserError
+from model.module.look import look
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "##s", "."]
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+    logging.set_verbosity_error()
+
+
+def tokenizer_of() -> PreTrainedTokenizerFast:
+    inner = Tokenizer(models.WordPiece({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    inner.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    inner.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return PreTrainedTokenizerFast(tokenizer_object=inner, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+                                   pad_token="[PAD]")
+
+
+def bert(attention: str = "sdpa") -> nn.Module:
+    config = BertConfig(vocab_size=len(WORDS), hidden_size=24, num_hidden_layers=2, num_attention_heads=3,
+                        intermediate_size=32, initializer_range=0.2)
+    return BertModel._from_config(config, attn_implementation=attention)
+
+
+def eager_weights(network: nn.Module, **given) -> dict[str, tuple]:
+    network.eval().set_attn_implementation("eager")
+    with torch.no_grad():
+        output = network(**given, output_attentions=True)
+    return {name: getattr(output, name) for name in output if "attentions" in name}
+
+
+def same(record, kind: Kind, theirs: tuple) -> None:
+    assert len(record[kind].layers) == len(theirs)
+    for layer, weights in zip(record[kind].layers, theirs, strict=True):
+        ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        assert float(np.abs(ours - weights[0].numpy()).max()) < 1e-5
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_a_whisper_from_a_configuration_has_all_three_kinds(attention):
+    config = WhisperConfig(vocab_size=60, d_model=24, encoder_layers=2, decoder_layers=2, encoder_attention_heads=3,
+                           decoder_attention_heads=4, encoder_ffn_dim=32, decoder_ffn_dim=32, num_mel_bins=8,
+                           max_source_positions=12, max_target_positions=20, init_std=0.4, pad_token_id=0,
+                           bos_token_id=1, eos_token_id=2, decoder_start_token_id=3, suppress_tokens=None,
+                           begin_suppress_tokens=None)
+    network = WhisperForConditionalGeneration._from_config(config, attn_implementation=attention)
+    given = {"input_features": torch.randn(1, 8, 24), "decoder_input_ids": torch.tensor([[3, 5, 7, 9, 11]])}
+    record = look(network, given)
+    assert record.verification.status == "verified" and network.config._attn_implementation == attention
+    assert record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS)
+    assert (len(record[Kind.CROSS].queries), len(record[Kind.CROSS].keys)) == (5, 12)
+    theirs = eager_weights(network, **given)
+    for kind, name in ((Kind.SELF, "encoder_attentions"), (Kind.CAUSAL, "decoder_attentions"),
+                       (Kind.CROSS, "cross_attentions")):
+        same(record, kind, theirs[name])
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+def test_a_model_and_its_tokenizer_read_a_text(attention, dtype):
+    network, tokenizer = bert(attention).to(dtype), tokenizer_of()
+    record = look(network, "the cats sat on dog mat.", tokenizer=tokenizer)
+    assert record.verification.status == "verified", record.verification
+    assert record.verification.tolerance == {torch.float32: 1e-4, torch.float16: 4e-3, torch.bfloat16: 3e-2}[dtype]
+    tokens = record[Kind.SELF].queries
+    assert tokens.texts == ("[CLS]", "the", "cat", "s", "sat", "on", "dog", "mat", ".", "[SEP]")
+    assert tokens.special == (True, *[False] * 8, True) and tokens.words[2] == tokens.words[3] != tokens.words[1]
+    assert tokens.unknown[6] and sum(tokens.unknown) == 1
+    if dtype == torch.float32:
+        ids = torch.tensor([tokenizer("the cats sat on dog mat.")["input_ids"]])
+        same(record, Kind.SELF, eager_weights(network, input_ids=ids)["attentions"])
+
+
+def test_a_pair_is_two_segments_whose_words_go_on():
+    tokens = look(bert(), ("the cats", "the mat"), tokenizer=tokenizer_of())[Kind.SELF].queries
+    assert tokens.segments == (-1, 0, 0, 0, -1, 1, 1, -1) and tokens.words == (-1, 0, 1, 1, -1, 2, 3, -1)
+
+
+def test_an_encoder_decoder_reads_a_text_and_what_it_is_to_write():
+    config = T5Config(vocab_size=len(WORDS), d_model=24, d_kv=8, d_ff=32, num_layers=2, num_heads=3,
+                      decoder_start_token_id=0, initializer_factor=1.0)
+    network = T5ForConditionalGeneration(config)
+    record = look(network, ("the cat sat.", "on the mat"), tokenizer=tokenizer_of())
+    assert record.verification.status == "verified" and record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS)
+    assert record[Kind.CROSS].queries.texts == ("[PAD]", "on", "the", "mat")
+    assert record[Kind.CROSS].keys.texts == ("[CLS]", "the", "cat", "sat", ".", "[SEP]")
+    given = {"input_ids": torch.tensor([[2, 4, 5, 6, 10, 3]]), "decoder_input_ids": torch.tensor([[0, 7, 4, 8]])}
+    theirs = eager_weights(network, **given)
+    same(record, Kind.SELF, theirs["encoder_attentions"])
+    same(record, Kind.CAUSAL, theirs["decoder_attentions"])
+    alone = look(network, "the cat sat.", tokenizer=tokenizer_of())
+    assert len(alone[Kind.CROSS].queries) == 1
+
+
+@pytest.mark.parametrize(("inputs", "why"), [(3, "inputs are a text, or two"), (["a", "b", "c"], "a text, or two"),
+                                             ("  ", "a text, or two"), (("a", 3), "a text, or two")])
+def test_no_text_is_one_sentence(inputs, why):
+    with pytest.raises(UserError, match=why):
+        look(bert(), inputs, tokenizer=tokenizer_of())
+
+
+def test_a_tokenizer_that_is_none_is_one_sentence():
+    with pytest.raises(UserError, match="tokenizer could not read this"):
+        look(bert(), "the cat", tokenizer=lambda text: 3)

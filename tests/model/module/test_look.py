@@ -1,0 +1,281 @@
+"""Any torch module's attention: equal to weights that were obtained in another way, proved layer by layer, and never
+called verified where it is not."""
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from model.core import heads
+from model.core.masks import Causal, Full
+from model.core.query import Kind, UserError
+from model.core.record import AttentionRecord, Layer, Reported
+from model.module.look import look
+from model.scratch.transformer import Config, Transformer
+from tests.model.module.modules import ByHand, Decoder, Grouped, Lying, Twice, Vision
+
+CLOSE = 1e-5   # the largest difference of a weight
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
+def weights_of(record: AttentionRecord, kind: Kind, layer: int) -> np.ndarray:
+    found = record[kind].layers[layer]
+    return np.stack([heads.weights(found, head) for head in range(found.heads)])
+
+
+def close(ours: np.ndarray, theirs: torch.Tensor | np.ndarray) -> None:
+    assert ours.shape == tuple(theirs.shape)
+    assert float(np.abs(ours - np.asarray(theirs)).max()) < CLOSE
+
+
+def verified(record: AttentionRecord) -> None:
+    check = record.verification
+    assert check.status == "verified" and not check.reasons and check.max_error < check.tolerance == 1e-4
+    assert check.rows_checked and check.row_sum_error < 1e-5
+    assert all(isinstance(layer, Layer) for each in record.maps for layer in each.layers)
+
+
+def own_weights(network: nn.Module, call, item: int) -> dict[str, torch.Tensor]:
+    """What nn.MultiheadAttention says itself, asked for its weights: (head, query, key) by the module's name."""
+    found, handles = {}, []
+
+    def ask(module, args, kwargs):
+        return args, kwargs | {"need_weights": True, "average_attn_weights": False}
+
+    for name, module in network.named_modules():
+        if isinstance(module, nn.MultiheadAttention):
+            handles += [module.register_forward_pre_hook(ask, with_kwargs=True), module.register_forward_hook(
+                lambda module, args, output, name=name: found.update({name: output[1][item]}))]
+    with torch.no_grad():
+        call(network.eval())
+    for handle in handles:
+        handle.remove()
+    return found
+
+
+def manual(query: torch.Tensor, key: torch.Tensor, added: torch.Tensor | float = 0, scale: float | None = None):
+    """softmax(q kᵀ · scale + added), in the order of the paper."""
+    key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
+    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    return (scores + added).softmax(-1)
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_torchs_own_encoder_is_what_its_fast_path_puts_out(batch_first, monkeypatch):
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, dropout=0.3, batch_first=batch_first), 3,
+                                    enable_nested_tensor=False)
+    x, fast = torch.randn(2, 7, 16), []
+    x = x if batch_first else x.transpose(0, 1)
+    native = torch._transformer_encoder_layer_fwd
+    monkeypatch.setattr(torch, "_transformer_encoder_layer_fwd", lambda *given: fast.append(1) or native(*given))
+    record = look(encoder, x, tokens=list("abcdefg"), batch=1)
+    verified(record)
+    assert len(fast) == (3 if batch_first else 0), "the unobserved pass takes the fast path, once a layer"
+    assert encoder.training and all(module.training for module in encoder.modules())
+    assert record.kinds == (Kind.SELF,) and record[Kind.SELF].queries.texts == tuple("abcdefg")
+    theirs = own_weights(encoder, lambda network: network(x), 1)
+    for number, name in enumerate(theirs):
+        close(weights_of(record, Kind.SELF, number), theirs[name])
+    assert f"0 is {next(iter(theirs))}" in record.notes[0]
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors:UserWarning")   # torch's own, of its fast path
+def test_padding_that_the_fast_path_leaves_out_is_no_key():
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2)
+    x, padded = torch.randn(2, 6, 16), torch.tensor([[False] * 6, [False] * 4 + [True] * 2])
+    record = look(encoder, {"src": x, "src_key_padding_mask": padded}, batch=1)
+    verified(record)
+    assert not weights_of(record, Kind.SELF, 1)[..., 4:].any()
+    theirs = own_weights(encoder, lambda network: network(x, src_key_padding_mask=padded), 1)
+    close(weights_of(record, Kind.SELF, 1)[:, :4], theirs["layers.1.self_attn"][:, :4])   # it leaves padded rows out
+
+
+def test_torchs_own_decoder_has_causal_and_cross_attention():
+    decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(16, 4, 32, batch_first=True), 2)
+    given = {"tgt": torch.randn(2, 5, 16), "memory": torch.randn(2, 7, 16),
+             "tgt_mask": nn.Transformer.generate_square_subsequent_mask(5)}
+    record = look(decoder, given, tokens=(list("sources"), list("words")), batch=0)
+    verified(record)
+    assert record.kinds == (Kind.CAUSAL, Kind.CROSS) and record[Kind.CAUSAL].layers[0].allowed == Causal()
+    assert record[Kind.CROSS].queries.texts == tuple("words") and record[Kind.CROSS].keys.texts == tuple("sources")
+    theirs = own_weights(decoder, lambda network: network(**given), 0)
+    for number in (0, 1):
+        close(weights_of(record, Kind.CAUSAL, number), theirs[f"layers.{number}.self_attn"])
+        close(weights_of(record, Kind.CROSS, number), theirs[f"layers.{number}.multihead_attn"])
+
+
+def test_a_whole_transformer_of_equal_lengths_tells_cross_attention_by_what_is_attended():
+    whole = nn.Transformer(16, 4, 2, 2, 32, batch_first=True)
+    x = torch.randn(1, 5, 16)
+    record = look(whole, (x, x), tokens=(list("abcde"), list("ABCDE")))
+    verified(record)
+    assert record.kinds == (Kind.SELF, Kind.CROSS) and len(record[Kind.CROSS].layers) == 2
+    assert [len(each.layers) for each in record.maps] == [4, 2]   # without a mask the decoder looks ahead
+
+
+def test_a_vision_transformer_with_fused_queries_keys_and_values():
+    network, images = Vision(), torch.randn(2, 3, 12, 12)
+    record = look(network, images, tokens=["[CLS]", *(f"{row}·{column}" for row in range(3) for column in range(3))],
+                  batch=1)
+    verified(record)
+    seen: list[torch.Tensor] = []
+    for block in network.blocks:
+        for name in ("q_norm", "k_norm"):
+            getattr(block.attn, name).register_forward_hook(lambda module, args, output: seen.append(output[1]))
+    with torch.no_grad():
+        network.eval()(images)
+    assert len(record[Kind.SELF].layers) == 3, "and not the softmax of its classes"
+    for number in range(3):
+        close(weights_of(record, Kind.SELF, number), manual(*seen[2 * number:2 * number + 2]))
+
+
+def test_a_decoder_like_nanogpt_in_every_type():
+    network, ids = Decoder(), torch.randint(50, (3, 9))
+    record = look(network, ids, batch=2)
+    verified(record)
+    assert record.kinds == (Kind.CAUSAL,) and record[Kind.CAUSAL].layers[0].allowed == Causal()
+    inputs: list[torch.Tensor] = []
+    network.h[1].c_attn.register_forward_hook(lambda module, args, output: inputs.append(output[2]))
+    with torch.no_grad():
+        network.eval()(ids)
+    query, key, _ = (part.unflatten(-1, (4, -1)).transpose(0, 1) for part in inputs[0].split(32, dim=1))
+    ahead = torch.full((9, 9), -torch.inf).triu(1)
+    close(weights_of(record, Kind.CAUSAL, 1), manual(query, key, ahead))
+    for dtype, tolerance in ((torch.bfloat16, 3e-2), (torch.float16, 4e-3), (torch.float64, 1e-4)):
+        other = look(network.to(dtype), ids, batch=2)
+        assert other.verification.status == "verified" and other.verification.tolerance == tolerance
+        assert other.card.dtype == str(dtype).removeprefix("torch.")
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (1, 5, 5), (1, 6, 5, 5), (2, 1, 5, 5), (2, 6, 5, 5), (2, 1, 1, 5)])
+@pytest.mark.parametrize("kind", ["float", "bool"])
+def test_grouped_heads_masks_and_batches_are_those_of_the_item(shape, kind):
+    network, x = Grouped(), torch.randn(2, 5, 24)
+    mask = torch.randn(shape)
+    if kind == "bool":
+        mask = (mask > 0) | torch.eye(5, dtype=torch.bool)
+    record = look(network, {"x": x, "mask": mask, "scale": 0.7}, batch=1)
+    verified(record)
+    layer = record.maps[0].layers[0]
+    assert layer.query.shape == (6, 5, 4) and layer.key.shape == (2, 5, 4) and layer.scale == pytest.approx(0.7)
+    with torch.no_grad():
+        query, key, _ = (part[1] for part in network.parts(x))
+    whole = mask.expand(2, 6, 5, 5) if mask.ndim == 4 else mask
+    added = whole[1] if whole.ndim == 4 else whole
+    added = torch.zeros(added.shape).masked_fill(~added, -torch.inf) if kind == "bool" else added
+    close(weights_of(record, record.kinds[0], 0), manual(query, key, added, 0.7))
+
+
+def test_a_module_that_is_called_twice_is_two_layers():
+    record = look(Twice(), torch.randn(1, 4, 16))
+    verified(record)
+    assert [layer.index for layer in record[Kind.SELF].layers] == [0, 1]
+    assert record.notes[0] == "Layers of self attention: 0 is shared, 1 is shared (call 2)."
+    assert np.abs(weights_of(record, Kind.SELF, 0) - weights_of(record, Kind.SELF, 1)).max() > 1e-3
+
+
+def test_our_own_transformer_softens_by_hand_and_is_reported():
+    network = Transformer(Config(50, 32, 4, 64, 2, 2)).eval()
+    record = look(network, (torch.tensor([[3, 4, 5, 6]]), torch.tensor([[7, 8, 9]])))
+    assert record.verification.status == "reported" and record.kinds == (Kind.SELF, Kind.CAUSAL, Kind.CROSS)
+    assert all(isinstance(layer, Reported) for each in record.maps for layer in each.layers)
+    assert not network.training
+    seen = {}
+    attention = network.decoder.layers[1].attention
+    for name in ("query", "key"):
+        getattr(attention, name).register_forward_hook(
+            lambda module, args, output, name=name: seen.update({name: output}))
+    with torch.no_grad():
+        network(torch.tensor([[3, 4, 5, 6]]), torch.tensor([[7, 8, 9]]))
+    close(weights_of(record, Kind.CAUSAL, 1),
+          manual(seen["query"][0], seen["key"][0], torch.full((3, 3), -torch.inf).triu(1)))
+
+
+@pytest.mark.parametrize("one_head", [False, True])
+def test_attention_by_hand_is_reported_with_its_module(one_head):
+    network, x, memory = ByHand(one_head=one_head), torch.randn(2, 5, 16), torch.randn(2, 5, 16)
+    record = look(network, x, batch=1)
+    assert record.verification.status == "reported" and "ByHand" in record.verification.reasons[0]
+    assert record.kinds == (Kind.SELF,) and record[Kind.SELF].layers[0].allowed == Full()
+    with torch.no_grad():
+        theirs = network.weights(x, x)[1]
+    close(weights_of(record, Kind.SELF, 0), theirs[None] if one_head else theirs)
+    assert look(network, (x, memory)).kinds == (Kind.CROSS,)
+    rounded = look(network.to(torch.bfloat16), x.to(torch.bfloat16))
+    assert "in bfloat16, their rows brought to a sum of 1" in rounded.verification.reasons[0]
+
+
+@pytest.mark.parametrize(("network", "inputs", "why"), [
+    (Lying(16, 2, batch_first=True), {"query": torch.ones(1, 4, 16), "key": torch.ones(1, 4, 16),
+                                      "value": torch.randn(1, 4, 16)}, "puts out something else than the attention"),
+    (Decoder(drops=0.4), torch.arange(6)[None], "drops 40% of its weights at random"),
+    (nn.MultiheadAttention(16, 2, add_zero_attn=True), (torch.randn(4, 1, 16),) * 3, "keys that are no tokens"),
+    (nn.Sequential(nn.Linear(4, 4), nn.Softmax(-1)), torch.randn(2, 4), "Sequential calls none of torch's attention"),
+    (nn.LSTM(4, 4), torch.randn(2, 3, 4), "LSTM calls none of torch's attention"),
+    (nn.Linear(4, 4), torch.randn(2, 5), "Linear could not run on these inputs"),
+    (Grouped(), {"x": torch.randn(1, 4, 24), "mask": torch.eye(4).bool() & (torch.arange(4) > 0)}, "at least one key"),
+])
+def test_what_is_not_proved_is_refused_with_its_name_and_the_reason(network, inputs, why):
+    with pytest.raises(UserError) as refused:
+        look(network, inputs)
+    said = str(refused.value)
+    assert why in said and type(network).__name__ in said and said.endswith(".") and "\n" not in said
+
+
+def test_a_call_that_is_not_proved_is_left_out_and_named():
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.good, self.bad = nn.MultiheadAttention(16, 2), Lying(16, 2)
+
+        def forward(self, x):
+            return self.bad(*[self.good(x, x, x)[0]] * 3)[0]
+
+    record = look(Both(), torch.randn(4, 1, 16))
+    verified(record)
+    assert len(record[Kind.SELF].layers) == 1 and "Not shown: bad" in record.notes[-1]
+
+
+def test_a_module_that_differs_from_pass_to_pass_is_not_verified():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.passes, self.attention = 0, nn.MultiheadAttention(16, 2)
+
+        def forward(self, x):
+            self.passes += 1
+            return self.attention(x, x, x)[0] * self.passes
+
+    record = look(Counting(), torch.randn(4, 1, 16))
+    assert record.verification.status == "reported" and "nobody observed" in record.verification.reasons[0]
+
+
+def test_the_programs_random_numbers_and_gradients_are_as_before():
+    network, x = Decoder(), torch.arange(5)[None]
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    look(network, x)
+    assert (torch.rand(2) == expected).all() and torch.is_grad_enabled()
+    network(x)["logits"].sum().backward()
+    assert network.wte.weight.grad is not None
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in network.modules())
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({"tokens": ["a", "b"]}, "tokens has 2 texts and the module attends over 4 × 4"),
+    ({"tokens": "abcd"}, "must be a list of texts"), ({"tokens": 3}, "must be a list of texts"),
+    ({"batch": 5}, "number 5 was asked for"), ({"batch": -1}, "from 0"), ({"inputs": "a text"}, "needs the tokenizer"),
+    ({"inputs": [1, 2]}, "There is no tensor"), ({"inputs": {3: torch.ones(2)}}, "names of inputs"),
+    ({"network": "bert"}, "takes a torch module, and this is a str"),
+    ({"network": nn.Linear(2, 2, device="meta")}, "no weights yet"),
+    ({"network": torch.jit.script(nn.Linear(2, 2))}, "TorchScript"),
+])
+def test_wrong_input_is_one_sentence(changes, why):
+    given = {"network": Decoder(), "inputs": torch.arange(8).view(2, 4), "tokens": None, "batch": 0} | changes
+    with pytest.raises(UserError, match=why) as refused:
+        look(given["network"], given["inputs"], tokens=given["tokens"], batch=given["batch"])
+    assert "\n" not in str(refused.value) and str(refused.value).endswith(".")
