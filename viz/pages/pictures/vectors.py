@@ -15,7 +15,6 @@ from viz.components.slider import slider
 from viz.format import format_number
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
 from viz.widgets.handout_button import picture_button
 from viz.widgets.pictures.choice import picture_name
 
@@ -41,12 +40,15 @@ def positions_section(page: PageContext, record: AttentionRecord, view: View) ->
     cosines[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
     name = patch_name(tokens, token)
     values = PatchValues(cosines.astype(np.float32), words["name"].format(name=name), words["what"], kind="signed")
-    drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
-                         PatchState(token, look=page.controls["look"], opacity=page.controls["opacity"]), height=HIGH,
-                         key="picture-positions", on_event=lambda event: _place(page, event))
-    picture_button(drawn, (record,))
-    st.markdown(_nearest_claim(cosines, tokens.patches, token, name), width=READABLE_WIDE)
-    st.caption(words["about"], width=READABLE_WIDE)
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
+                             PatchState(token, page.controls["look"], page.controls["opacity"]), height=HIGH,
+                             key="picture-positions", on_event=lambda event: _place(page, event))
+        picture_button(drawn, (record,))
+    with right:
+        st.markdown(_nearest_claim(cosines, tokens.patches, token, name))
+        st.caption(words["about"])
 
 
 def _place(page: PageContext, event: PatchEvent) -> None:
@@ -82,12 +84,15 @@ def norms_section(page: PageContext, record: AttentionRecord, view: View) -> Non
     of_patches = norms[list(tokens.patches)]
     marked = outliers(norms, tokens.patches)
     values = PatchValues(norms.astype(np.float32), words["name"].format(layer=chosen), words["what"], kind="plain",
-                         low=0.0, high=float(of_patches.max()))
-    drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
-                         PatchState(None, page.controls["look"], page.controls["opacity"], outlined=marked),
-                         height=HIGH, key="picture-norms", frozen=True)
-    picture_button(drawn, (record,))
+                         low=float(of_patches.min()), high=float(of_patches.max()) + 1e-6)
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
+                             PatchState(None, page.controls["look"], page.controls["opacity"], outlined=marked),
+                             height=HIGH, key="picture-norms", frozen=True)
+        picture_button(drawn, (record,))
     facts = {"layer": chosen, "median": format_number(float(np.median(of_patches))), "count": len(marked),
              "most": format_number(float(of_patches.max())), "times": f"{OUTLIER:g}"}
-    st.markdown(words["outliers" if marked else "no_outliers"].format(**facts), width=READABLE_WIDE)
-    st.caption(words["about"], width=READABLE_WIDE)
+    with right:
+        st.markdown(words["outliers" if marked else "no_outliers"].format(**facts))
+        st.caption(words["about"])
