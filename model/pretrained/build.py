@@ -31,14 +31,23 @@ COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed w
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
     """The model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
     transformers. Raises UserError if it cannot be shown."""
+    report(0.1, "reading the configuration")
+    described = describe(place)
     tokenizer = open_tokenizer(place.folder)
-    loaded = load_network(place, report)
+    loaded = load_network(place, described, report)
     if "input_ids" not in inspect.signature(loaded.network.forward).parameters:
         raise UserError(f"{place.title} is a {loaded.network.config.model_type} model that reads "
                         f"{loaded.network.main_input_name}, not text; choose a text model.")
     report(0.7, "verifying against the model's own attention")
     with blame(place.folder / "config.json", "configuration of these weights"):
         return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
+
+
+class Described(NamedTuple):
+    """What the files of a folder say of its network."""
+
+    config: Any              # of transformers
+    weights: files.Weights   # by their headers
 
 
 class Loaded(NamedTuple):
@@ -49,15 +58,19 @@ class Loaded(NamedTuple):
     dtype: str     # how its weights are stored and computed with
 
 
-def load_network(place: ModelFiles, report: Progress) -> Loaded:
-    """The network of a folder as its configuration says. Raises UserError, with the file's name, where it cannot be
+def describe(place: ModelFiles) -> Described:
+    """The configuration and the headers of the weights. Raises UserError, with the file's name, for damaged ones and
+    for weights that do not fit into memory."""
+    described = Described(_config(place.folder), files.weights_of(place.folder))
+    memory.refuse_weights(described.weights.parameters, place.title)
+    return described
+
+
+def load_network(place: ModelFiles, described: Described, report: Progress) -> Loaded:
+    """The network that is described, with its weights. Raises UserError, with the file's name, where it cannot be
     made."""
-    report(0.1, "reading the configuration")
-    config = _config(place.folder)
-    weights = files.weights_of(place.folder)
-    memory.refuse_weights(weights.parameters, place.title)
     report(0.2, "loading the weights")
-    return Loaded(*_network(place, config, weights), dtype_of(weights.dtypes))
+    return Loaded(*_network(place, *described), dtype_of(described.weights.dtypes))
 
 
 def dtype_of(stored: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from model.core.record import Card
 from model.core.stopping import stop_between_layers
 from model.core.types import Progress
 from model.pretrained import predict
-from model.pretrained.build import Probe, build_model, examine, facts_of, load_network, plan_of
+from model.pretrained.build import Probe, build_model, describe, examine, facts_of, load_network, plan_of
 from model.pretrained.card import card_of
 from model.pretrained.damage import blame
 from model.pretrained.files import ModelFiles
@@ -34,8 +34,10 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Any:
     """The model of a folder, loaded and verified, as `model.pretrained.build.open_folder` opens one of texts."""
+    report(0.1, "reading the configuration")
+    described = describe(place)
     processor = open_processor(place.folder)
-    loaded = load_network(place, report)
+    loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
     with blame(place.folder / "config.json", "configuration of these weights"):
         if loaded.network.config.model_type in TYPES:
