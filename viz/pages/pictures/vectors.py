@@ -12,7 +12,7 @@ from model.studies.patch_attention import OUTLIER, lengths, outliers, similariti
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import patch_name, patches_of
 from viz.components.slider import slider
-from viz.format import format_number
+from viz.format import format_number, format_signed
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.widgets.handout_button import picture_button
@@ -66,10 +66,9 @@ def position_vectors(trace: Trace, count: int) -> np.ndarray | None:
 
 def _nearest_claim(cosines: np.ndarray, patches: tuple[int, ...], token: int, name: str) -> str:
     words, others = strings("pictures")["positions"], [patch for patch in patches if patch != token]
-    mean = float(np.nanmean(cosines[others]))
-    return words["claim"].format(name=escape_markdown(name), mean=format_number(mean),
-                                 most=format_number(float(np.nanmax(cosines[others]))),
-                                 least=format_number(float(np.nanmin(cosines[others]))))
+    found = {name: format_signed(float(of(cosines[others])), ".2f")
+             for name, of in (("mean", np.nanmean), ("most", np.nanmax), ("least", np.nanmin))}
+    return words["claim"].format(name=escape_markdown(name), **found)
 
 
 def norms_section(page: PageContext, record: AttentionRecord, view: View) -> None:
