@@ -62,8 +62,8 @@ def export(out: Path, **asked: Any) -> None:
     python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
     python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     python -m viz export --model minilm --text "The cat sat." --out all.npz
-    python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
     python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
+    python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
     python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
     python -m viz export --record mine.safetensors --out mine-all.npz
 
@@ -75,7 +75,7 @@ def export(out: Path, **asked: Any) -> None:
         refuse_overwriting(out, asked["file"])
     if asked["image"] is not None:
         refuse_overwriting(out, asked["image"])
-    names = ("model_id", "text", "text_b", "target", "file", "window", "image")
+    names = ("model_id", "text", "text_b", "target", "file", "image", "window")
     record = answer_to(_query(*(asked[name] for name in names)))
     content = files.export(out.suffix, record, _view(record, asked),
                            Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
@@ -135,13 +135,13 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
 
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
-           window: tuple[int, int] | None, image: Path | None) -> Query:
+           image: Path | None, window: tuple[int, int] | None) -> Query:
     """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
     for both."""
     if file is not None:
-        if not {model_id, text, text_b, target, window, image} <= {None}:
+        if not {model_id, text, text_b, target, image, window} <= {None}:
             raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
-                                   "--target, --window and --image out.")
+                                   "--target, --image and --window out.")
         return sources.open_query(*sources.import_file(file.read_bytes(), file.name))
     if model_id is None or (text is None and image is None):
         raise click.UsageError("Say --model and --text or --image, or --record.")

@@ -115,7 +115,7 @@ def _means(blocks: Iterable[Block], shape: tuple[int, int], special: np.ndarray,
     return {name: total / max(1, shape[0] - (name in ("previous", "next"))) for name, total in totals.items()}
 
 
-def _uniform_blocks(allowed: Mask, shape: tuple[int, int]) -> Iterator[Block]:
+def uniform_blocks(allowed: Mask, shape: tuple[int, int]) -> Iterator[Block]:
     """Blocks as `heads.weight_blocks` gives them, of rows that look at every allowed key alike."""
     for start in range(0, shape[0], heads.ROWS):
         rows = slice(start, min(start + heads.ROWS, shape[0]))
@@ -134,7 +134,7 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
     for layer in attention_map.layers:
         key, shape = id(layer.allowed), layer.shape[1:]
         if key not in baselines:
-            baselines[key] = _means(_uniform_blocks(layer.allowed, shape), shape, special, square)
+            baselines[key] = _means(uniform_blocks(layer.allowed, shape), shape, special, square)
         means = _means(heads.weight_blocks(layer), shape, special, square)
         for name in values:
             values[name].append(means[name])

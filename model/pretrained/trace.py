@@ -24,7 +24,6 @@ from model.core.trace import AttentionTrace, Block, Embedded, LastVectors, Proje
 from model.core.types import Progress
 from model.pretrained import patching, predict
 from model.pretrained.block_parts import Unfollowed, close, feed_forward, norm_of, pairs_of
-from model.pretrained.vision.embedded import with_patch_parts
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -158,8 +157,7 @@ def _assemble(record: AttentionRecord, model: Any, names: dict[str, str], calls:
     _check_size(calls, model.card.title)
     blocks = tuple(_block(record, name, members, calls) for name, members in slots.items())
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
-    starts = (_embedded(kind, blocks, list(slots), model, calls) for kind in kinds)
-    return Trace(record.query, tuple(with_patch_parts(start, calls, record) for start in starts), blocks)
+    return Trace(record.query, tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds), blocks)
 
 
 def _check_size(calls: dict[str, Call], title: str) -> None:

@@ -31,7 +31,7 @@ def run(monkeypatch, tmp_path):
         job.finish(record(WORDS, text=query))
         return job
 
-    def open_query(model, text, text_b=None, target=None, edits=()):
+    def open_query(model, text, text_b=None, target=None, edits=(), image=None):
         if not text.strip():
             raise UserError("There is no text to look at; type a sentence.")
         asked.append(edits)

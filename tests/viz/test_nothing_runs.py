@@ -28,7 +28,7 @@ from viz.handout.build import chart_item, grid_item, head_item, picture_item, ta
 from viz.handout.files import Handout, load, save
 from viz.handout.item import Item
 from viz.handout.page import page
-from viz.notebook import Figure
+from viz.notebook import Figure, show
 from viz.page_controls import Numbers
 from viz.print.options import Options
 from viz.text import strings
@@ -200,7 +200,8 @@ def files() -> dict[str, bytes]:
     produced["figure.html"] = figure_page(bars("light", list(LOUD), {LOUD[0]: np.ones(len(LOUD))},
                                                axes=(LOUD[1], LOUD[2])))
     produced["handout.html"] = page(handout())
-    produced["notebook.html"] = f"<!doctype html>{Figure(produced['lines.html'], 500)._repr_html_()}".encode()
+    for name, shown in {"notebook": show(made), "notebook, one head": show(made, layer=0, head=0, token=1)}.items():
+        produced[f"{name}.html"] = f"<!doctype html><body>{shown._repr_html_()}".encode()
     pasted = [content[content.index(b"<svg"):] for name, content in produced.items() if name.endswith(".svg")]
     return produced | {"drawings that somebody pasted.html": b"<!doctype html><body>" + b"<p>".join(pasted)}
 

@@ -38,11 +38,16 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: b
     shown."""
     if view.lens == "picture" and record.picture is not None:
         return _over_picture(record, view, link, **given)
+    return picture_item("head_view", *head_messages(record, view, covered), records=(record,), view=view, link=link,
+                        **given)
+
+
+def head_messages(record: AttentionRecord, view: View, covered: bool = False) -> tuple[bytes, bytes]:
+    """The two messages of the open head. Raises UserError where the view cannot be shown."""
     shown, overlay = displayed_head(record, view), overlaid_heads(record, view)
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
              else view_payload.state(shown, view, room=""))
-    return picture_item("head_view", view_payload.body(shown, room="", overlay=overlay), state, records=(record,),
-                        view=view, link=link, **given)
+    return view_payload.body(shown, room="", overlay=overlay), state
 
 
 def _over_picture(record: AttentionRecord, view: View, link: str, **given: Any) -> Item:

@@ -42,7 +42,7 @@ def page(handout: Handout) -> bytes:
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">
+<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="generator" content="Clearhead">
 <title>{html.escape(title)}</title>
@@ -54,7 +54,7 @@ def page(handout: Handout) -> bytes:
 <main>
 {figures}
 </main>
-<script type="application/json" id="words">{_json(labels)}</script>
+<script type="application/json" id="words">{as_json(labels)}</script>
 {"".join(f'<script{kind}>{text}</script>' for kind, text in scripts)}
 </body>
 </html>
@@ -67,7 +67,7 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
     kinds = {item.kind for item in handout.items}
     components = sorted(kinds - {"chart", "table"})
     scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
-                + f'modules["handout/handout.js"].start({{{", ".join(map(_component, components))}}});\n')]
+                + f'modules["handout/handout.js"].start({{{", ".join(map(component, components))}}});\n')]
     if "chart" in kinds:
         from plotly.offline import get_plotlyjs
 
@@ -78,19 +78,20 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
     return scripts
 
 
-def _component(name: str) -> str:
+def component(name: str) -> str:
     """What handout.js mounts, in JavaScript."""
-    return f'{name}: {{ ...modules["{name}/{name}.js"], css: {_json(component_style(name))} }}'
+    return f'{name}: {{ ...modules["{name}/{name}.js"], css: {as_json(component_style(name))} }}'
 
 
-def _policy(scripts: list[tuple[str, str]]) -> str:
+def policy(scripts: list[tuple[str, str]]) -> str:
+    """A content security policy that lets these scripts run, and nothing else, and lets nothing be fetched."""
     digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
                        for _, text in scripts)
     return (f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
             "base-uri 'none'; form-action 'none'")
 
 
-def _json(value: Any) -> str:
+def as_json(value: Any) -> str:
     """JSON that ends no element."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -100,7 +101,7 @@ def _figure(item: Item, number: int, words: dict) -> str:
     ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
     body, state = (base64.b64encode(zlib.compress(content, 9)).decode() for content in (item.body, item.state))
     if item.kind == "chart":
-        body = _json(json.loads(item.body))
+        body = as_json(json.loads(item.body))
     about = [show_invisibles(item.about)] if item.about else []
     back, link = way_back(item.link, said=f"{item.caption} {item.about}"), ""
     if back and back == item.link:
@@ -110,7 +111,7 @@ def _figure(item: Item, number: int, words: dict) -> str:
     messages = (f'<script type="text/plain" class="body">{body}</script><script type="text/plain" '
                 f'class="state">{state}</script>\n')
     drawn = tables.as_html(item.body) if item.kind == "table" else ""
-    source = _json(json.loads(item.source or "null"))
+    source = as_json(json.loads(item.source or "null"))
     return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>

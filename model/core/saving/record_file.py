@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from model.core.files import beside
+from model.core import files
 from model.core.limits import LIMITS
 from model.core.query import UserError
 
@@ -39,7 +39,7 @@ class _Arrays:
 def save(record: Any, path: str | Path) -> Path:
     """Writes the record and says where. Raises UserError for a name without the ending, for a record that no Clearhead
     would open again by its limits, and where the place cannot be written."""
-    from safetensors.numpy import save_file
+    import safetensors.numpy
 
     place = Path(path)
     if place.suffix.lower() != SUFFIX:
@@ -53,8 +53,7 @@ def save(record: Any, path: str | Path) -> Path:
     text = json.dumps(about, ensure_ascii=True, allow_nan=False)
     size = len(text) + sum(array.nbytes for array in arrays.by_name.values())
     LIMITS.refuse_above("file_bytes", size, f"The record for {place.name}", "look at fewer tokens or layers")
-    with beside(place) as new:
-        save_file(arrays.by_name, str(new), {"clearhead": text})
+    files.write(place, safetensors.numpy.save(arrays.by_name, {"clearhead": text}))
     return place
 
 

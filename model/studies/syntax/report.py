@@ -1,5 +1,22 @@
 """Do heads follow grammar? Every relation of a treebank: the best head on other sentences, against a fixed offset and
-against luck."""
+against luck.
+
+How the test is read where more than one reading is possible:
+
+- A form is looked for in the text behind the form before it. A model's piece that shares a character with two words
+  (the "don" of "do" and "n't") is a piece of both. A relation of a word without any piece is left out, as one of a word
+  without a place is. Roots are no relation; subtypes are cut off.
+- Sentences are numbered in the file from 0, those left out counted; the `sentences` of an answer are those that were
+  read.
+- One relation is one test in each direction. Looking from a head with several dependents of one relation, at most one
+  of these tests can be right.
+- An offset is the number of the head minus that of the dependent, among all words of the tree. Both directions of an
+  offset are one baseline.
+- Of equally good ones the first is chosen (see `statistics`); of two words with equal weights the earlier one.
+- A relation that stands in one half only has a best head and no accuracy on other sentences.
+- Luck is the mean over exchanges of what the best of all heads and directions reaches over all sentences; the interval
+  is `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
+"""
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING

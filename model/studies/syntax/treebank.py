@@ -4,11 +4,13 @@ all at once unless somebody keeps them.
 Read are ID, FORM, HEAD and DEPREL, the comment `# text =` and the lines of multiword tokens; empty nodes (5.1) and
 enhanced dependencies are passed over. Whatever cannot be read is one sentence that names the file and the line.
 """
+import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
+from model.core.assets import ASSETS
 from model.core.limits import LIMITS
 from model.core.query import UserError, quoted
 from model.studies.corpus_files import lines
@@ -92,6 +94,14 @@ def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
         LIMITS.refuse_above("treebank_words", words, name, "cut it into several files")
         kept.append(sentence)
     return tuple(kept)
+
+
+@functools.cache
+def shipped_treebank(language: str) -> tuple[Sentence, ...]:
+    """The sentences of assets/cases in this language, en or zh: written and annotated for this project."""
+    path = ASSETS / "cases" / f"syntax-{language}{SUFFIX}"
+    with path.open("rb") as file:
+        return read_treebank(file, path.name)
 
 
 def _read_line(draft: _Draft, number: int, line: str) -> None:

@@ -3,51 +3,12 @@
 import { header } from "../js/header.js";
 import { node } from "../js/shared.js";
 import { chart } from "./chart.js";
+import { bytesIn, choices, packed } from "./figure.js";
 import { fits, present } from "./present.js";
 import { table } from "./table.js";
 
 const LINE = 14, LETTER = 7.4;   // pixels of a token's name in a matrix
 const words = JSON.parse(document.querySelector("#words").textContent);
-
-// A message of a figure: zlib's format (RFC 1950) in base64.
-async function bytesIn(figure, name) {
-  const text = atob(figure.querySelector(`script.${name}`).textContent);
-  const deflated = new Blob([Uint8Array.from(text, (sign) => sign.charCodeAt(0))]).stream();
-  return new Uint8Array(await new Response(deflated.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
-}
-
-// A message anew with another header, before the same arrays, as messages.py packs it.
-function packed(head, before) {
-  const text = new TextEncoder().encode(JSON.stringify(head)), size = Math.ceil(text.length / 4) * 4;
-  const arrays = before.subarray(4 + new DataView(before.buffer).getUint32(0, true));
-  const message = new Uint8Array(4 + size + arrays.length).fill(32);
-  new DataView(message.buffer).setUint32(0, size, true);
-  message.set(text, 4);
-  message.set(arrays, 4 + size);
-  return message;
-}
-
-// The choices over an open head: lens, scale, and which side looks.
-function choices(figure, state, signed, update) {
-  const bar = node("div", "choices"), drawn = [];
-  const offer = (field, value, text) => {
-    const button = node("button", "", text, bar);
-    button.type = "button";
-    button.addEventListener("click", () => {
-      state[field] = field === "transpose" ? !state.transpose : value;
-      mark();
-      update();
-    });
-    drawn.push([button, () => (field === "transpose" ? state.transpose : state[field] === value)]);
-  };
-  for (const field of signed ? [] : ["lens", "scale"]) {
-    for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
-  }
-  offer("transpose", true, words.transpose);
-  const mark = () => drawn.forEach(([button, on]) => button.setAttribute("aria-pressed", String(on())));
-  mark();
-  figure.prepend(bar);
-}
 
 // What the reader chooses in an open head stays in its message, so that another lens shows it too.
 function head(figure, body, state, update) {
@@ -55,7 +16,7 @@ function head(figure, body, state, update) {
   const indexIn = (axis, token) => axis.tokens.indexOf(token);
   const longest = Math.max(...keys.texts.map(({ length }) => length));
   figure.names = LINE * rows.texts.length + Math.min(112, 12 + LETTER * longest);
-  choices(figure, state, bound, update);
+  figure.prepend(choices(words, state, bound, update));
   return ({ token, pair, marks }) => {
     if (marks) {
       state.marking = false;
@@ -68,7 +29,8 @@ function head(figure, body, state, update) {
 
 async function component(figure, { mount, css }) {
   const name = figure.dataset.kind, stage = figure.querySelector(".live").attachShadow({ mode: "open" });
-  const [body, first] = await Promise.all(["body", "state"].map((each) => bytesIn(figure, each)));
+  const part = (each) => bytesIn(figure.querySelector(`script.${each}`));
+  const [body, first] = await Promise.all(["body", "state"].map(part));
   const state = header(first), content = header(body), whole = name === "head_view";
   const chosen = whole && head(figure, body, state, () => view.update(packed(state, first)));
   node("style", "", css, stage);

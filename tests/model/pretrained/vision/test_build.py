@@ -91,7 +91,8 @@ def test_edits_work_on_patches(folders):
     plain = record(folders("dinov2"))
     patch = plain[Kind.SELF].keys.patch_at(1, 2)
     hidden = record(folders("dinov2"), [Hide("source", patch)])
-    assert all(heads.weights(layer, head)[:, patch].max() == 0 for layer in hidden[Kind.SELF].layers for head in range(4))
+    assert all(heads.weights(layer, head)[:, patch].max() == 0
+               for layer in hidden[Kind.SELF].layers for head in range(4))
     assert heads.weights(plain[Kind.SELF].layers[0], 0)[:, patch].max() > 0
     silent = record(folders("dinov2"), [Silence(Kind.SELF, 0, 1)])
     assert np.array_equal(silent[Kind.SELF].layers[0].query, plain[Kind.SELF].layers[0].query)
@@ -109,7 +110,7 @@ def test_the_untrained_twin_of_a_model_of_pictures_is_verified(folders):
 
 
 def test_windows_are_refused_by_name(folders):
-    with pytest.raises(UserError, match="swin is refused.* within 4 windows of 16 tokens each, and not over the whole"):
+    with pytest.raises(UserError, match=r"swin is refused.* within 4 windows of 16 tokens each, and not over"):
         record(folders("swin"))
 
 

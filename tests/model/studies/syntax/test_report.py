@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from model.core.limits import Limits
 from model.core.query import UserError
 from model.core.types import quiet
 from model.pretrained import load
@@ -114,6 +115,12 @@ def test_what_cannot_be_tested_is_one_sentence(llama):
         run(question(llama, lost), llama, quiet)
     with pytest.raises(UserError, match="there are none"):
         run(question(llama, lost.replace("y", "x")), llama, quiet)
+
+
+def test_choices_are_held_against_their_limit(llama, monkeypatch):
+    monkeypatch.setattr("model.studies.syntax.report.LIMITS", Limits(choices_bytes=100))
+    with pytest.raises(UserError, match=r"the answer has .* bytes .*; take fewer sentences, or set CLEARHEAD_CHOICES"):
+        run(question(llama, FILE), llama, quiet)
 
 
 def test_a_run_ends_where_nobody_waits_for_it(llama):

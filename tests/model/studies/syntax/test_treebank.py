@@ -1,14 +1,21 @@
 """The reader of CoNLL-U."""
 import io
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import limits
+from model.core.assets import ASSETS
 from model.core.query import UserError
 from model.studies.syntax import treebank
 from model.studies.syntax.treebank import Multiword, Word, read_treebank, sentences
+from model.studies.syntax.words import spans_of
+
+UNIVERSAL = {"acl", "advcl", "advmod", "amod", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop", "det",
+             "iobj", "mark", "nmod", "nsubj", "nummod", "obj", "obl", "punct", "root", "xcomp"}
+TAGS = {"ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT", "SCONJ", "VERB"}
 
 GOOD = """# newdoc
 # sent_id = 1
@@ -115,3 +122,43 @@ def test_a_damaged_file_is_read_or_refused_in_one_sentence(line, place, sign):
             assert all(0 <= word.head <= len(sentence.words) for word in sentence.words)
     except UserError as error:
         assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_shipped_sentences_are_trees_of_universal_relations_over_their_own_text(language):
+    shipped, universal = treebank.shipped_treebank(language), (ASSETS / "cases" / f"syntax-{language}.conllu")
+    assert 20 <= len(shipped) <= 25 and len({sentence.text for sentence in shipped}) == len(shipped)
+    tags = set()
+    for line in universal.read_text(encoding="utf-8").splitlines():
+        if line[:1].isdigit() and "-" not in line.split("\t")[0]:
+            tags.add(line.split("\t")[3])
+    assert tags <= TAGS
+    for sentence in shipped:
+        heads = [word.head for word in sentence.words]
+        assert heads.count(0) == 1 and sentence.words[heads.index(0)].relation == "root"
+        assert all((word.relation == "root") is (word.head == 0) and word.relation in UNIVERSAL
+                   for word in sentence.words)
+        spans = spans_of(sentence)
+        assert spans is not None and None not in spans
+        assert all(not sentence.text[end:start].strip() for (_, end), (start, _) in pairwise(spans))
+        assert (spans[0][0], spans[-1][1]) == (0, len(sentence.text))
+        functional = {place for place, word in enumerate(sentence.words, 1)
+                      if word.relation in ("det", "case", "punct", "cc", "mark", "aux", "cop", "clf")}
+        assert not functional & set(heads) or language == "zh"   # in Chinese a classifier depends on its determiner
+    lengths = [len(sentence.words) for sentence in shipped]
+    assert min(lengths.count(length) for length in lengths) > 1   # so that trees can be exchanged
+
+
+def test_shipped_sentences_space_their_words_as_their_text_does():
+    """SpaceAfter=No stands where the text has no space, so that other readers put the text together again."""
+    for language in ("en", "zh"):
+        text = (ASSETS / "cases" / f"syntax-{language}.conllu").read_text(encoding="utf-8")
+        for block in text.strip().split("\n\n"):
+            built, inside = "", 0
+            for line in block.splitlines():
+                cells = line.split("\t")
+                if line.startswith("#") or (inside and int(cells[0]) <= inside):
+                    continue
+                inside = int(cells[0].split("-")[1]) if "-" in cells[0] else 0
+                built += cells[1] + ("" if "SpaceAfter=No" in cells[9] else " ")
+            assert f"# text = {built.strip()}\n" in block

@@ -1,0 +1,112 @@
+"""Do heads follow grammar? `python -m benchmarks.syntax FILE.conllu … [--model ID] [--json FILE]`
+
+Puts the treebanks to MiniLM and to SmolLM2 and writes the page `benchmarks/syntax.md`. A model that takes long reads
+the first sentences of a file only, and the page says how many. """
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.tasks_table import table
+from model.ask import sources
+from model.ask.models import models
+from model.cli.syntax import as_object
+from model.core.files import write as write_file
+from model.core.threads import one_thread
+from model.core.types import quiet
+from model.studies.syntax.report import SyntaxQuery, run
+from model.studies.syntax.treebank import read_treebank
+
+PAGE = Path(__file__).with_name("syntax.md")
+MODELS = {"minilm": 10_000, "smollm2": 500}   # and how many sentences of a file each reads at most
+FEWEST = 20                                   # tests of a relation that the page shows
+INTRODUCTION = """# Do heads follow grammar?
+
+Written by `python -m benchmarks.syntax en_ewt-ud-dev.conllu zh_gsdsimp-ud-dev.conllu`; one treebank alone:
+`python -m model syntax en_ewt-ud-dev.conllu --model minilm`. The treebanks are those of Universal Dependencies
+(UD_English-EWT and UD_Chinese-GSDSimp, CC BY-SA 4.0), the development sets; they are not part of this repository.
+
+A head is right about a relation where the word that it looks at most, itself and special tokens left out, is the one
+that the tree ties the word to. Weights are summed over the pieces looked at and averaged over the pieces that look
+(Clark et al. 2019). *Held out*: the best of all heads and both directions, chosen on the even-numbered sentences and
+judged on the odd ones, and the other way round, with the 95 % interval of a bootstrap over sentences. *Offset*: the
+best fixed offset from −10 to 10 words, chosen and judged in the same way. *Luck*: what the best of all heads and
+directions reaches on average over all sentences when sentences of equal length exchange their trees. *Chosen*:
+layer·head from 0 and the word that looks, on even and on odd sentences. *Possible*: the share of tests that the model's
+mask allows at all, from the dependent and from the head; what it forbids counts as wrong. Relations of fewer than
+{fewest} tests are left out.
+"""
+
+
+def measured(file: Path, model: str, most: int) -> dict:
+    """The answer of one model to the first `most` sentences of a treebank, as the command line gives it, with seconds
+    and how many sentences the file has."""
+    with file.open("rb") as opened:
+        sentences = read_treebank(opened, file.name)
+    question = SyntaxQuery(model, sources.revision(model), sentences[:most])
+    opened_model, begun = models.open(question, quiet), time.perf_counter()
+    found = as_object(run(question, opened_model, quiet))
+    return found | {"of": len(sentences), "seconds": round(time.perf_counter() - begun)}
+
+
+def row(name: str, relation: dict) -> list[str]:
+    """One line of a table."""
+    def share(number: float | None) -> str:
+        return "–" if number is None else f"{number:.1%}"
+
+    interval = "" if relation["interval"] is None else f" ({' to '.join(map(share, relation['interval']))})"
+    chosen = [f"{each['layer']}·{each['head']} from the {each['from']}" for each in relation["chosen"]]
+    return [name, f"{relation['n']:,}", share(relation["held_out"]) + interval, share(relation["offset"]),
+            share(relation["luck"]), ", ".join(dict.fromkeys(chosen)) or "–",
+            ", ".join(f"{relation['possible'][side]:.0%}" for side in ("dependent", "head"))]
+
+
+def page(figures: dict) -> str:
+    """The page as Markdown."""
+    parts = [INTRODUCTION.format(fewest=FEWEST), figures["machine"]]
+    for place, found in figures["answers"].items():
+        left, shown = found["left_out"], {name: each for name, each in found["relations"].items()
+                                          if each["n"] >= FEWEST}
+        above = [name for name, each in shown.items()
+                 if each["interval"] and each["interval"][0] > max(each["offset"], each["luck_high"])]
+        parts += [f"\n## {place}\n",
+                  f"{found['sentences']:,} of {found['of']:,} sentences, {found['seconds']:,} s. Left out: "
+                  f"{left['form_not_found']} with a form that is not in the text, {left['too_long']} longer than the "
+                  f"model reads. {found['alone']} have a length that no other has, and keep their trees. In "
+                  f"{len(above)} of {len(shown)} relations the whole interval lies above the offset and above the 95th "
+                  f"percentile of luck: {', '.join(above) or 'none'}.",
+                  table(["relation", "n", "held out (interval)", "offset", "luck", "chosen", "possible"],
+                        [row(name, each) for name, each in shown.items()])]
+    return "\n".join(parts) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
+    """What the command line asks for, or these arguments, onto this page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.syntax", description=__doc__.splitlines()[0])
+    parser.add_argument("file", nargs="+", type=Path, help="a treebank in CoNLL-U")
+    parser.add_argument("--model", action="append", choices=MODELS, help="only this model; may be repeated")
+    parser.add_argument("--json", type=Path, help="write the figures to this file too; other figures in it are kept")
+    given = parser.parse_args(arguments)
+    answers = (json.loads(given.json.read_text(encoding="utf-8"))["answers"]
+               if given.json and given.json.is_file() else {})
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
+    machine = (f"{date.today()}, one thread on {os.cpu_count()} cores, {platform.system()}, Python "
+               f"{platform.python_version()}, {packages}.")
+    with one_thread():
+        for model in given.model or MODELS:
+            for file in given.file:
+                answers[f"{model}, {file.stem}"] = measured(file, model, MODELS[model])
+                figures = {"machine": machine, "answers": answers}
+                write_file(target, page(figures).encode("utf-8"))
+                if given.json:
+                    write_file(given.json, json.dumps(figures, indent=1, ensure_ascii=False).encode("utf-8"))
+    print(target.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""What the atlas measures of every head in one text."""
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core import heads, measures, tables
+from model.core.masks import Mask
+from model.core.measures import Block, uniform_blocks
+from model.core.query import Kind
+from model.core.record import AttentionMap, Layer, Reported
+from model.core.statistics import x_log_x
+from model.core.types import HeadId
+from model.studies import patterns
+from model.studies.atlas.numbers import (
+    CELLS,
+    CONFIDENCE,
+    DETECTED,
+    FARTHEST,
+    LARGEST,
+    POSITIONS,
+    SINK,
+    SPECIAL,
+    UNIFORM,
+    WIDEST,
+    rows_of,
+)
+from model.studies.corpus import FIT
+from model.studies.patterns import PATTERNS, KeyInfo
+
+PATTERN = {pattern.name: pattern for pattern in PATTERNS}
+DETECTOR = {pattern: name for name, pattern in DETECTED.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredText:
+    """Every number of every head in one text, and the cells where they are seen best."""
+
+    heads: tuple[HeadId, ...]   # in the order of the arrays
+    numbers: np.ndarray         # float64 (rows_of(kind), head), NaN where the text has no such number
+    cells: np.ndarray           # int32 (CELLS, head, 2): query and key, -1 where there is no such cell
+    weights: np.ndarray         # float32 (CELLS, head): the weight there
+
+
+class _LayerSums:
+    """Sums and strongest cells of one layer, gathered block by block."""
+
+    def __init__(self, heads: int, n: tuple[int, int], info: KeyInfo, kind: Kind, allowed: Mask) -> None:
+        self.n, self.info, self.allowed, self.heads = n, info, allowed, heads
+        self.patterns = [name for name in CELLS if name in PATTERN and (
+            kind is not Kind.CROSS or PATTERN[name].valid_for_cross)]
+        self.square = kind is not Kind.CROSS
+        self.total, self.confidence = np.zeros(heads), np.zeros(heads)
+        self.sums = {name: np.zeros(heads) for name in self.patterns}
+        self.counts = dict.fromkeys(self.patterns, 0)
+        self.sinks, self.lookers = np.zeros((len(POSITIONS), heads)), np.zeros(len(POSITIONS))
+        self.best = np.full((len(CELLS), heads), -np.inf)
+        self.cells = np.full((len(CELLS), heads, 2), -1, np.int32)
+        self.weights = np.zeros((len(CELLS), heads), np.float32)
+
+    def add(self, rows: slice, keys: slice, block: np.ndarray, with_cells: bool) -> None:
+        """One block of weights, float32 (head, row, key). Cells are looked for in rows that have a choice."""
+        allowed = self.allowed.block(rows, keys)
+        allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
+        i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
+        self.total += block.sum((1, 2), dtype=np.float64)
+        self.confidence += block.max(2).sum(1, dtype=np.float64)
+        for name in self.patterns:
+            cells = PATTERN[name].keys(i, j, self.info) & allowed
+            self.counts[name] += int(cells.sum())
+            self.sums[name] += block[:, cells].sum(1, dtype=np.float64)
+            if with_cells:
+                self._keep(name, rows, keys, block, cells & (allowed.sum(1) > 1)[:, None])
+        self._add_sinks(rows, keys, block, allowed)
+        if with_cells:
+            self._add_cells(rows, keys, block, allowed & (allowed.sum(1) > 1)[:, None])
+
+    def _add_sinks(self, rows: slice, keys: slice, block: np.ndarray, allowed: np.ndarray) -> None:
+        for at, position in enumerate(POSITIONS):
+            key = position if position >= 0 else self.n[1] + position
+            if keys.start <= key < keys.stop:
+                self.sinks[at] += block[:, :, key - keys.start].sum(1, dtype=np.float64)
+                self.lookers[at] += allowed[:, key - keys.start].sum()
+
+    def _add_cells(self, rows: slice, keys: slice, block: np.ndarray, free: np.ndarray) -> None:
+        self._keep(SPECIAL, rows, keys, block, free & self.info.special[keys])
+        self._keep(LARGEST, rows, keys, block, free)
+        if self.square:
+            apart = np.abs(np.arange(rows.start, rows.stop)[:, None] - np.arange(keys.start, keys.stop))
+            self._keep(FARTHEST, rows, keys, block, free, apart)
+        entropy = np.where(free.any(1), -x_log_x(block.astype(np.float64), base=2).sum(2), -np.inf)
+        row = entropy.argmax(1)
+        every = np.arange(self.heads)
+        key = block[every, row].argmax(1)
+        self._replace(WIDEST, entropy[every, row], rows.start + row, keys.start + key, block[every, row, key])
+
+    def _keep(self, name: str, rows: slice, keys: slice, block: np.ndarray, cells: np.ndarray,
+              factor: np.ndarray | None = None) -> None:
+        """Takes the strongest of some cells of the block, if it is stronger than what is known; of equals the first."""
+        places = np.flatnonzero(cells)
+        if len(places):
+            inside = block[:, cells]
+            strongest = (inside if factor is None else inside * factor[cells]).argmax(1)
+            weight = inside[np.arange(self.heads), strongest]
+            place = places[strongest]
+            row, key = np.divmod(place, cells.shape[1])
+            strength = weight if factor is None else weight * factor.ravel()[place]
+            self._replace(name, strength, rows.start + row, keys.start + key, weight)
+
+    def _replace(self, name: str, strength: np.ndarray, query: np.ndarray, key: np.ndarray, weight: np.ndarray) -> None:
+        at = CELLS.index(name)
+        better = strength > self.best[at]
+        self.best[at] = np.where(better, strength, self.best[at])
+        self.cells[at] = np.where(better[:, None], np.stack([query, key], 1), self.cells[at])
+        self.weights[at] = np.where(better, weight, self.weights[at])
+
+    def detected(self) -> dict[str, np.ndarray]:
+        """{detector: Σ w·P / Σ w}, float64 (head); NaN where the text has no cell of the pattern."""
+        return {DETECTOR[name]: self.sums[name] / np.maximum(self.total, 1e-30) if self.counts[name]
+                else np.full(self.heads, np.nan) for name in self.patterns if name in DETECTOR}
+
+    def received(self) -> np.ndarray:
+        """The mean weight that the token at each position receives from those that may look at it, float64 (position,
+        head); NaN for a position that the text does not have."""
+        return np.where(self.lookers > 0, self.sinks.T / np.maximum(self.lookers, 1), np.nan).T
+
+
+def _gathered(layer: Layer | Reported, blocks: Iterable[Block], info: KeyInfo, kind: Kind, cells: bool) -> _LayerSums:
+    sums: _LayerSums | None = None
+    for rows, keys, block in blocks:
+        sums = sums or _LayerSums(len(block), layer.shape[1:], info, kind, layer.allowed)
+        sums.add(rows, keys, block, cells)
+    assert sums is not None, "a text has at least one token"
+    return sums
+
+
+def measure_text(attention_map: AttentionMap) -> MeasuredText:
+    """Every number of every head in the text of this map, and its cells."""
+    kind, info = attention_map.kind, KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
+    measured = measures.measure(attention_map)
+    parts: dict[str, list[np.ndarray]] = {}
+    cells, weights, even = [], [], {}
+    for layer in attention_map.layers:
+        if id(layer.allowed) not in even:   # layers share masks
+            even[id(layer.allowed)] = _gathered(layer, uniform_blocks(layer.allowed, layer.shape[1:]), info, kind,
+                                                False)
+        sums = _gathered(layer, heads.weight_blocks(layer), info, kind, True)
+        for name, row in _rows_of_layer(sums, even[id(layer.allowed)], layer.shape[1]).items():
+            parts.setdefault(name, []).append(np.broadcast_to(row, layer.heads))
+        cells.append(sums.cells)
+        weights.append(sums.weights)
+    rows = measured.values | {UNIFORM + name: row for name, row in measured.uniform.items()}
+    rows |= {FIT + name: row for name, row in patterns.fit(attention_map).fits.items()}
+    rows |= {name: np.concatenate(row) for name, row in parts.items()}
+    nothing = np.full(len(measured.heads), np.nan)
+    return MeasuredText(tables.head_ids(attention_map), np.array([rows.get(name, nothing) for name in rows_of(kind)]),
+                        np.concatenate(cells, 1), np.concatenate(weights, 1))
+
+
+def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str, np.ndarray]:
+    """{row of `rows_of`: (head) or (1)} of what is gathered here."""
+    rows = {CONFIDENCE: sums.confidence / queries} | sums.detected()
+    rows |= {UNIFORM + name: row for name, row in even.detected().items()}
+    rows |= {f"{SINK}{position}": row for position, row in zip(POSITIONS, sums.received(), strict=True)}
+    return rows | {f"{UNIFORM}{SINK}{position}": row for position, row in zip(POSITIONS, even.received(), strict=True)}

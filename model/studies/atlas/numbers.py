@@ -1,0 +1,110 @@
+"""What the atlas measures of a head in a text: the measures of `model.core.measures`, the fits of
+`model.studies.patterns`, three detectors and a head's confidence. Each with the fixed histogram that its deciles come
+from, and the cell that an example of it opens at."""
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from model.core.measures import MEASURES
+from model.core.query import Kind
+from model.studies.corpus import FIT
+from model.studies.patterns import PATTERNS
+
+
+@dataclass(frozen=True)
+class Bins:
+    """A fixed histogram: `count` bins between `low` and `high`, even in x, or in log2(1 + x). What lies outside counts
+    in the outermost bin."""
+
+    low: float
+    high: float
+    count: int = 200
+    scale: str = "linear"   # or "log2"
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The ends of the bins, float64 (count + 1)."""
+        if self.scale == "linear":
+            return np.linspace(self.low, self.high, self.count + 1)
+        return np.exp2(np.linspace(np.log2(1 + self.low), np.log2(1 + self.high), self.count + 1)) - 1
+
+    def of(self, values: np.ndarray) -> np.ndarray:
+        """The bin of each value, int64, of the values' shape. A value on an edge belongs to the bin above it."""
+        return np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, self.count - 1)
+
+
+SHARE = Bins(0, 1)
+BITS = Bins(0, 20)                    # entropy: of a row of a million tokens
+TOKENS = Bins(0, 2**20, scale="log2")
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number that a head has in a text."""
+
+    name: str           # in the files' column `measure`
+    group: str          # measure, fit or detector
+    title: str          # for people
+    equation: str       # LaTeX, for one query i with weights w_ij, or for the text
+    unit: str           # of the number
+    paper: str          # who defined it
+    bins: Bins          # of its histogram
+    cell: str           # which cell of a head's matrix an example opens at, one of CELLS
+    crosses: bool       # whether it has a meaning when queries and keys are different texts
+
+
+DETECTED = {"detect_previous": "previous", "detect_duplicate": "equal", "detect_induction": "after"}   # by pattern
+CONFIDENCE, WIDEST, FARTHEST, SPECIAL, LARGEST = "confidence", "widest", "farthest", "special", "largest"
+# a pattern's strongest cell; else the strongest on a special token, of all, by weight times distance; the widest row's
+CELLS = (*(pattern.name for pattern in PATTERNS if pattern.name != "even"), SPECIAL, LARGEST, FARTHEST, WIDEST)
+UNIFORM = "uniform_"                  # before a number's name: of rows with equal weight on each allowed key
+SINK = "sink_"                        # before a position: the share that the token there receives
+POSITIONS = (*range(16), -2, -1)      # of tokens, from the beginning and from the end
+
+
+def _of_measures() -> list[Number]:
+    bins = {"entropy": BITS, "distance": TOKENS}
+    cells = {"entropy": WIDEST, "distance": FARTHEST}
+    return [Number(each.name, "measure", each.title, each.equation, each.unit, each.paper,
+                   bins.get(each.name, SHARE), cells.get(each.name, each.name), each.crosses) for each in MEASURES]
+
+
+def _of_patterns() -> list[Number]:
+    equation = r"1 - \frac{1}{n}\sum_i \mathrm{JSD}(w_i, p_i)"
+    return [Number(FIT + each.name, "fit", f"fits: {each.title}", equation, "0 to 1", each.paper, SHARE,
+                   WIDEST if each.name == "even" else each.name, each.valid_for_cross) for each in PATTERNS]
+
+
+def _of_detectors() -> list[Number]:
+    titles = {"detect_previous": "previous-token detector", "detect_duplicate": "duplicate-token detector",
+              "detect_induction": "induction detector"}
+    equation = r"\frac{\sum_{i,j} w_{ij} P_{ij}}{\sum_{i,j} w_{ij}}"
+    return [Number(name, "detector", title, equation, "share of the text's weight",
+                   "Nanda & Bloom, TransformerLens: head detector (mul)", SHARE, DETECTED[name], False)
+            for name, title in titles.items()]
+
+
+_CONFIDENCE = Number(CONFIDENCE, "detector", "puts much on one token", r"\max_j w_{ij}", "share of the row",
+                     "Voita et al. 2019", SHARE, LARGEST, True)
+NUMBERS = (*_of_measures(), *_of_patterns(), *_of_detectors(), _CONFIDENCE)
+
+
+@cache
+def numbers_of(kind: Kind) -> tuple[Number, ...]:
+    """The numbers that have a meaning for this kind of attention."""
+    return tuple(number for number in NUMBERS if number.crosses or kind is not Kind.CROSS)
+
+
+def has_uniform(number: Number) -> bool:
+    """Whether it is measured of even rows, too: a fit to a pattern and a confidence are not."""
+    return number.group == "measure" or number.name in DETECTED
+
+
+@cache
+def rows_of(kind: Kind) -> tuple[str, ...]:
+    """The names of everything that is averaged over texts: the numbers, those of even rows, the sinks by position."""
+    known = numbers_of(kind)
+    sinks = [f"{SINK}{position}" for position in POSITIONS]
+    return (*(number.name for number in known), *(UNIFORM + number.name for number in known if has_uniform(number)),
+            *sinks, *(UNIFORM + sink for sink in sinks))

@@ -1,0 +1,91 @@
+"""python -m model atlas: built, stopped, resumed, refused."""
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from model.__main__ import main
+from model.cli import atlas as command
+from model.studies.atlas.files import open_atlas
+from model.studies.atlas.state import PART
+from model.studies.atlas.worker import ShardWorker
+
+TEXTS = [f"The animal number {number} was too tired, and so was number {number + 1}." for number in range(70)]
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    place = tmp_path / "mine.txt"
+    place.write_text("\n".join(TEXTS), encoding="utf-8")
+    return place
+
+
+def build(corpus, out, *more):
+    return CliRunner().invoke(main, ["atlas", "build", str(corpus), "--model", "scratch", "--out", str(out), *more])
+
+
+def parquet(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+
+def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(corpus, tmp_path, monkeypatch):
+    assert build(corpus, tmp_path / "whole").exit_code == 0
+    computed, whole = [], ShardWorker.__call__
+
+    def stop_at_the_third(self, shard, report=None):
+        computed.append(shard[0].number)
+        if len(computed) == 3:
+            raise KeyboardInterrupt
+        return whole(self, shard)
+
+    monkeypatch.setattr(ShardWorker, "__call__", stop_at_the_third)
+    out = tmp_path / "stopped"
+    stopped = build(corpus, out)
+    assert stopped.exit_code == 1 and "the same command goes on from there" in stopped.stderr
+    assert sorted(path.name for path in out.iterdir()) == [PART]
+    resumed = build(corpus, out)
+    assert resumed.exit_code == 0 and "64 of them were read in an earlier run" in resumed.stdout
+    assert computed == [0, 32, 64, 64] and parquet(out) == parquet(tmp_path / "whole") and len(parquet(out)) == 6
+    run = json.loads((out / "run.json").read_text(encoding="utf-8"))
+    assert (run["engine"], run["texts_of_earlier_runs"], run["texts_in_this_run"]) == ("here", 64, 6)
+    assert run["command"].startswith("python -m model atlas build ") and not (out / PART).exists()
+    assert "holds this very atlas already" in build(corpus, out).stdout and len(computed) == 4
+
+
+def test_csv_and_a_limit(corpus, tmp_path):
+    out = tmp_path / "atlas"
+    built = build(corpus, out, "--limit", "5")
+    assert "1 worker of about 0." in built.stderr and "GB of memory are free" in built.stderr
+    assert open_atlas(out).about["texts"] == 5
+    assert "7 files are in" in CliRunner().invoke(main, ["atlas", "csv", str(out)]).stdout
+    assert (out / "csv" / "heads.csv").read_bytes().startswith(b"layer,head,measure,n,mean,sd,")
+
+
+def refused(*arguments):
+    ran = CliRunner().invoke(main, ["atlas", *map(str, arguments)])
+    assert ran.exit_code == 2 and not isinstance(ran.exception, AssertionError), ran.output
+    return ran.stderr
+
+
+def test_what_cannot_be_is_one_sentence(corpus, tmp_path, monkeypatch):
+    out, asked = tmp_path / "atlas", ("--model", "scratch", "--out", tmp_path / "atlas")
+    assert build(corpus, out, "--limit", "3").exit_code == 0
+    assert "holds the atlas of scratch over another corpus" in refused("build", corpus, *asked)
+    assert "holds the atlas of scratch" in refused("build", corpus, "--model", "minilm", "--out", out, "--limit", "3")
+    assert "end its name in" in refused("build", __file__, *asked)
+    empty = tmp_path / "empty.txt"
+    empty.write_text("\n\n", encoding="utf-8")
+    assert "has no text in it" in refused("build", empty, "--model", "scratch", "--out", tmp_path / "other")
+    assert "say --on ray with it" in refused("build", corpus, *asked, "--ray", "10.0.0.1:6379")
+    assert "There is no atlas in" in refused("csv", tmp_path)
+    assert "would be overwritten" in refused("build", out / "texts.parquet", *asked)
+    assert "no cross attention" in refused("build", corpus, "--model", "induction", "--out", tmp_path / "cross",
+                                           "--kind", "cross")
+    monkeypatch.setattr(command.memory, "memory_free", lambda: 1.5e9)
+    assert "take at most 2 with --workers" in refused("build", corpus, "--model", "scratch", "--out",
+                                                      tmp_path / "many", "--on", "processes", "--workers", "9")
+    part = tmp_path / "part" / PART
+    part.parent.mkdir()
+    part.write_bytes(b"something else")
+    assert "is not what an earlier run left there" in refused("build", corpus, "--model", "scratch", "--out",
+                                                              part.parent)

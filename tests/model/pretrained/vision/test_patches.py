@@ -1,0 +1,71 @@
+"""Which token is which patch is measured, so that a network with another order is not shown in a wrong one."""
+import pytest
+import torch
+
+from model.capture.attention_call import Unsupported
+from model.pretrained.build import Probe
+from model.pretrained.vision.patches import cut_of, patch_order, patch_size
+from tests.model import tiny_vision
+
+
+def probe_of(network, height=32, width=32):
+    draw = torch.Generator().manual_seed(0)
+    return Probe(network, {"pixel_values": torch.rand(1, 3, height, width, generator=draw)})
+
+
+@pytest.fixture(scope="module")
+def network():
+    return tiny_vision.network("dinov2_registers")
+
+
+def order_of(network, probe):
+    return patch_order(network, probe, probe.tensors["pixel_values"], patch_size(network)).tolist()
+
+
+def test_each_patch_is_found_and_the_probe_stays_as_it_was(network):
+    probe = probe_of(network)
+    before = probe.tensors["pixel_values"].clone()
+    assert order_of(network, probe) == [-1, -1, -1, -1, *range(16)]
+    assert torch.equal(before, probe.tensors["pixel_values"])
+    cut = cut_of(network, probe, probe.tensors["pixel_values"])
+    assert (cut.height, cut.width, cut.before, cut.after) == (8, 8, ("[CLS]", "[REG0]", "[REG1]", "[REG2]"), ())
+
+
+def test_a_picture_that_is_no_square_has_more_columns_than_rows_and_a_rest_that_no_patch_sees():
+    network = tiny_vision.network("dinov2")
+    probe = probe_of(network, 24, 44)
+    cut = cut_of(network, probe, probe.tensors["pixel_values"])
+    tokens = cut.tokens(24, 44)
+    assert tokens.grid == (3, 5) and tokens.boxes[-1].bottom == 1 and tokens.boxes[-1].right == pytest.approx(40 / 44)
+
+
+@pytest.mark.parametrize("shuffle", [lambda patches: patches.reshape(1, 4, 4, -1).transpose(1, 2).reshape(1, 16, -1),
+                                     lambda patches: patches.flip(1),
+                                     lambda patches: patches + patches.mean(1, keepdim=True)],
+                         ids=["columns first", "backwards", "mixed"])
+def test_a_network_whose_tokens_are_not_its_patches_row_by_row_is_refused(shuffle):
+    network = tiny_vision.network("dinov2")
+
+    def planted(_module, _arguments, states):
+        return torch.cat([states[:, :1], shuffle(states[:, 1:])], 1)
+
+    network.embeddings.register_forward_hook(planted)
+    probe = probe_of(network)
+    with pytest.raises(Unsupported, match="are not its 4 × 4 patches row by row"):
+        cut_of(network, probe, probe.tensors["pixel_values"])
+
+
+def test_patches_that_overlap_are_refused(network):
+    convolution = torch.nn.Conv2d(3, 8, 16, stride=10)
+    with pytest.raises(Unsupported, match=r"overlap or leave gaps: \(16, 16\) pixels every \(10, 10\)"):
+        patch_size(torch.nn.Sequential(convolution))
+    with pytest.raises(Unsupported, match="no convolution over red, green and blue"):
+        patch_size(torch.nn.Linear(3, 3))
+
+
+def test_layers_that_read_no_sequence_are_refused():
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8), torch.nn.ModuleList([torch.nn.Identity()]))
+    network.forward = lambda pixel_values: network[1][0](network[0](pixel_values))
+    probe = probe_of(network)
+    with pytest.raises(Unsupported, match="do not read one sequence of tokens"):
+        cut_of(network, probe, probe.tensors["pixel_values"])

@@ -1,0 +1,81 @@
+"""CLIP and SigLIP: a tower for pictures, one for texts, and the comparison that the whole model makes."""
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from model.ask import sources
+from model.ask.models import models
+from model.capture.attention_call import Unsupported
+from model.core import pictures
+from model.core.models import LastVectorsQuery
+from model.core.query import Hide, Kind, UserError
+from model.core.types import quiet
+from model.pretrained.vision.processor import open_processor, prepare
+from tests.model import tiny, tiny_vision
+
+TEXTS = "the cat sat on the mat\nthe street was wide"
+
+
+@pytest.fixture(scope="module", params=["clip", "siglip"])
+def folder(request, tmp_path_factory):
+    return tiny_vision.save(tmp_path_factory.mktemp("towers") / request.param, request.param)
+
+
+def ask(folder, text="", image="cat", edits=()):
+    image = image and tiny_vision.shipped(image)
+    return sources.open_query(str(folder), text, image=image, edits=edits).answer(models, quiet)
+
+
+def test_a_picture_is_compared_with_typed_texts_as_the_whole_model_does_it(folder):
+    answer = ask(folder, TEXTS)
+    network = tiny_vision.network(folder.name)
+    pixels = prepare(open_processor(folder), pictures.find(answer.query.image).pixels()).pixels
+    padding = {"padding": "max_length", "max_length": 20} if folder.name == "siglip" else {"padding": True}
+    words = tiny.tokenizer()(TEXTS.splitlines(), **padding, return_tensors="pt")
+    names = ("input_ids",) if folder.name == "siglip" else ("input_ids", "attention_mask")
+    with torch.inference_mode():
+        logits = network(pixel_values=pixels, **{name: words[name] for name in names}).logits_per_image[0]
+    shares = logits.sigmoid() if folder.name == "siglip" else logits.softmax(-1)
+    wanted = dict(zip(TEXTS.splitlines(), shares.tolist(), strict=True))
+    said = answer.prediction
+    assert said.kind == "label" and said.probabilities[0] == tuple(sorted(said.probabilities[0], reverse=True))
+    assert dict(zip(said.texts[0], said.probabilities[0], strict=True)) == pytest.approx(wanted, abs=1e-5)
+    assert answer.verification.status == "verified" and answer[Kind.SELF].keys.grid == (4, 4)
+
+
+def test_without_texts_the_answer_is_the_pictures_vector_and_the_cosines_are_with_it(folder):
+    vector = ask(folder).prediction.vector
+    assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+    comparison = models.open(ask(folder).query, quiet).picture.comparison
+    wanted = comparison.text_vectors(tuple(TEXTS.splitlines())).numpy() @ vector
+    said = ask(folder, TEXTS).prediction
+    assert dict(zip(said.texts[0], said.cosines[0], strict=True)) == pytest.approx(
+        dict(zip(TEXTS.splitlines(), wanted.tolist(), strict=True)), abs=1e-5)
+
+
+def test_an_edit_in_the_picture_tower_changes_the_answer(folder):
+    plain, hidden = (ask(folder, TEXTS, edits=edits).prediction.cosines for edits in ((), [Hide("source", 7)]))
+    assert np.abs(np.sort(plain) - np.sort(hidden)).max() > 1e-5
+
+
+def test_a_text_alone_goes_to_the_text_tower(folder):
+    answer = ask(folder, "the cat sat", image=None)
+    kind = Kind.SELF if folder.name == "siglip" else Kind.CAUSAL
+    assert answer.kinds == (kind,) and answer[kind].keys.texts == ("[CLS]", "the", "cat", "sat", "[SEP]")
+    assert answer.picture is None and answer.verification.status == "verified"
+    assert len(LastVectorsQuery(answer.query, kind).answer(models, quiet).vectors) == 5
+
+
+def test_too_many_texts_and_a_comparison_that_is_not_the_models_are_refused(folder):
+    with pytest.raises(UserError, match="at most 20 texts, a line each, and there are 21"):
+        ask(folder, "\n".join(f"cat {number}" for number in range(21)))
+    opened = models.open(ask(folder).query, quiet)
+    other = dataclasses.replace(opened.picture.comparison, network=tiny_vision.network(folder.name, seed=4))
+    pixels = prepare(opened.picture.processor, np.zeros((40, 40, 3), np.uint8)).pixels
+    other.check(pixels)   # a model agrees with itself
+    planted = lambda module, arguments, output: type(output)(logits_per_image=1.1 * output.logits_per_image)
+    other.network.register_forward_hook(planted)
+    with pytest.raises(Unsupported, match="its comparison of pictures and texts differs by"):
+        other.check(pixels)

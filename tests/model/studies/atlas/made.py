@@ -1,0 +1,28 @@
+"""Summaries of fabricated records, for tests that need no model."""
+from model.core.query import Kind
+from model.studies.atlas.measured import measure_text
+from model.studies.atlas.summary import ReadText, Summary, Text, digest_of, merge, summarise
+from tests import fabricate
+
+SAID = {"format": 1, "model": "fake", "revision": "0", "corpus": "c" * 64, "files": [], "field": "text",
+        "limit": None, "shard": 4, "versions": {}, "asked_kind": None}
+
+
+def read(number: int, kind: Kind = Kind.SELF, text: str = "") -> ReadText:
+    """A text of 4 to 9 tokens, the same for the same number; equal texts have equal numbers measured in them."""
+    text = text or f"text {number}"
+    seed = digest_of(text) % 1000
+    record = fabricate.record(4 + seed % 6, kind, seed=seed)
+    tokens = record[kind].queries
+    return ReadText(Text(number, digest_of(text), "made.txt", number + 1, text, tokens.texts),
+                    measure_text(record[kind]), len(tokens), number % 3 == 0, "Fabricated", "verified")
+
+
+def summary(numbers: range, kind: Kind = Kind.SELF, shard: int = 4) -> Summary:
+    """The summary of these texts, shard by shard."""
+    total = None
+    for begin in range(numbers.start, numbers.stop, shard):
+        part = summarise(kind, [read(number, kind) for number in range(begin, min(begin + shard, numbers.stop))])
+        total = part if total is None else merge(total, part)
+    assert total is not None
+    return total

@@ -1,0 +1,130 @@
+"""Detectors, sinks and cells of fabricated heads against plain loops over their matrices."""
+import math
+
+import numpy as np
+import pytest
+
+from model.core import heads, measures
+from model.core.query import Kind
+from model.studies import patterns
+from model.studies.atlas.measured import measure_text
+from model.studies.atlas.numbers import CELLS, POSITIONS, rows_of
+from tests import fabricate
+
+REPEATING = ["[CLS]", "a", "b", "c", "a", "b", "d", "a", "[SEP]"]
+
+
+def record_of(kind: Kind):
+    return fabricate.record(REPEATING, kind, seed=3)
+
+
+def matrices(attention_map):
+    """{(layer, head): weights as lists of Python floats}."""
+    return {(layer.index, head): heads.weights(layer, head).tolist()
+            for layer in attention_map.layers for head in range(layer.heads)}
+
+
+def marked(tokens, kind, name):
+    """The cells of a pattern, and those of rows that have a choice, by loops."""
+    n, cells = len(tokens), set()
+    for i in range(n):
+        for j in range(n if kind is not Kind.CAUSAL else i + 1):
+            same = i != j and tokens.ids[i] == tokens.ids[j] and not tokens.special[i]
+            after = j > 0 and j - 1 != i and tokens.ids[i] == tokens.ids[j - 1] and not tokens.special[i]
+            if {"previous": j == i - 1, "equal": same, "after": after}[name]:
+                cells.add((i, j))
+    return cells
+
+
+@pytest.fixture(params=[Kind.SELF, Kind.CAUSAL])
+def measured(request):
+    tokens = fabricate.tokens(REPEATING)
+    kind = request.param
+    record = record_of(kind)
+    # the fabricated ids are all different; a text repeats its words
+    ids = tuple(100 + REPEATING.index(text) for text in tokens.texts)
+    attention_map = record[kind]
+    object.__setattr__(attention_map.queries, "ids", ids)
+    object.__setattr__(attention_map.keys, "ids", ids)
+    return attention_map, measure_text(attention_map)
+
+
+def row(found, kind, name):
+    return dict(zip(found.heads, found.numbers[rows_of(kind).index(name)].tolist(), strict=True))
+
+
+@pytest.mark.parametrize(("name", "pattern"), [("detect_previous", "previous"), ("detect_duplicate", "equal"),
+                                               ("detect_induction", "after")])
+def test_a_detector_is_the_share_of_all_weight_that_lies_on_its_cells(measured, name, pattern):
+    attention_map, found = measured
+    cells = marked(attention_map.queries, attention_map.kind, pattern)
+    assert cells
+    for head, weights in matrices(attention_map).items():
+        wanted = sum(weights[i][j] for i, j in cells) / sum(map(sum, weights))
+        assert row(found, attention_map.kind, name)[head] == pytest.approx(wanted, abs=1e-6)
+        best = max((weights[i][j], (i, j)) for i, j in cells if attention_map.kind is Kind.SELF or i > 0)
+        at = found.heads.index(head)
+        assert tuple(found.cells[CELLS.index(pattern), at]) == best[1]
+        assert found.weights[CELLS.index(pattern), at] == pytest.approx(best[0])
+
+
+def test_even_rows_are_measured_beside_every_detector_and_sink(measured):
+    attention_map, found = measured
+    kind, n = attention_map.kind, len(attention_map.queries)
+    allowed = [[1.0] * n if kind is Kind.SELF else [1.0] * (i + 1) + [0.0] * (n - i - 1) for i in range(n)]
+    even = [[cell / sum(line) for cell in line] for line in allowed]
+    cells = marked(attention_map.queries, kind, "equal")
+    assert row(found, kind, "uniform_detect_duplicate")[0, 0] == pytest.approx(sum(even[i][j] for i, j in cells) / n)
+    for position in (0, 3, -1):
+        key = position % n
+        lookers = [i for i in range(n) if allowed[i][key]]
+        assert row(found, kind, f"uniform_sink_{position}")[0, 0] == pytest.approx(
+            sum(even[i][key] for i in lookers) / len(lookers))
+        for head, weights in matrices(attention_map).items():
+            assert row(found, kind, f"sink_{position}")[head] == pytest.approx(
+                sum(weights[i][key] for i in lookers) / len(lookers), abs=1e-6)
+    assert all(math.isnan(number) for number in row(found, kind, f"sink_{max(POSITIONS)}").values())
+
+
+def test_the_cells_of_measures_are_where_they_are_largest(measured):
+    attention_map, found = measured
+    for at, (_, weights) in enumerate(matrices(attention_map).items()):
+        numbers = np.array(weights)
+        rows = np.arange(len(numbers)) >= (attention_map.kind is Kind.CAUSAL)   # a first row has no choice
+        free = np.where(rows[:, None], numbers, -1)
+        apart = np.abs(np.subtract.outer(np.arange(len(numbers)), np.arange(len(numbers))))
+        bits = np.where(rows, -(numbers * np.log2(np.maximum(numbers, 1e-30))).sum(1), -1)
+        assert tuple(found.cells[CELLS.index("largest"), at]) == np.unravel_index(free.argmax(), free.shape)
+        assert tuple(found.cells[CELLS.index("farthest"), at]) == np.unravel_index((free * apart).argmax(), free.shape)
+        widest = int(bits.argmax())
+        assert tuple(found.cells[CELLS.index("widest"), at]) == (widest, numbers[widest].argmax())
+        assert row(found, attention_map.kind, "confidence")[found.heads[at]] == pytest.approx(numbers.max(1).mean())
+
+
+def test_measures_and_fits_are_those_of_their_own_modules(measured):
+    attention_map, found = measured
+    kind = attention_map.kind
+    assert row(found, kind, "entropy") == measures.measure(attention_map).by_head("entropy")
+    assert row(found, kind, "fit_previous") == patterns.fit(attention_map).frame()["previous"].to_dict()
+
+
+def test_a_long_text_has_the_same_numbers_in_blocks(monkeypatch):
+    attention_map = fabricate.record(fabricate.repeating(40).texts, Kind.CAUSAL, seed=5)[Kind.CAUSAL]
+    whole = measure_text(attention_map)
+    weight_blocks, even_blocks = heads.weight_blocks, measures.uniform_blocks
+    monkeypatch.setattr("model.studies.atlas.measured.heads.weight_blocks",
+                        lambda layer: weight_blocks(layer, size=7))
+    parts = measure_text(attention_map)
+    assert np.allclose(whole.numbers, parts.numbers, atol=1e-6, equal_nan=True) and even_blocks
+    assert (whole.cells == parts.cells).all() and np.allclose(whole.weights, parts.weights)
+
+
+def test_cross_attention_and_a_text_of_one_token_have_what_they_have():
+    cross = fabricate.record(5, Kind.CROSS, keys=["[CLS]", "a", "b"], seed=1)[Kind.CROSS]
+    found = measure_text(cross)
+    assert found.numbers.shape == (len(rows_of(Kind.CROSS)), 12) and np.isfinite(row(
+        found, Kind.CROSS, "first")[0, 0])
+    assert found.cells[CELLS.index("previous")].max() == -1
+    one = measure_text(fabricate.record(["a"], special=[])[Kind.SELF])
+    assert np.isnan(list(row(one, Kind.SELF, "detect_previous").values())).all()
+    assert one.cells.max() == -1   # no row has a choice

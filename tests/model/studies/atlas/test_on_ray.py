@@ -1,0 +1,57 @@
+"""A real cluster of Ray on this machine: the same bytes, also when one of its workers is killed."""
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from model.core.query import UserError
+from model.studies.atlas.on_ray import on_ray
+from model.studies.atlas.worker import Task
+
+ROOT = Path(__file__).parents[4]
+TEXTS = [f"The animal number {number} did not cross the street, as it was number {number}." for number in range(70)]
+
+
+def build(corpus: Path, out: Path, *more: str) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, "-m", "model", "atlas", "build", str(corpus), "--model", "scratch",
+                             "--out", str(out), *more], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def worker_of(process: psutil.Process) -> psutil.Process:
+    """An actor of the cluster that a process has started, as soon as there is one."""
+    end = time.perf_counter() + 120
+    while time.perf_counter() < end:
+        for child in process.children(recursive=True):
+            try:
+                if any("ray::RemoteWorker" in part for part in child.cmdline()):
+                    return child
+            except psutil.Error:
+                pass   # it has just ended
+        time.sleep(0.05)
+    pytest.fail("no worker began")
+
+
+def test_ray_gives_the_bytes_of_one_process_also_when_a_worker_is_killed(tmp_path):
+    corpus = tmp_path / "mine.txt"
+    corpus.write_text("\n".join(TEXTS), encoding="utf-8")
+    alone = build(corpus, tmp_path / "here")
+    with build(corpus, tmp_path / "ray", "--on", "ray", "--workers", "1") as process:
+        worker = worker_of(psutil.Process(process.pid))
+        worker.kill()
+        out, errors = process.communicate(timeout=300)
+    alone.communicate(timeout=300)
+    assert process.returncode == 0, errors.decode()
+    assert b"A worker on Ray ended; its texts (mine.txt from line 1) are computed again." in errors
+    assert b"1 shards were computed again" in out
+    files = sorted((tmp_path / "here").glob("*.parquet"))
+    assert len(files) == 6 and all(file.read_bytes() == (tmp_path / "ray" / file.name).read_bytes() for file in files)
+
+
+def test_without_ray_the_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match="pip install -r requirements-ray"), on_ray(
+            lambda task: None, Task("scratch", "0"), 1, lambda sentence: None, None):
+        pass

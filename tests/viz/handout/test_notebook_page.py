@@ -1,0 +1,71 @@
+"""What a notebook's page carries: every kind, every head where there is room, and nothing of a handout's frame."""
+import base64
+import re
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.core import heads
+from model.core.limits import LIMITS
+from model.core.query import Kind, UserError
+from model.core.record import AttentionMap
+from tests import fabricate
+from viz.components.messages import unpack
+from viz.handout import notebook_page
+from viz.notebook import show
+
+
+def parts(page: bytes, kind: str) -> dict[str, bytes]:
+    section = re.search(rf'<section data-kind="{kind}">(.*?)</section>', page.decode("utf-8"), re.DOTALL)[1]
+    return {name: zlib.decompress(base64.b64decode(text))
+            for name, text in re.findall(r'<script type="text/plain" class="(\w+)">(.*?)</script>', section)}
+
+
+def bodies(content: bytes) -> list[bytes]:
+    found, at = [], 0
+    while at < len(content):
+        size = int.from_bytes(content[at:at + 4], "little")
+        found.append(content[at + 4:at + 4 + size])
+        at += 4 + size
+    return found
+
+
+def two_kinds():
+    made = fabricate.record(7)
+    cross = AttentionMap(Kind.CROSS, fabricate.tokens(4), made[Kind.SELF].queries, (fabricate.layer(2, 4, 7),))
+    return replace(made, maps=(*made.maps, cross), notes=("Not shown: a module.",))
+
+
+def test_every_head_of_every_kind_is_there_with_its_own_numbers():
+    made = two_kinds()
+    shown = show(made).page
+    assert b"<h1" not in shown and b"Present" not in shown and b"Figure 1" not in shown and b"Not shown: a mod" in shown
+    for kind in made.kinds:
+        content = parts(shown, kind.value)
+        assert set(content) == {"state", "heads", "grid", "shown"}
+        messages = [unpack(body) for body in bodies(content["heads"])]
+        every = [(layer, head) for layer in made[kind].layers for head in range(layer.heads)]
+        assert [tuple(header["heads"][0]) for header, _ in messages] == [(layer.index, head) for layer, head in every]
+        for (_, arrays), (layer, head) in zip(messages, every, strict=True):
+            weights = (arrays["weights"][0] / 65535.0) ** 2
+            assert np.abs(weights - heads.weights(layer, head)).max() < 1e-4
+
+
+def test_one_head_is_one_head():
+    shown = show(two_kinds(), kind="cross", layer=2, head=3).page
+    content = parts(shown, "cross")
+    assert set(content) == {"state", "heads"} and b'data-kind="self"' not in shown
+    assert [unpack(body)[0]["heads"] for body in bodies(content["heads"])] == [[[2, 3]]]
+
+
+def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
+    monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=1_000))
+    shown = show(fabricate.record(16)).page
+    assert bodies(parts(shown, "self")["heads"]) == [] and "draws this one" in shown.decode("utf-8")
+
+
+def test_a_head_that_is_not_there_is_one_sentence():
+    with pytest.raises(UserError):
+        show(fabricate.record(5), layer=9, head=0)

@@ -1,0 +1,101 @@
+"""The section on grammar: what it draws and says of a report, and the section itself on MiniLM."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.core.types import quiet
+from model.studies.syntax.choices import NOTHING, Choices
+from model.studies.syntax.report import SyntaxQuery, summary
+from model.studies.syntax.statistics import Choice
+from model.studies.syntax.treebank import Sentence, Word, shipped_treebank
+from viz.text import strings
+from viz.widgets.syntax_section import CONTROLS, RELATIONS, beyond, claims, drawable, looks_of, table_of
+
+SENTENCE = Sentence(1, "the cat ate fish", (Word("the", 2, "det"), Word("cat", 3, "nsubj"), Word("ate", 0, "root"),
+                                            Word("fish", 3, "obj")), ())
+OTHER = Sentence(7, "fish the cat ate", (Word("fish", 4, "obj"), Word("the", 3, "det"), Word("cat", 4, "nsubj"),
+                                         Word("ate", 0, "root")), ())
+
+
+def report_of(copies=20, possible=True):
+    """Over as many sentences of each kind. Of two heads one always looks where the tree says, the other at the next
+    word."""
+    sentences = (SENTENCE, OTHER, OTHER, SENTENCE) * (copies // 2)
+    looked = [[[1, 2, NOTHING, 2], [1, 2, 3, NOTHING]] if each is SENTENCE else [[3, 2, 3, NOTHING], [1, 2, 3, NOTHING]]
+              for each in sentences]
+    count = len(sentences)
+    words = [word for each in sentences for word in each.words]
+    found = Choices(((0, 0), (0, 1)), np.arange(count), np.full(count, 4),
+                    np.concatenate(np.array(looked, np.int16), axis=1), np.ones(4 * count, bool),
+                    np.array([word.head - 1 for word in words], np.int16), np.array([word.relation for word in words]),
+                    np.full((2, 4 * count), possible))
+    return summary(SyntaxQuery("fake", "0", sentences), found, quiet)
+
+
+@pytest.fixture(scope="module")
+def report():
+    return report_of()
+
+
+def test_what_is_beyond_offset_and_luck_is_counted_and_marked(report):
+    names = {score.name: beyond(score) for score in report.relations}
+    assert names == {"det": False, "nsubj": False, "obj": True}   # det and nsubj have one offset
+    told = claims(report)
+    assert told[0] == strings("syntax")["claims"]["above"].format(n=3, count=1, names="*obj*") and len(told) == 1
+    table = table_of(report)
+    columns = strings("syntax")["columns"]
+    marks = dict(zip(table[columns["relation"]], table[columns["beyond"]], strict=True))
+    assert marks == {"det": "", "nsubj": "", "obj": "✓"} and columns["possible_head"] not in table
+    assert (table[columns["held_out"]] == 100).all() and (table[columns["n"]] == 40).all()
+
+
+def test_what_is_left_out_alone_or_forbidden_is_said():
+    masked = report_of(2, possible=False)
+    assert strings("syntax")["columns"]["possible_dependent"] in table_of(masked)
+    changed = replace(masked, alone=2, counts=replace(masked.counts, not_found=1))
+    told = " ".join(claims(changed))
+    assert "lengths that no other has" in told and "1 sentence with a word" in told and "left to right" in told
+    assert "beyond both" in told and "In none" in told
+
+
+def test_choices_of_a_sentence_are_right_or_wrong_or_nothing(report):
+    assert drawable(report, "obj") == list(range(40)) and drawable(report, "iobj") == []
+    told = strings("syntax")["looks"]
+    (look,) = looks_of(report, 0, "obj", Choice("dependent", 0, 0))
+    assert (look.word, look.looked, look.right) == (3, 2, True)
+    assert look.said == told["right"].format(word="fish", looked="ate", wanted="ate")
+    (look,) = looks_of(report, 1, "obj", Choice("dependent", 0, 1))   # "fish the cat ate", at the next word
+    assert (look.word, look.looked, look.right) == (0, 1, False)
+    (look,) = looks_of(report, 1, "obj", Choice("head", 0, 0))
+    assert (look.word, look.looked, look.right) == (3, None, False)
+    assert look.said == told["nothing"].format(word="ate", looked="", wanted="fish")
+
+
+def test_the_sentences_that_are_shipped_are_in_its_words_and_every_relation_has_a_control():
+    words = strings("syntax")
+    for language in ("en", "zh"):
+        assert words["about"][language].startswith(f"{len(shipped_treebank(language))} simple sentences")
+        found = {word.relation for sentence in shipped_treebank(language) for word in sentence.words} - {"root"}
+        assert found <= set(RELATIONS)
+    assert set(words["relation_names"]) <= set(RELATIONS)
+    assert {control.name for control in CONTROLS} == {"treebank", "relation", "tree", "drawn"}
+
+
+def section():
+    from viz.page import PageContext, pages
+    from viz.widgets.syntax_section import syntax_section
+
+    syntax_section(PageContext("measures", pages()["measures"][0], {}))
+
+
+def test_the_section_shows_a_table_and_a_sentence_and_another_relation():
+    app = AppTest.from_function(section).run(timeout=120)
+    assert not app.exception and not app.error
+    words = strings("syntax")
+    assert len(app.dataframe) == 1 and len(app.dataframe[0].value) > 15
+    relation = next(box for box in app.selectbox if box.label == words["relation"])
+    relation.select("obj").run(timeout=60)
+    assert not app.exception and not app.error
+    assert any("obj" in each.value and "of 1 right" in each.value for each in app.markdown)

@@ -1,0 +1,42 @@
+// The messages of a figure in a page without a server, and the choices over an open head.
+import { node } from "../js/shared.js";
+
+// A message of a figure: zlib's format (RFC 1950) in base64.
+export async function bytesIn(script) {
+  const text = atob(script.textContent);
+  const deflated = new Blob([Uint8Array.from(text, (sign) => sign.charCodeAt(0))]).stream();
+  return new Uint8Array(await new Response(deflated.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
+}
+
+// A message anew with another header, before the same arrays, as messages.py packs it.
+export function packed(head, before) {
+  const text = new TextEncoder().encode(JSON.stringify(head)), size = Math.ceil(text.length / 4) * 4;
+  const arrays = before.subarray(4 + new DataView(before.buffer).getUint32(0, true));
+  const message = new Uint8Array(4 + size + arrays.length).fill(32);
+  new DataView(message.buffer).setUint32(0, size, true);
+  message.set(text, 4);
+  message.set(arrays, 4 + size);
+  return message;
+}
+
+// The choices over an open head: lens, scale, and which side looks.
+export function choices(words, state, signed, update) {
+  const bar = node("div", "choices"), drawn = [];
+  const offer = (field, value, text) => {
+    const button = node("button", "", text, bar);
+    button.type = "button";
+    button.addEventListener("click", () => {
+      state[field] = field === "transpose" ? !state.transpose : value;
+      mark();
+      update();
+    });
+    drawn.push([button, () => (field === "transpose" ? state.transpose : state[field] === value)]);
+  };
+  for (const field of signed ? [] : ["lens", "scale"]) {
+    for (const [value, text] of Object.entries(words[field])) offer(field, value, text);
+  }
+  offer("transpose", true, words.transpose);
+  const mark = () => drawn.forEach(([button, on]) => button.setAttribute("aria-pressed", String(on())));
+  mark();
+  return bar;
+}

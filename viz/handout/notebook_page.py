@@ -1,0 +1,93 @@
+"""A record as a notebook shows it: all heads with the one that is clicked beside them, or one head; nothing round them.
+
+It is a page of its own without a server, as a handout is (page.py), and holds the heads' numbers, so that it stays
+alive in a notebook that is saved, sent or converted. """
+import base64
+import html
+import zlib
+from dataclasses import replace
+
+from model.core import heads
+from model.core.limits import LIMITS
+from model.core.query import Kind
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import provenance
+from viz.components.bundle import script, stylesheet
+from viz.components.head_grid import payload as grid_payload
+from viz.components.head_grid.payload import GridState
+from viz.handout.build import grid_item, head_item, head_messages
+from viz.handout.page import as_json, component, policy, visible_lines
+from viz.text import show_invisibles, strings
+
+COMPONENTS = ("head_grid", "head_view")
+CELL = 4   # bytes of a weight and its score in a message
+
+
+def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
+    """The page, for a frame of this name. whole: all heads of every kind, the view's kind first; else the view's head.
+    Raises UserError where the view cannot be shown."""
+    handout, words = strings("handout"), strings("handout")["notebook"]
+    named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
+    named |= {"kinds": dict(words["kinds"]), "head": words["head"], "too_large": words["too_large"]}
+    about = [" · ".join(provenance.sentences(record)[1]), *record.verification.reasons, *record.notes]
+    kinds = [view.kind, *(kind for kind in record.kinds if kind is not view.kind)] if whole else [view.kind]
+    sections = "\n".join(_section(record, replace(view, kind=kind), whole, _fits(record, kinds)) for kind in kinds)
+    code = script("notebook/notebook.js", *(f"{name}/{name}.js" for name in COMPONENTS))
+    code += f'modules["notebook/notebook.js"].start({{{", ".join(map(component, COMPONENTS))}}});\n'
+    scripts = [(' type="module"', code)]
+    return f"""<!doctype html>
+<html lang="en" data-frame="{html.escape(frame, quote=True)}">
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy(scripts)}">
+<meta name="generator" content="Clearhead">
+<title>{html.escape(show_invisibles(record.card.title))}</title>
+<style>{stylesheet("notebook/notebook.css")}</style>
+<body>
+<nav></nav>
+{sections}
+{"".join(f'<p class="from">{html.escape(show_invisibles(line))}</p>' for line in about)}
+<script type="application/json" id="words">{as_json(named)}</script>
+<script type="application/json" class="source">{as_json(provenance.describe(record, view))}</script>
+<script type="module">{code}</script>
+</body>
+</html>
+""".encode("utf-8", "replace")
+
+
+def _fits(record: AttentionRecord, kinds: list[Kind]) -> bool:
+    """Whether the numbers of all heads have room in one page."""
+    cells = sum(layer.heads * layer.shape[1] * layer.shape[2] for kind in kinds for layer in record[kind].layers)
+    return CELL * cells <= LIMITS.handout_bytes
+
+
+def _section(record: AttentionRecord, view: View, whole: bool, fits: bool) -> str:
+    """One kind of attention: its thumbnails, and the messages of its heads, or of the view's head alone."""
+    overview = heads.overview(record[view.kind])
+    every = grid_payload.head_ids(overview)
+    chosen = (view.layer, view.head)
+    if chosen not in every:
+        chosen = chosen if not whole else every[0]
+    carried = every if whole and fits else [] if whole else [chosen]
+    messages = [head_messages(record, replace(view, layer=layer, head=head, overlay=() if whole else view.overlay))
+                for layer, head in carried]
+    state = messages[0][1] if messages else head_messages(record, replace(view, layer=chosen[0], head=chosen[1]))[1]
+    parts = {"state": state, "heads": b"".join(len(body).to_bytes(4, "little") + body for body, _ in messages)}
+    if whole:
+        parts |= {"grid": grid_payload.body(overview, room=""),
+                  "shown": grid_payload.state(overview, GridState((-1, -1)), room="")}
+    data = "".join(f'<script type="text/plain" class="{name}">{_packed(content)}</script>\n'
+                   for name, content in parts.items())
+    numbers = [every.index(head) for head in carried] if whole else [0]
+    grid = '<div class="all"></div>' if whole else ""
+    hint = strings("handout")["notebook"]["hint"] if whole else ""
+    caption = (grid_item if whole else head_item)(record, replace(view, layer=chosen[0], head=chosen[1])).caption
+    return f"""<section data-kind="{view.kind.value}">
+{grid}<div class="one"><h2></h2><p class="hint">{html.escape(hint)}</p><div class="drawn"></div></div>
+<p class="said">{html.escape(visible_lines(caption))}</p>
+{data}<script type="application/json" class="numbers">{as_json(numbers)}</script>
+</section>"""
+
+
+def _packed(content: bytes) -> str:
+    return base64.b64encode(zlib.compress(content, 6)).decode()

@@ -1,0 +1,237 @@
+"""Do heads follow grammar? A section for the pages that look at heads over many texts: a treebank, the relations in one
+table, and a sentence with its tree above and a head's choices below."""
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import UserError
+from model.studies.syntax import choices, statistics
+from model.studies.syntax.counts import DIRECTIONS, counts_of
+from model.studies.syntax.report import RelationScore, SyntaxQuery, SyntaxReport
+from model.studies.syntax.statistics import Choice as HeadChoice
+from model.studies.syntax.treebank import SUFFIX, Sentence, read_treebank, shipped_treebank
+from viz.figures.dependency_tree import Look, dependency_tree, sentence_width
+from viz.format import head_label, visible_token
+from viz.page import PageContext
+from viz.page_controls import Choice, Number
+from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
+from viz.widgets.control_widgets import choice_for
+from viz.widgets.errors import errors_as_sentences
+from viz.widgets.fields import bind
+from viz.widgets.figure import figure
+from viz.widgets.folded import folded
+from viz.widgets.handout_button import table_button
+from viz.widgets.lesson import source_listing
+from viz.widgets.upload import uploader
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# of Universal Dependencies 2: universaldependencies.org/u/dep
+RELATIONS = ("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
+             "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj", "list",
+             "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "punct", "reparandum", "vocative",
+             "xcomp")
+MOST_SENTENCES, MEGABYTES = 500, 5   # what one session may have read in one go; the command line has no limit
+LONGEST = 60                         # words of a sentence that is drawn
+SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
+# of a page that has the section; nothing else on it may have these names
+CONTROLS = (Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
+            Number("tree", 0, 0, 99_999, whole=True), Choice("drawn", "best", ("best", "open")))
+
+
+def folded_syntax_section(page: PageContext) -> None:
+    """The section, folded away: nothing of it is computed before somebody opens it."""
+    folded(strings("syntax")["title"], lambda: syntax_section(page), key="syntax")
+
+
+def syntax_section(page: PageContext) -> None:
+    """The section, for a page that has CONTROLS among its own. What goes wrong in it is one sentence in its place."""
+    words = strings("syntax")
+    with errors_as_sentences(page, "syntax"):
+        st.markdown(words["lead"], width=READABLE_WIDE)
+        choice_for(page, "treebank", words["which"], words["treebanks"])
+        st.caption(words["about"][page.controls["treebank"]].format(sentences=MOST_SENTENCES, megabytes=MEGABYTES),
+                   width=READABLE_WIDE)
+        sentences = _sentences(page.controls["treebank"])
+        if sentences is None:
+            return
+        report: SyntaxReport = page.ask(SyntaxQuery(page.state.model, sources.revision(page.state.model), sentences))
+        _one_sentence(page, report)
+        _table(report)
+        st.markdown("\n".join(f"- {each}" for each in claims(report)), width=READABLE_WIDE)
+        _formula()
+
+
+def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
+    """The treebank that is chosen; one's own from the file that is dropped here."""
+    words = strings("syntax")
+    if chosen != "own":
+        return shipped_treebank(chosen)
+    file = uploader(words["drop"], "syntax-file", type=[SUFFIX.removeprefix(".")], max_upload_size=MEGABYTES)
+    if file is None:
+        return None
+    sentences = read_treebank(io.BytesIO(file.getvalue()), file.name)
+    if len(sentences) > MOST_SENTENCES:
+        raise UserError(words["large"].format(name=file.name, n=len(sentences), limit=MOST_SENTENCES))
+    return sentences
+
+
+def claims(report: SyntaxReport) -> list[str]:
+    """What is true of the table, in sentences counted from it."""
+    words, counts = strings("syntax")["claims"], report.counts
+    judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
+    above = [score.name for score in judged if beyond(score)]
+    sentences = [words["above" if above else "none"].format(n=len(judged), count=len(above),
+                                                            names=", ".join(f"*{name}*" for name in above))]
+    unjudged = len(report.relations) - len(judged)
+    sentences += [words["unjudged"].format(count=unjudged)] if unjudged else []
+    if report.query.sentences in (shipped_treebank("en"), shipped_treebank("zh")):
+        sentences.append(words["small"].format(n=counts.sentences))
+    if report.alone:
+        sentences.append(words["alone"].format(count=report.alone))
+    if counts.not_found + counts.too_long + counts.unplaced:
+        sentences.append(words["left_out"].format(not_found=counts.not_found, too_long=counts.too_long,
+                                                  unplaced=counts.unplaced))
+    if any(share < 1 for score in report.relations for share in score.possible):
+        sentences.append(words["mask"])
+    return sentences
+
+
+def beyond(score: RelationScore) -> bool:
+    """Whether the whole interval lies above the fixed offset and above what luck reaches one time in twenty."""
+    return (score.held_out is not None and score.offset is not None
+            and score.held_out.low > max(score.offset, score.luck.high))
+
+
+def _table(report: SyntaxReport) -> None:
+    words = strings("syntax")
+    st.markdown(f"##### {words['table']}")
+    table = table_of(report)
+    shares = [words["columns"][name] for name in SHARES]
+    st.dataframe(table, hide_index=True, key="syntax-table", height=min(38 + 35 * len(table), 460),
+                 column_config={name: st.column_config.NumberColumn(format="%.1f") for name in shares if name in table})
+    table_button("syntax-table", table, words["table"])
+    st.caption(words["table_about"], width=READABLE_WIDE)
+
+
+def table_of(report: SyntaxReport) -> "DataFrame":
+    """One row a relation under the page's titles, shares in per cent; those that the mask allows only where it forbids
+    something."""
+    columns = strings("syntax")["columns"]
+    frame = report.frame().reset_index()
+    frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:.1f} to {100 * high:.1f}"
+                         for low, high in zip(frame["low"], frame["high"], strict=True)]
+    frame["beyond"] = ["✓" if beyond(score) else "" for score in report.relations]
+    frame["best"] = [name_of(score.best) for score in report.relations]
+    masks = [f"possible_{side}" for side in DIRECTIONS]
+    shown = [name for name in columns if name not in masks or (frame[masks] < 1).any(axis=None)]
+    frame[SHARES] = 100 * frame[SHARES].astype(float)
+    return frame[shown].rename(columns=columns)
+
+
+def name_of(choice: HeadChoice) -> str:
+    """A head and the word that it looks from, in words."""
+    return strings("syntax")["from"][choice.direction].format(head=head_label(choice.layer, choice.head))
+
+
+def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
+    """The choices of a relation, a sentence and a head; the drawing, and what it shows."""
+    words = strings("syntax")
+    st.markdown(f"##### {words['sentence']}")
+    names = [score.name for score in report.relations]
+    relation = page.controls["relation"] if page.controls["relation"] in names else _first(report).name
+    places = drawable(report, relation)
+    with st.container(horizontal=True):
+        offered = [name for name in names if name in RELATIONS or name == relation]
+        st.selectbox(words["relation"], offered, format_func=lambda name: words["relation_names"].get(name, name),
+                     width=280, **bind(page.set_controls, "relation", relation))
+        choice_for(page, "drawn", words["drawn"], words["drawn_names"])
+    if not places:
+        st.info(words["no_sentence"].format(words=LONGEST))
+        return
+    place = page.controls["tree"] if page.controls["tree"] in places else places[0]
+    st.selectbox(words["which_sentence"], places, **bind(page.set_controls, "tree", place),
+                 format_func=lambda each: sentence_at(report, each).text)
+    choice = _choice(page, report, relation)
+    looks = looks_of(report, place, relation, choice)
+    _draw(report, place, relation, choice, looks)
+
+
+def _first(report: SyntaxReport) -> RelationScore:
+    """The relation that is open first: the most frequent one that a head knows, else the most frequent one."""
+    return next((score for score in report.relations if beyond(score)), report.relations[0])
+
+
+def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoice:
+    """The head that is drawn, looking from where it is right more often."""
+    view, heads = page.state.view, report.counts.heads
+    if page.controls["drawn"] == "open" and (view.layer, view.head) in heads:
+        shares = statistics.accuracies(report.counts, report.counts.names.index(relation))
+        head = heads.index((view.layer, view.head))
+        return HeadChoice(DIRECTIONS[int(shares[:, head].argmax())], view.layer, view.head)
+    return report.named(relation).best
+
+
+def sentence_at(report: SyntaxReport, place: int) -> Sentence:
+    """The sentence that stands at this place among those that were read."""
+    return report.query.sentences[int(report.choices.numbers[place])]
+
+
+def drawable(report: SyntaxReport, relation: str) -> list[int]:
+    """The places of the sentences with such a relation that can be drawn, in the order of the file."""
+    found = report.choices
+    ends = np.cumsum(found.lengths)
+    asked = (found.relations == relation) & (found.tree != choices.ROOT)
+    return [place for place, (end, length) in enumerate(zip(ends.tolist(), found.lengths.tolist(), strict=True))
+            if length <= LONGEST and asked[end - length:end].any()]
+
+
+def looks_of(report: SyntaxReport, place: int, relation: str, choice: HeadChoice) -> list[Look]:
+    """What the head chooses in this sentence from every word that the relation has it look from; a word that several
+    depend on is drawn once, and is right where one of them is chosen."""
+    found, sentence = report.choices, sentence_at(report, place)
+    start = int(found.lengths[:place].sum())
+    looked = found.looked[found.heads.index((choice.layer, choice.head))]
+    wanted: dict[int, list[int]] = {}
+    for word, each in enumerate(sentence.words):
+        head = each.head - 1
+        if each.relation == relation and each.head and found.placed[[start + word, start + head]].all():
+            looking, other = (word, head) if choice.direction == DIRECTIONS[0] else (head, word)
+            wanted.setdefault(looking, []).append(other)
+    return [_look(sentence, looking, int(looked[start + looking]), others) for looking, others in wanted.items()]
+
+
+def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> Look:
+    words = strings("syntax")["looks"]
+    forms = [word.form for word in sentence.words]
+    right = looked in wanted
+    told = words["nothing" if looked == choices.NOTHING else "right" if right else "wrong"].format(
+        word=forms[looking], looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
+    return Look(looking, None if looked == choices.NOTHING else looked, right, told)
+
+
+def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, looks: list[Look]) -> None:
+    words, sentence = strings("syntax"), sentence_at(report, place)
+    forms = [visible_token(word.form) for word in sentence.words]
+    heads, names = [word.head - 1 for word in sentence.words], [word.relation for word in sentence.words]
+    right = sum(look.right for look in looks)
+    told = words["drawing"].format(head=name_of(choice), relation=relation, right=right, n=len(looks))
+    st.markdown(escape_markdown(told))
+    with st.container(key="syntax-tree"), st.container(key="syntax-tree-wide",
+                                                       width=max(320, sentence_width(forms, heads, names))):
+        figure(lambda theme: dependency_tree(theme, forms, heads, names, relation, looks), key="syntax-drawing",
+               alt=" ".join([f"{sentence.text} {told}", *(look.said for look in looks)]))
+    st.caption(words["drawing_about"], width=READABLE_WIDE)
+
+
+def _formula() -> None:
+    words = strings("syntax")
+    shown = (choices.looked_at_most, choices.weights_between, counts_of, statistics.judged, statistics.exchanged,
+             statistics.luck)
+    st.caption(words["sources"], width=READABLE_WIDE)
+    folded(words["code"], lambda: st.code(source_listing(shown, {}), language="python"), key="syntax-code")
