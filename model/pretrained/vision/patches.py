@@ -62,17 +62,23 @@ def cut_of(network: Any, forward: Callable[[], Any], pixels: "Tensor") -> Cut:
 def patch_size(network: Any) -> tuple[int, int]:
     """(height, width) in pixels of the patches that the network's first convolution cuts out. Raises Unsupported where
     they overlap or none are cut so."""
-    from torch import nn
-
-    convolution = next((module for module in network.modules()
-                        if isinstance(module, nn.Conv2d) and module.in_channels == 3), None)
-    if convolution is None:
-        raise Unsupported("no convolution over red, green and blue cuts its pictures into patches")
+    _, convolution = first_convolution(network)
     whole = convolution.padding in ((0, 0), "valid") and convolution.dilation == (1, 1)
     if convolution.kernel_size != convolution.stride or not whole:
         raise Unsupported(f"its patches overlap or leave gaps: {convolution.kernel_size} pixels every "
                           f"{convolution.stride}")
     return convolution.kernel_size
+
+
+def first_convolution(network: Any) -> tuple[str, Any]:
+    """The name of the first convolution over red, green and blue, and the module. Raises Unsupported if there is
+    none."""
+    from torch import nn
+
+    for name, module in network.named_modules():
+        if isinstance(module, nn.Conv2d) and module.in_channels == 3:
+            return name, module
+    raise Unsupported("no convolution over red, green and blue cuts its pictures into patches")
 
 
 def patch_order(network: Any, forward: Callable[[], Any], pixels: "Tensor", size: tuple[int, int]) -> np.ndarray:

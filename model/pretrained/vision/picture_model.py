@@ -1,15 +1,17 @@
 """A loaded model of pictures: a picture in, one captured forward pass, a record over patches out."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from model.capture.attention_call import Unsupported
 from model.core import memory, pictures
-from model.core.query import Query, UserError
+from model.core.query import Kind, Query, UserError
 from model.core.record import Prediction
+from model.core.trace import Trace
 from model.core.types import Progress
 from model.pretrained.inputs import ModelInput
 from model.pretrained.model import PretrainedModel
 from model.pretrained.vision.patches import Cut
+from model.pretrained.vision.positions import embedded_parts
 from model.pretrained.vision.processor import prepare
 from model.pretrained.vision.towers import Comparison
 from model.studies.attribution import AttributionQuery
@@ -53,6 +55,17 @@ class PictureModel(PretrainedModel):
         if self.comparison is None:
             return super().prediction(query, question, output)
         return self.comparison.answer(output, query.text)
+
+    def trace(self, query: Query, report: Progress) -> Trace:
+        """As of any model; the embeddings' parts are measured, where they are no modules of their own."""
+        found = super().trace(query, report)
+        question, start = self.question(query, report), found.start(Kind.SELF)
+        special = [token for token, is_special in enumerate(question.source.special) if is_special]
+        parts = embedded_parts(self.network, question.tensors["pixel_values"], special, len(question.source))
+        if parts is None:
+            return found
+        named = (("content", parts.content), ("position", parts.position))
+        return replace(found, embedded=(replace(start, parts=named), *found.embedded[1:]))
 
     def explained_answer(self, question: AttributionQuery, report: Progress) -> ExplainedAnswer:
         """Raises UserError: the words of a text are taken away there."""

@@ -3,8 +3,6 @@ tower is a model of its own here, and a picture is compared with typed texts as 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from model.capture.attention_call import Unsupported
 from model.core.models import LastVectorsQuery
 from model.core.query import Query, UserError
@@ -143,10 +141,6 @@ class TwoTowers:
         if (question.first.image is None) != (question.second.image is None):
             raise UserError("A head's output can only be taken from the same tower; compare two pictures or two texts.")
         return self.tower(question.first).patch_heads(question, report)
-
-    def positions(self, query: Query) -> np.ndarray:
-        """The vectors that its tower adds to its patches for their places."""
-        return self.tower(query).positions(query)
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else a model can be asked is asked of the text tower."""
