@@ -78,7 +78,7 @@ def complete_view(state: State, record: AttentionRecord) -> View:
     """The view with everything worked out that nobody chose, and with choices dropped that this record does not
     have."""
     view, chosen = state.view, state.user_set
-    example = example_for(state.text, state.text_b)
+    example = None if record.picture is not None else example_for(state.text, state.text_b)
     kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
     attention_map = record[kind]
     pair = view.pair if "pair" in chosen else _example_pair(example, state, attention_map)

@@ -153,9 +153,14 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
                                                             else (view.token, event.token)))
 
 
+def _example(page: PageContext) -> Example | None:
+    """The example that the text is; a picture is none."""
+    return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
+
+
 def _twins(page: PageContext) -> dict[str, str]:
     """The sentence and its twin, each with the word by which it differs; empty for any other text."""
-    example = example_for(page.state.text, page.state.text_b)
+    example = _example(page)
     if example is None or not example.twin or not example.swap:
         return {}
     return {example.text: example.swap[0], example.twin: example.swap[1]}
@@ -231,7 +236,7 @@ def _what_holds(page: PageContext, record: AttentionRecord, view: View) -> None:
 def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Picture) -> None:
     """One action to the same question with this head silenced, with another word, or with this head taken from the
     twin; and to predicting it."""
-    words, example = strings("heads"), example_for(page.state.text, page.state.text_b)
+    words, example = strings("heads"), _example(page)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         start_button(page, record, view)
         export_menu(page, record, view)
@@ -273,7 +278,7 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
     """The record of the twin sentence and its example, if the text is one of a pair of twins."""
-    example = example_for(page.state.text, page.state.text_b)
+    example = _example(page)
     twin = None if example is None or not example.rival else other_twin(example, page.state.text)
     if twin is None:
         return None, None

@@ -160,7 +160,7 @@ def _hide_button(page: PageContext, record: AttentionRecord, view: View) -> None
     hides = view.kind is Kind.SELF and view.token is not None and tokens.place(view.token) is not None
     if hides and st.button(strings("pictures")["hide"], key="picture-hide", type="tertiary",
                            help=strings("pictures")["hide_help"]):
-        page.open_page("compare", versus="edit", edit="hide")
+        page.open_page("compare", versus="edit", edit="hide", hidden=view.token)
 
 
 def _formula() -> None:

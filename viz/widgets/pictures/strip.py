@@ -24,11 +24,12 @@ def open_picture(record: AttentionRecord, view: View, *, key: str, height: int |
     return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
 
 
-def patch_strip(record: AttentionRecord, view: View, *, key: str,
+def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
                 on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draws the picture with the token in focus, small: the place where one chooses it, as in a strip of tokens."""
+    """Draws the picture with the token in focus, small: the place where one chooses it, as in a strip of tokens.
+    says: what one does there, in other words."""
     patches, words = patches_of(record, view.kind, picture_name(record.query.image)), strings("components")["picture"]
     nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
     return picture_view(patches, nothing, PatchState(view.token, opacity=0.0, hidden=hidden_tokens(record),
-                                                     says=words["choose"]),
+                                                     says=says or words["choose"]),
                         height=HIGH, key=key, on_event=on_event)
