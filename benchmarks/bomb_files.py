@@ -114,12 +114,45 @@ def many_tensors() -> bytes:
     return json.dumps({f"t{number}": entry for number in range(600_000)}).encode()
 
 
+def record(layers: int = 1, tokens: int = 4, **tensors: dict) -> bytes:
+    """A saved record of one head with so many layers that are the same one, and tokens; tensors: of the header."""
+    size = 4 * tokens
+    entries = {name: {"dtype": "F32", "shape": [1, tokens, 1], "data_offsets": [size * at, size * (at + 1)]}
+               for at, name in enumerate(("q", "k", "v"))} | tensors
+    side = {"texts": ["a"] * tokens, "ids": [0] * tokens, "special": [False] * tokens, "spans": [[0, 1]] * tokens,
+            "words": [0] * tokens, "segments": [0] * tokens, "unknown": [False] * tokens}
+    layer = {"type": "Layer", "query": {"array": "q"}, "key": {"array": "k"}, "value": {"array": "v"}, "scale": 1.0,
+             "allowed": {"type": "Full"}, "bias": None, "softcap": None, "sink": None, "temperature": None}
+    about = {"format": "Clearhead record 1", "notes": [], "omitted": None, "picture": None, "query": {"text": "a"},
+             "card": {}, "verification": {}, "maps": [{"kind": "self", "queries": side, "keys": side, "layers": [
+                 layer | {"index": index} for index in range(layers)]}]}
+    header = json.dumps(entries | {"__metadata__": {"clearhead": json.dumps(about)}}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(3 * size)
+
+
+def good_record() -> bytes:
+    from tests import fabricate
+
+    with tempfile.TemporaryDirectory() as place:
+        return fabricate.record(64, layers=6).save(Path(place) / "good.safetensors").read_bytes()
+
+
 def nothing(folder: Path) -> Path:
     return folder / "config.json"
 
 
 # by kind of file: name, and what writes it; the first is good
 FILES: dict[str, dict[str, Callable[[], bytes]]] = {
+    "safetensors": {
+        "good": good_record,
+        "60,000 layers of one head": lambda: record(60_000),
+        "1,000,000 tokens": lambda: record(1, 1_000_000),
+        "512 layers of 4,096 tokens": lambda: record(512, 4_096),
+        "600,000 tensors": safetensors(many_tensors()),
+        "a header of 1 TB": safetensors(b"{}", 10**12),
+        "a deep header": safetensors(b"[" * DEEP),
+        "a tensor of 4 EB": lambda: record(q={"dtype": "F32", "shape": [2**20, 2**20, 2**20],
+                                              "data_offsets": [0, 2**62]})},
     "npz": {
         "good": good_npz,
         "8,000,000 heads": lambda: npz(attention=npy((1, 8_000_000, 1, 1), ones(8_000_000))),

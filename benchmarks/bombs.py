@@ -45,7 +45,7 @@ class Cost:
 
 def prepare(kind: str) -> Callable[[Path], object]:
     """Imports what opening a file of this kind needs, and gives what opens it."""
-    if kind == "npz":
+    if kind in ("npz", "safetensors"):
         from model.imported import source
 
         return lambda path: source.store(path.read_bytes(), path.name)

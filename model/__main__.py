@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from model.ask import sources
 from model.cli.atlas import atlas_command
@@ -93,7 +94,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
         raise click.UsageError("Say --text, or --image for a model that reads pictures.")
     npz = Path(output["npz"]) if output["npz"] else None
     if npz:
-        refuse_overwriting(npz, model_id)
+        refuse_overwriting(npz, model_id, *([image] if image else []))
     query = sources.open_query(model_id, text or "", text_b, target, image=kept_picture(image) if image else None)
     record = answer_to(query)
     ranking = None if pair is None else _ranking(record, *pair)
@@ -212,11 +213,21 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
     lines += record.notes
     for entry in (ranking or [])[:10]:
         lines.append(f"{entry['kind']} layer {entry['layer']} head {entry['head']}: {entry['weight']:.3f}")
+    if record.prediction is not None and record.prediction.vectors is not None:
+        lines.append(_like_first(record, record.prediction.vectors))
     if record.prediction is not None and record.prediction.texts:
         last = zip(record.prediction.texts[-1][:5], record.prediction.probabilities[-1][:5], strict=True)
         lines.append(f"{record.prediction.kind}: "
                      + ", ".join(f"{text} {probability:.3f}" for text, probability in last))
     return "\n".join(lines)
+
+
+def _like_first(record: AttentionRecord, vectors: np.ndarray) -> str:
+    """The patches whose vectors, of the last layer, have the largest cosines with the first token's, [CLS]'s mostly."""
+    tokens, lengths = record.maps[0].keys, np.linalg.norm(vectors, axis=1)
+    cosines = vectors @ vectors[0] / np.maximum(lengths * lengths[0], 1e-30)
+    best = sorted((patch for patch in tokens.patches if patch), key=lambda patch: -cosines[patch])[:5]
+    return f"most like {tokens.texts[0]}: " + ", ".join(f"{tokens.texts[patch]} {cosines[patch]:.3f}" for patch in best)
 
 
 def _verdict(record: AttentionRecord) -> str:

@@ -3,10 +3,11 @@ was."""
 import math
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from model.capture.attention_call import Unsupported
 from model.capture.transformers_internals import attention_of
 
 if TYPE_CHECKING:
@@ -37,14 +38,36 @@ def observe(network: "nn.Module", forward: Callable[[], Any], batch: int) -> Obs
     with _evaluating(network):
         plain = _once(network, forward)
         if attention_of(network) not in (None, FUSED):
-            try:
-                with _fused(network):
-                    fused = _observed(network, forward, batch, plain)
-                if fused.difference <= fused.tolerance:
-                    return fused
-            except (ValueError, RuntimeError):   # a family without fused attention
-                pass
+            for look in (_fused, _registered) if batch == 0 else (_fused,):
+                with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # not of this family
+                    found = look(network, forward, batch, plain)
+                    if found.found and found.difference <= found.tolerance:
+                        return found
         return _observed(network, forward, batch, plain)
+
+
+def _fused(network: Any, forward: Callable[[], Any], batch: int, plain: Any) -> Observation:
+    """A model of transformers with torch's fused attention."""
+    with _attention(network, FUSED):
+        return _observed(network, forward, batch, plain)
+
+
+def _registered(network: Any, forward: Callable[[], Any], batch: int, plain: Any) -> Observation:
+    """A model of transformers with the attention function that is registered there for models from a folder, which
+    knows soft-caps and sinks. It reads the first text."""
+    from model.capture import forward_pass
+    from model.capture.module_attention import Attention
+    from model.capture.module_proof import results_differ
+
+    forward_pass.register()
+    session = forward_pass.Session({id(module): name for name, module in network.named_modules()})
+    with _attention(network, forward_pass.IMPLEMENTATION):
+        seen = _once(network, lambda: forward_pass.run(session, forward))
+    dtype = next(network.parameters()).dtype
+    found = [Attention(call.module, call, None, call.query.shape[1] == call.key.shape[1], 1, dtype,
+                       reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
+             for call in session.calls]
+    return Observation(found, [], results_differ(seen, plain))
 
 
 def _observed(network: "nn.Module", forward: Callable[[], Any], batch: int, plain: Any) -> Observation:
@@ -82,10 +105,10 @@ def _evaluating(network: "nn.Module") -> Iterator[None]:
 
 
 @contextmanager
-def _fused(network: Any) -> Iterator[None]:
-    """A model of transformers with torch's fused attention."""
+def _attention(network: Any, name: str) -> Iterator[None]:
+    """A model of transformers with the attention of this name."""
     before = attention_of(network)
-    network.set_attn_implementation(FUSED)
+    network.set_attn_implementation(name)
     try:
         yield
     finally:

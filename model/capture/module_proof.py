@@ -14,14 +14,14 @@ from model.core.record import Layer
 
 def prove(attention: Attention, layer: Layer) -> tuple[float, float]:
     """(largest difference of weights · value from what the call really put out, as a share of its largest number;
-    distance of a row's sum from 1). Infinite where they cannot be compared."""
+    distance of a row's sum from 1, where no sink takes its share). Infinite where they cannot be compared."""
     call = attention.call
     assert call is not None and call.rows is not None and call.outputs is not None
     mixed, sums = recompute(layer, call.rows)
     ours = mixed if attention.project is None else attention.project(mixed)
     if ours.shape != call.outputs.shape:
         return math.inf, math.inf
-    return difference(ours, call.outputs), float(np.abs(sums - 1).max())
+    return difference(ours, call.outputs), float(np.abs(sums - 1).max()) if layer.sink is None else 0.0
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:

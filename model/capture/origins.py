@@ -70,7 +70,8 @@ class Origins:
         same = next((each.same for each in before if each.same is not None), None)
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
-            same = self.same(*given[:2]) if name in PRODUCTS and len(given) >= 2 else None
+            factors = given[1:3] if name == "baddbmm" else given[:2]   # what is added comes first
+            same = self.same(*factors) if name in PRODUCTS and len(factors) == 2 else None
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
         number = before[0].number if name in RESHAPED and len(outputs) == 1 else None

@@ -182,13 +182,15 @@ class Prediction:
     probabilities: tuple[tuple[float, ...], ...] = ()   # (p, candidate), 0 to 1
     log_normaliser: tuple[float, ...] = ()              # (p), in nats: log Σ exp(logit) over the whole vocabulary
     vector: np.ndarray | None = None                    # float32 (d_model), of models that answer with a vector
+    vectors: np.ndarray | None = None                   # float32 (token, d_model), of models of pictures
     # (p, candidate), −1 to 1: cosines of a picture with texts, from which its probabilities are made
     cosines: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         check_finite("in its answer", [*self.log_normaliser, *itertools.chain(*self.probabilities)])
-        if self.vector is not None:
-            check_finite("in its answer", self.vector)
+        for array in (self.vector, self.vectors):
+            if array is not None:
+                check_finite("in its answer", array)
 
 
 @dataclass(frozen=True)
@@ -284,7 +286,8 @@ class AttentionRecord:
             parts += [getattr(layer.allowed, "values", None), getattr(bias, "values", None),
                       getattr(bias, "by_offset", None)]
             arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts if part is not None})
-        return sum(arrays.values()) + (0 if self.picture is None else self.picture.nbytes)
+        others = (self.picture, None if self.prediction is None else self.prediction.vectors)
+        return sum(arrays.values()) + sum(array.nbytes for array in others if array is not None)
 
     def save(self, path: str | Path) -> Path:
         """Writes everything that it takes to draw the record again into a file whose name ends in .safetensors; the

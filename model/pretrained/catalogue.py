@@ -1,7 +1,7 @@
 """The models offered by name: where each comes from, its checksum, licence, size, and what it is good for."""
 import importlib.metadata
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from model.core.files import no_device
@@ -46,6 +46,10 @@ def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_f
          writes: bool = False) -> Entry:
     return Entry(name, title, "hub", place, "main", "", licence, megabytes * 10**6, good_for,
                  translates="opus-mt" in place or "t5" in place, every_byte=every_byte, writes=writes)
+
+
+def _of_pictures(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str) -> Entry:
+    return replace(_hub(name, title, place, licence, megabytes, good_for), pictures=True)
 
 
 ENTRIES = (
@@ -107,6 +111,18 @@ ENTRIES = (
          "104 languages in one encoder: compare the same head on two of them."),
     _hub("bert-zh", "Chinese BERT", "google-bert/bert-base-chinese", "Apache-2.0", 412,
          "An encoder that reads Chinese by the character, for sentences that MiniLM cannot read."),
+    _of_pictures("vit", "ViT-B/16", "google/vit-base-patch16-224", "Apache-2.0", 346,
+                 "The Vision Transformer of Dosovitskiy et al. (2021): 144 heads, 14 × 14 patches, 1,000 classes."),
+    _of_pictures("dino", "DINO ViT-S/16", "facebook/dino-vits16", "Apache-2.0", 87,
+                 "Learned from pictures without labels: [CLS] looks at what stands in front (Caron et al. 2021)."),
+    _of_pictures("dinov2-registers", "DINOv2 ViT-S/14 with registers", "facebook/dinov2-with-registers-small",
+                 "Apache-2.0", 88,
+                 "DINOv2 with four tokens of no patch, where larger models keep what they know of the whole picture "
+                 "(Darcet et al. 2024)."),
+    _of_pictures("clip", "CLIP ViT-B/32", "openai/clip-vit-base-patch32", "MIT", 605,
+                 "Compares a picture with texts that you type (Radford et al. 2021); each of its two towers is shown."),
+    _of_pictures("siglip", "SigLIP ViT-B/16", "google/siglip-base-patch16-224", "Apache-2.0", 813,
+                 "Compares a picture with texts as CLIP does, each text by itself (Zhai et al. 2023); no [CLS]."),
 )
 
 

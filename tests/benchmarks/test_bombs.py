@@ -17,5 +17,12 @@ def test_a_small_file_takes_no_more_memory_than_a_good_one_and_the_table_says_so
     assert f"| npz | 8,000,000 heads | {heads.packed / 1e3:,.1f} |" in bombs.page([good, heads, deep])
 
 
+def test_a_record_that_promises_much_takes_no_more_than_a_good_one():
+    good, layers = (replace(bombs.cost("safetensors", name), seconds=0.0) for name in
+                    ("good", "512 layers of 4,096 tokens"))
+    assert good.answer == "opened" and "CLEARHEAD_RECORD_CELLS" in layers.answer
+    assert bombs.missed([good, layers]) == []
+
+
 def test_every_kind_has_a_good_file_first():
     assert all(next(iter(files)) == "good" for files in (*FILES.values(), FOLDERS))

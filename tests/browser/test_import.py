@@ -5,6 +5,7 @@ import io
 import numpy as np
 from playwright.sync_api import expect
 
+from tests import fabricate
 from tests.browser.watch import PATIENCE
 from viz.text import strings
 
@@ -17,7 +18,7 @@ def npz(weights: np.ndarray) -> dict:
     return {"name": "<b>mine</b>.npz", "mimeType": "application/octet-stream", "buffer": target.getvalue()}
 
 
-def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen):
+def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen, tmp_path):
     words, side = strings("frame"), seen.page.locator("[data-testid=stSidebar]")
     seen.page.on("dialog", lambda dialog: seen.wrong.append(f"dialog: {dialog.message}"))
     seen.page.goto(seen.address + "/heads")
@@ -36,7 +37,14 @@ def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen):
     assert seen.rest().params()["model"][0].startswith("imported:")
     # nothing could answer it
     assert seen.main.get_by_role("button", name=strings("heads")["compare_silenced"]).count() == 0
-    seen.follow_menu("measures")
+    recorded = {"name": "mine.safetensors", "mimeType": "application/octet-stream",
+                "buffer": fabricate.record(5, text="five tokens").save(tmp_path / "mine.safetensors").read_bytes()}
+    place.set_input_files(recorded)
+    expect(side.get_by_text("○ " + words["recorded"])).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().main.get_by_role("button", name=strings("heads")["compare_silenced"]).count() == 0
+    place.set_input_files(npz(weights))
+    expect(side.get_by_text("○ " + words["imported"])).to_be_visible(timeout=PATIENCE)
+    seen.rest().follow_menu("measures")
     expect(seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")).to_be_visible(timeout=PATIENCE)
     assert seen.main.get_by_role("button", name=strings("measures")["silence"]).count() == 0
     seen.rest().follow_menu("compare")

@@ -1,12 +1,15 @@
 """python -m model: what scripts get, and what people read."""
+import hashlib
 import json
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from PIL import Image
 
 from model.__main__ import main
 from tests.headline import ANIMAL, TIRED, near
+from tests.model import tiny_vision
 
 
 def run(*arguments):
@@ -93,3 +96,51 @@ def test_what_cannot_be_is_one_sentence(arguments):
 def test_help_teaches_and_wrong_usage_is_2():
     assert "--pair" in run("ask", "--help").stdout and "python -m model ask" in run("--help").stdout
     assert run("ask").exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def picture_model(tmp_path_factory):
+    return str(tiny_vision.save(tmp_path_factory.mktemp("models") / "registers", "dinov2_registers"))
+
+
+@pytest.fixture
+def photograph(tmp_path):
+    path = tmp_path / "photo.png"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (50, 70, 3), np.uint8)).save(path)
+    return path
+
+
+def test_a_picture_is_asked_about_as_json_and_as_npz(picture_model, photograph, tmp_path):
+    out = tmp_path / "weights.npz"
+    ran = run("ask", "--model", picture_model, "--image", str(photograph), "--json", "--npz", str(out))
+    answer = json.loads(ran.stdout)
+    assert answer["image"] == {"sha256": hashlib.sha256(photograph.read_bytes()).hexdigest(), "width": 70,
+                               "height": 50, "patches": [4, 4]}
+    assert answer["verification"]["status"] == "verified" and answer["maps"][0]["keys"][4:6] == ["0,0", "0,1"]
+    with np.load(out) as arrays:
+        assert arrays["self"].shape == (3, 4, 20, 20)
+        np.testing.assert_allclose(arrays["self"].sum(-1), 1, atol=1e-5)
+        assert arrays["special_self"].tolist() == [True] * 4 + [False] * 16
+        boxes = arrays["boxes_self"]
+        assert np.isnan(boxes[:4]).all() and boxes.shape == (20, 4)
+        np.testing.assert_allclose(boxes[[4, 5, 8, 19]], [(0, 0, .25, .25), (.25, 0, .5, .25), (0, .25, .25, .5),
+                                                          (.75, .75, 1, 1)])
+        assert json.loads(str(arrays["provenance"]))["image"] == answer["image"]["sha256"]
+    assert "most like [CLS]: " in run("ask", "--model", picture_model, "--image", str(photograph)).stdout
+
+
+def test_a_model_of_pictures_is_verified_on_one(picture_model):
+    assert run("verify", picture_model).exit_code == 0
+
+
+def test_wrong_pictures_are_one_sentence(picture_model, photograph, tmp_path):
+    heic = tmp_path / "IMG_1.HEIC"
+    heic.write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic")
+    for arguments, sentence in ((("--model", picture_model, "--image", str(heic)), "HEIC"),
+                                (("--model", picture_model), "Say --text, or --image"),
+                                (("--model", picture_model, "--text", "a cat"), "reads pictures, not text"),
+                                (("--model", "minilm", "--image", str(photograph)), "reads text and no pictures"),
+                                (("--model", picture_model, "--image", str(photograph), "--npz", str(photograph)),
+                                 "photo.png")):
+        ran = run("ask", *arguments)
+        assert ran.exit_code == 2 and sentence in ran.stderr and "Traceback" not in ran.stderr and not ran.stdout

@@ -11,6 +11,7 @@ from PIL import Image
 
 from model.ask import sources
 from model.ask.jobs import Job
+from model.core import heads
 from model.core.query import Kind, UserError, Window
 from tests.children import on_a_full_disk
 from tests.conftest import chromium
@@ -118,6 +119,25 @@ def test_attention_from_elsewhere_goes_into_every_format_and_is_called_imported(
         assert "imported from a file, not verified" in out.read_text(encoding="utf-8")
     elif suffix == ".pdf":
         assert "imported from a file, not verified" in pypdf.PdfReader(out).pages[0].extract_text().replace("\n", " ")
+
+
+@pytest.mark.parametrize("suffix", sorted(formats()))
+def test_a_record_that_was_saved_goes_into_every_format_with_its_proof(tmp_path, suffix):
+    record(WORDS).save(tmp_path / "mine.safetensors")
+    out = tmp_path / f"out{suffix}"
+    done = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.safetensors"), "--layer", "1",
+                                     "--head", "3", "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    said = provenance_of(suffix, out.read_bytes())
+    assert said["verification"]["status"] == "recorded" and said["verification"]["max_error"] == 1e-7
+    assert said["title"] == "Fabricated" and (said["layer"], said["head"]) == (1, 3)
+    if suffix == ".npz":
+        with np.load(out) as arrays:
+            made = record(WORDS).maps[0]
+            assert arrays["self"].shape == (2, 6, len(WORDS), len(WORDS))
+            np.testing.assert_array_equal(arrays["self"][1, 3], heads.weights(made.layers[1], 3))
+    elif suffix in (".svg", ".html"):
+        assert "recorded elsewhere, proof included" in out.read_text(encoding="utf-8")
 
 
 def test_a_file_without_attention_is_refused_in_one_sentence(tmp_path):

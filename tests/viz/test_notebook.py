@@ -7,6 +7,11 @@ import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parent.parent.parent
+# a module of one's own, which nothing was registered for
+OWN = """import torch
+from viz.notebook import look, show
+my_model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2)
+show(look(my_model, torch.randn(1, 3, 16), tokens=["the", "cat", "sat"]))"""
 
 
 @pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")   # Windows' own loop, which zmq works with
@@ -16,7 +21,8 @@ def test_the_readmes_lines_show_a_head_that_is_alive_from_any_folder(monkeypatch
     lines = re.search(r"```python\n(  from viz.notebook.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"),
                       re.DOTALL)[1]
     cell = nbformat.v4.new_code_cell("\n".join(line.strip() for line in lines.splitlines()))
-    book = nbformat.v4.new_notebook(cells=[cell])
+    own = nbformat.v4.new_code_cell(OWN)
+    book = nbformat.v4.new_notebook(cells=[cell, own])
     NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()
     shown = [output for output in cell.outputs if output.output_type == "execute_result"]
     drawn = shown[0].data["text/html"]
@@ -24,3 +30,5 @@ def test_the_readmes_lines_show_a_head_that_is_alive_from_any_folder(monkeypatch
     assert len(drawn) < 400_000
     assert "Layer 3 · head 1" in drawn, "the famous head of the famous sentence, computed in the kernel"
     assert "looks most at “animal”" in drawn, "the famous head of the famous sentence, computed in the kernel"
+    (all_heads,) = [output for output in own.outputs if output.output_type == "execute_result"]
+    assert "All 8 heads of 2 layers" in all_heads.data["text/html"] and "verified" in all_heads.data["text/html"]

@@ -51,10 +51,14 @@ class PictureModel(PretrainedModel):
         return question
 
     def prediction(self, query: Query, question: ModelInput, output: Any) -> Prediction | None:
-        """Of a picture tower the cosines with the typed texts, a line each; of others as of any model."""
-        if self.comparison is None:
-            return super().prediction(query, question, output)
-        return self.comparison.answer(output, query.text)
+        """Of a picture tower the cosines with the typed texts, a line each; of a model without a head, such as DINOv2,
+        the vector of every token, by whose cosines patches are compared; of others as of any model."""
+        if self.comparison is not None:
+            return self.comparison.answer(output, query.text)
+        found = super().prediction(query, question, output)
+        if found is None or self.pooling is None:
+            return found
+        return replace(found, vectors=output.last_hidden_state[0].float().numpy().copy())
 
     def trace(self, query: Query, report: Progress) -> Trace:
         """As of any model; the embeddings' parts are measured, where they are no modules of their own."""

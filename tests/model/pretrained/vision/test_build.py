@@ -83,8 +83,10 @@ def test_a_classifier_names_its_classes_and_their_probabilities_are_its_own(fold
 
 def test_a_model_without_a_head_answers_with_its_cls_vector(folders):
     output = eager(folders("dinov2"), "dinov2")[1]
-    np.testing.assert_allclose(record(folders("dinov2")).prediction.vector, output.last_hidden_state[0, 0].numpy(),
-                               atol=1e-5)
+    answer = record(folders("dinov2"))
+    np.testing.assert_allclose(answer.prediction.vector, output.last_hidden_state[0, 0].numpy(), atol=1e-5)
+    np.testing.assert_allclose(answer.prediction.vectors, output.last_hidden_state[0].numpy(), atol=1e-5)
+    assert answer.nbytes > answer.picture.nbytes + answer.prediction.vectors.nbytes
 
 
 def test_edits_work_on_patches(folders):
