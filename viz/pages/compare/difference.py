@@ -56,8 +56,9 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
-                 view.scale)
+        if not over_pictures(records):   # whose colours have one scale of their own
+            segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
+                     view.scale)
     _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:

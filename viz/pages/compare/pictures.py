@@ -66,7 +66,7 @@ def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, Atten
         if event.token is not None:
             page.set_view(token=event.token)
 
-    for place, (column, name) in enumerate(zip(st.columns(3, gap="small"), ("first", "second", "difference"),
+    for place, (column, name) in enumerate(zip(st.columns(3, gap="small", vertical_alignment="bottom"), ("first", "second", "difference"),
                                                strict=True)):
         record, (title, *parts) = records[min(place, 1)], titles[place]
         numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
@@ -78,7 +78,7 @@ def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, Atten
         values = (PatchValues(numbers, _name(shown[place]), even=even, high=most) if place < 2 else
                   PatchValues(numbers, _name(shown[place]), strings("compare")["change"], "signed", high=bound))
         with column:
-            st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts[:1]))
+            st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts * (place < 2)))
             drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
                                  PatchState(focus, hidden=hidden), height=HIGH, key=f"compare-over-{name}",
                                  on_event=take)
