@@ -66,8 +66,8 @@ def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, Atten
         if event.token is not None:
             page.set_view(token=event.token)
 
-    for place, (column, name) in enumerate(zip(st.columns(3, gap="small", vertical_alignment="bottom"), ("first", "second", "difference"),
-                                               strict=True)):
+    columns = st.columns(3, gap="small", vertical_alignment="bottom")
+    for place, (column, name) in enumerate(zip(columns, ("first", "second", "difference"), strict=True)):
         record, (title, *parts) = records[min(place, 1)], titles[place]
         numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
         for group, weight in zip(aligned.columns, shown[place].weights[row], strict=True):
@@ -78,7 +78,8 @@ def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, Atten
         values = (PatchValues(numbers, _name(shown[place]), even=even, high=most) if place < 2 else
                   PatchValues(numbers, _name(shown[place]), strings("compare")["change"], "signed", high=bound))
         with column:
-            st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts * (place < 2)))
+            said = [f"**{escape_markdown(title)}**", *(map(escape_markdown, parts) if place < 2 else ())]
+            st.markdown(" · ".join(said))
             drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
                                  PatchState(focus, hidden=hidden), height=HIGH, key=f"compare-over-{name}",
                                  on_event=take)
