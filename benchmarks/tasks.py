@@ -1,10 +1,10 @@
 """What the small models learned and how: `python -m benchmarks.tasks [--json FILE] [--weights FOLDER] [--small]
 [--decoder ID ...]`.
 
-Every figure of the three tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it"
-looks at; what silencing costs; where the translator decides; the induction circuit. Heads are named on validation
-sentences and scored on test sentences. Of the shipped weights, and not with --small, it also writes the page
-`benchmarks/tasks.md`. """
+Every figure of the tasks comes from here: held-out accuracies by split, frame and role; the tables of what "it" looks
+at; what silencing costs; where the translator decides; the circuits of induction and of the marked digit. Heads are
+named on validation sentences and scored on test sentences. Of the shipped weights, and not with --small, it also
+writes the page `benchmarks/tasks.md`. """
 import argparse
 import itertools
 import json
@@ -26,12 +26,14 @@ from model.core.threads import one_thread
 from model.core.types import quiet
 from model.scratch import baseline, edits, grammar, head_analysis, weights
 from model.scratch.catalogue import WEIGHTS
+from model.scratch.pictures import marked_heads
 from model.scratch.source import open_model
-from model.scratch.tasks import resolver, translator
+from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer
 from model.studies import induction
 
 PAGE = Path(__file__).with_name("tasks.md")
+MARKED = "marked-digit"
 STRONGEST = 6  # heads of a large decoder that are listed, by each score
 
 
@@ -142,6 +144,25 @@ def look_at_induction(folder: Path) -> dict:
                       for i, (layer, head) in enumerate(plain.heads)]}
 
 
+def look_at_marked(folder: Path, size: int) -> dict:
+    """The marked digit: what is read right by split, what each head looks at in twins, what carries the dot's place."""
+    model, about = weights.load(folder / f"{MARKED}.safetensors")
+    splits = {split: marked_digit.test_canvases(split, size) for split in ("validation", "test")}
+    right = {split: marked_digit.right(model, canvases) for split, canvases in splits.items()}
+    test, named = splits["test"], marked_heads.looking(model, splits["validation"])
+    silenced = marked_heads.silencing(model, test)
+    places = [(layer, head) for layer in range(model.config.encoder_layers) for head in range(model.config.heads)]
+    return {"command": about["command"], "parameters": sum(each.numel() for each in model.parameters()),
+            "accuracy": {split: float(each.mean()) for split, each in right.items()},
+            "twins": {split: marked_digit.both(each) for split, each in right.items()},
+            "heads": [asdict(judged) | {"named": name.named}
+                      for name, judged in zip(named, marked_heads.looking(model, test), strict=True)],
+            "circuit": [{"layer": layer, "head": head, **silenced[layer, head],
+                         **{where: marked_heads.turned(model, test, layer, head, where)
+                            for where in marked_heads.WHERE}}
+                        for layer, head in places]}
+
+
 def look_at_decoder(model_id: str) -> list[dict]:
     """The heads of a pretrained decoder that score highest, those that look back one token before those that match
     prefixes."""
@@ -168,6 +189,7 @@ def content(folder: Path, size: int, steps: int, decoders: list[str]) -> dict:
              "bag of words": look_at_baseline(size, steps)}
     found |= {name: look_at_resolver(name, folder, size) for name in tasks_table.RESOLVERS}
     return found | {"translator": look_at_translator(folder, size // 2), "induction": look_at_induction(folder),
+                    MARKED: look_at_marked(folder, size),
                     "decoders": {each: look_at_decoder(each) for each in decoders}}
 
 

@@ -1,7 +1,7 @@
 """What the small models learned, as the page that `python -m benchmarks.tasks` writes: tables in Markdown."""
 from collections.abc import Sequence
 
-INTRODUCTION = """# The three tasks
+INTRODUCTION = """# The tasks
 
 Written by `python -m benchmarks.tasks` from the weights in `assets/weights`. Layers and heads count from 0. Heads are
 named on validation sentences and scored on test sentences; every test sentence has a pair of nouns that was never
@@ -28,7 +28,8 @@ def page(found: dict) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}, {found['machine']['system']}.",
              *_sentences(found), *_resolvers(found),
-             *_translator(found["translator"]), *_induction(found["induction"], found["decoders"])]
+             *_translator(found["translator"]), *_induction(found["induction"], found["decoders"]),
+             *_marked(found["marked-digit"])]
     return "\n".join(parts) + "\n"
 
 
@@ -121,3 +122,25 @@ def _induction(found: dict, decoders: dict[str, list[dict]]) -> list[str]:
                   table(("head", "previous token", "prefix matching"),
                         [(each["head"], each["previous"], each["prefix"]) for each in strongest])]
     return parts
+
+
+def _marked(found: dict) -> list[str]:
+    """The marked digit: accuracies, where the rows look, and what each head carries."""
+    shares = [(each["role"], f"{each['layer']}·{each['head']}", "yes" if each["named"] else "", each["weight"],
+               each["elsewhere"], each["both"]) for each in found["heads"]]
+    circuit = [(f"{each['layer']}·{each['head']}", each["zero"], each["mean"], each["everywhere"],
+                each["cls"], each["digits"])
+               for each in found["circuit"]]
+    return ["## Marked digit: which digit has the dot below it?\n",
+            f"- `{found['command']}`, {found['parameters']:,} parameters",
+            "- digits and sets of places of validation and test were never trained on; twins differ in the dot's place",
+            table(("split", "right", "both twins"),
+                  [(split, found["accuracy"][split], found["twins"][split]) for split in found["accuracy"]]),
+            "### What a row gives to a key\n",
+            "*digit*: [CLS] to the marked digit; *marker*: [CLS] to the dot; *below*: the marked digit to the dot below"
+            " it; *above*: the dot to the digit above it. Elsewhere: to the twin's key, where the dot is not.",
+            table(("role", "head", "named", "weight", "elsewhere", "first in both twins"), shares),
+            "### What each head carries\n",
+            "Right with the head silenced, and how often the answer becomes the twin's when the head puts out what it "
+            "does for the twin: at all rows, at [CLS] alone, at the patches with digits alone.",
+            table(("head", "zeros", "mean", "twin's, all rows", "[CLS] alone", "digits alone"), circuit)]

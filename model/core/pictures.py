@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 SHIPPED = ASSETS / "images" / "pictures"
+EXAMPLES = ASSETS / "images" / "examples"   # a folder for each model that has pictures of its own
 OWN = "your own file"
 FORMATS = ("PNG", "JPEG", "WEBP")
 # what the first bytes say of formats that people bring often and that are not opened
@@ -57,19 +58,20 @@ class Picture:
 
 
 class Shipped(NamedTuple):
-    """A picture that comes with the program, as assets/images/pictures/pictures.toml has it."""
+    """A picture that comes with the program, as pictures.toml in its folder has it."""
 
-    key: str       # a short name, for links and lists
-    file: str      # in that folder
-    name: str      # its title
-    licence: str   # as its source states it
-    source: str    # who made it and where it is from
-    sha256: str    # of the file
+    key: str                 # a short name, for links and lists
+    file: str                # in that folder
+    name: str                # its title
+    licence: str             # as its source states it
+    source: str              # who made it and where it is from
+    sha256: str              # of the file
+    folder: Path = SHIPPED   # in which it lies
 
     @property
     def path(self) -> Path:
         """The file."""
-        return SHIPPED / self.file
+        return self.folder / self.file
 
 
 _decoding = threading.Lock()   # one at a time: a large picture takes hundreds of megabytes while it is decoded
@@ -100,13 +102,28 @@ def forget(session: str) -> None:
 @functools.cache
 def shipped() -> tuple[Shipped, ...]:
     """The pictures that come with the program, in the order of their list."""
-    listed = tomllib.loads((SHIPPED / "pictures.toml").read_text(encoding="utf-8"))
-    return tuple(Shipped(key, **entry) for key, entry in listed.items())
+    return _listed(SHIPPED)
+
+
+@functools.cache
+def examples() -> dict[str, tuple[Shipped, ...]]:
+    """{model: the pictures that come with the program for it alone}, of the models trained here."""
+    return {folder.name: _listed(folder) for folder in sorted(EXAMPLES.iterdir())}
+
+
+def _listed(folder: Path) -> tuple[Shipped, ...]:
+    listed = tomllib.loads((folder / "pictures.toml").read_text(encoding="utf-8"))
+    return tuple(Shipped(key, **entry, folder=folder) for key, entry in listed.items())
+
+
+def offered(model: str) -> tuple[Shipped, ...]:
+    """The pictures that are offered for a model: its own, where it has some, before those for every model."""
+    return (*examples().get(model.split("@")[0], ()), *shipped())
 
 
 @functools.cache
 def _shipped_by_hash() -> dict[str, Shipped]:
-    return {entry.sha256: entry for entry in shipped()}
+    return {entry.sha256: entry for of_model in (shipped(), *examples().values()) for entry in of_model}
 
 
 @functools.cache

@@ -55,6 +55,9 @@ def explained_answer(opened: Reader, question: AttributionQuery, report: Progres
     if opened.says == "none":
         raise UserError(f"{opened.card.title} answers nothing, so that there is nothing to explain; choose a trained "
                         f"model.")
+    if opened.transformer.config.patch:
+        raise UserError(f"{opened.card.title} reads pictures, and this page takes words away; choose a model of "
+                        f"texts.")
     if question.query.edits:
         raise UserError("Tokens are taken away from the model as it is; take the edits away.")
     sides = opened.sides(question.query)[0]

@@ -7,11 +7,13 @@ import numpy as np
 from model.core.query import Kind
 from model.core.types import HeadId, KindHeadId
 from model.scratch import grammar, head_analysis
+from model.scratch.pictures import marked_heads
 from model.scratch.reader import Reader
-from model.scratch.tasks import resolver, translator
+from model.scratch.tasks import marked_digit, resolver, translator
 from model.studies import induction
 
 DRAWS = 8    # random repeats that an induction model is put to
+MARKED_TWINS = 150   # pairs of canvases
 TWINS = 50   # pairs of sentences that the others are put to, of nouns that were not trained on
 
 Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (name, head)
@@ -19,6 +21,8 @@ Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, h
 
 def score_heads(opened: Any) -> Scores:
     """The scores of every head of an open model of ours."""
+    if opened.card.id.startswith("marked-digit"):
+        return _marked(opened)
     if opened.card.id.startswith("induction"):
         scores = induction.mean_scores(opened, draws=DRAWS)
         heads = tuple((Kind.CAUSAL, *head) for head in scores.heads)
@@ -36,6 +40,17 @@ def score_heads(opened: Any) -> Scores:
         pointing += head_analysis.tabulate_pointing(weights, sentences, kind)
     return (("both",), tuple((head.kind, head.layer, head.head) for head in pointing),
             np.array([[head.both for head in pointing]], np.float32))
+
+
+def _marked(opened: Any) -> Scores:
+    """How often [CLS] looks most at the marked digit in both twins, and how often the answer becomes the twin's when
+    the patches with digits get from the head what they get in the twin."""
+    model, canvases = opened.transformer, marked_digit.test_canvases("validation", 2 * MARKED_TWINS)
+    fetching = {(each.layer, each.head): each.both for each in marked_heads.looking(model, canvases)
+                if each.role == "digit"}
+    values = [[fetching[head] for head in fetching],
+              [marked_heads.turned(model, canvases, *head, "digits") for head in fetching]]
+    return ("fetch", "mark"), tuple((Kind.SELF, *head) for head in fetching), np.array(values, np.float32)
 
 
 def copying(opened: Reader, heads: tuple[HeadId, ...]) -> np.ndarray:

@@ -32,8 +32,8 @@ def patch_heads(model: Reader, question: PatchQuery, report: Progress) -> PatchE
         for chosen in trials:
             taken = {Patch(question.kind, layer, head, question.second): seen[f"{paths[layer]}.mixed"][0, head]
                      for layer, head in chosen}
-            logits, _ = record_pass.run(model.transformer, [tokens.ids for tokens in sides[0].values()],
-                                        frozenset(taken), quiet, taken)
+            logits, _ = record_pass.run(model.transformer, model.inputs(question.first, sides[0]), frozenset(taken),
+                                        quiet, taken)
             yield answer(sides[0], logits)
 
     places = [(layer, head) for layer in paths for head in range(model.transformer.config.heads)]

@@ -49,7 +49,11 @@ class Reader:
             check_lengths(edit.from_query, len(numbers),
                           len(sides.get(edits.query_side(self.transformer, edit.kind), ())))
         with self.threads(sides):
-            return record_pass.run(self.transformer, [side.ids for side in sides.values()], query.edits, report, taken)
+            return record_pass.run(self.transformer, self.inputs(query, sides), query.edits, report, taken)
+
+    def inputs(self, query: Query, sides: Sides) -> list[Any]:
+        """What the Transformer reads of each side: the ids of its tokens."""
+        return [side.ids for side in sides.values()]
 
     def threads(self, sides: Sides) -> AbstractContextManager[None]:
         """As many as a pass over these tokens is worth: about two operations for each weight of four bytes and each

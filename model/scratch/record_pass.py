@@ -1,9 +1,10 @@
 """One forward pass of our own model as attention maps, and the check that the maps are what the model did."""
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import nn
 
@@ -21,17 +22,17 @@ from model.scratch.transformer import Transformer
 SAMPLE = 8  # rows of each head that are checked on every answer; the first and the last are always among them
 
 
-def run(model: Transformer, ids: list[tuple[int, ...]], edits: frozenset[Edit], report: Progress,
+def run(model: Transformer, given: Sequence[npt.ArrayLike], edits: frozenset[Edit], report: Progress,
         taken: Mapping[Patch, torch.Tensor] | None = None) -> tuple[torch.Tensor, dict]:
-    """One pass over one text (or source and target): logits (q, vocabulary) and the probes' tensors. `report` is called
-    at each attention.
+    """One pass over one text (or source and target) as ids, or over one picture as ink: logits (q, vocabulary) and the
+    probes' tensors. `report` is called at each attention.
 
     taken: what patches put in, as `edits.apply_edits` wants it.
     """
     with torch.inference_mode(), capture(model) as seen, edit_actions.apply_edits(model, edits, taken), \
             acting(_announcers(model, report)):
-        inputs = [torch.tensor([each]) for each in ids]
-        logits = model.encode(*inputs) if len(ids) < _sides(model) else model(*inputs)
+        inputs = [torch.from_numpy(np.array(each))[None] for each in given]
+        logits = model.encode(*inputs) if len(given) < _sides(model) else model(*inputs)
     return logits[0], seen
 
 

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 VOCABULARY, LONGEST, SEED = 8_192, 512, 2017
 FIRST_WORD = 4       # smaller numbers are for special tokens
 LONGEST_TRAINED = 64
-SIDES = {"scratch": frozenset(("text_b", "target")), "translator": frozenset(("target",))}   # others read one text
+# others read one text
+SIDES = {"scratch": frozenset(("text_b", "target")), "translator": frozenset(("target",)),
+         "marked": frozenset(("image",))}
 UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, so no head means anything yet. "
              "A word's number is a hash, so two words may share one.")
 
@@ -44,12 +46,12 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """What the model reads beside a text: text_b, target."""
+    """What the model reads beside a text: text_b, target; image of one that reads pictures instead."""
     return SIDES.get(_kind(model_id), frozenset())
 
 
 def _kind(model_id: str) -> str:
-    """Its name without its size, its snapshot or the number of its training."""
+    """The first word of its name: without its size, its snapshot or the number of its training."""
     return model_id.split("-")[0].split(SNAPSHOT)[0]
 
 
@@ -87,17 +89,19 @@ def _untrained(fingerprint: str) -> "ScratchModel":
 
 def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
     from model.scratch import models, tokens, weights
+    from model.scratch.pictures import picture_model
 
     transformer, about = weights.load(*weights_file(model_id, folder))
     kind = _kind(model_id)
     behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction,
-                 "stories": models.Stories}[kind]
-    words, signs = tuple(about["words"]), kind == "induction"
+                 "stories": models.Stories, "marked": picture_model.MarkedDigit}[kind]
+    words, signs, patch = tuple(about["words"]), kind == "induction", transformer.config.patch
     tokenizer = {"induction": tokens.SignTokenizer, "stories": tokens.WriterTokenizer}.get(
         kind, tokens.WordTokenizer)(words)
     known = len(words) - len(tokens.SPECIALS)
-    more = {"tokenizer": f"single signs, {known} of them" if signs else f"words, {known} of them",
-            "max_tokens": LONGEST_TRAINED * (1 + signs),
+    read_as = f"single signs, {known} of them" if signs else f"words, {known} of them"
+    more = {"tokenizer": f"patches of {patch} × {patch} pixels" if patch else read_as,
+            "max_tokens": transformer.config.max_length if patch else LONGEST_TRAINED * (1 + signs),
             "note": f"Trained here, by: {about['command']}."}
     if SNAPSHOT in model_id:
         step = model_id.split(SNAPSHOT)[1]
@@ -113,7 +117,8 @@ def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict
     halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
     return Card(
         id=model_id, title=title(model_id), revision=fingerprint,
-        architecture="–".join(half for half, layers in halves.items() if layers) + ", Vaswani et al. 2017",
+        architecture="–".join(half for half, layers in halves.items() if layers)
+        + (", Dosovitskiy et al. 2021" if config.patch else ", Vaswani et al. 2017"),
         parameters=sum(parameter.numel() for parameter in transformer.parameters()), d_model=config.d_model,
         d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads,

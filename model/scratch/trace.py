@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionRecord
 from model.core.trace import AttentionTrace, Block, Embedded, FeedForwardTrace, LastVectors, Norm, Projection, Trace
 from model.core.types import Progress
 from model.scratch import positions
@@ -29,8 +30,9 @@ def trace(model: Reader, query: Query, report: Progress) -> Trace:
     with torch.inference_mode(), capture(transformer) as seen:
         record = model.record(query, report)
         blocks, memory = [], None
-        embedded = [_embedded(transformer, record[kind].queries.ids, kind) for kind in (Kind.SELF, Kind.CAUSAL)
-                    if kind in record.kinds]
+        embedded = [_patches(transformer, record)] if transformer.config.patch else \
+            [_embedded(transformer, record[kind].queries.ids, kind) for kind in (Kind.SELF, Kind.CAUSAL)
+             if kind in record.kinds]
         streams = {start.kind: torch.tensor(start.output) for start in embedded}
         for (kind, index), _ in attentions(transformer).items():
             if kind is Kind.CROSS or kind not in streams:
@@ -68,6 +70,17 @@ def _embedded(model: Transformer, ids: tuple[int, ...], kind: Kind) -> Embedded:
     learned = model.embedding.positions.table.numpy() if isinstance(model.embedding.positions,
                                                                     positions.Learned) else None
     return Embedded(kind, tuple(parts), None, _array(output), learned)
+
+
+def _patches(model: Transformer, record: AttentionRecord) -> Embedded:
+    """[CLS] and the patches through their linear map, plus a vector of the place."""
+    from model.scratch.tasks.marked_digit import ink
+
+    assert record.picture is not None
+    tokens = model.embedding.tokens(ink(record.picture[None, ..., 0]))
+    output = model.embedding.positions(tokens)
+    return Embedded(Kind.SELF, (("patch", _array(tokens)), ("position", _array(output - tokens))), None,
+                    _array(output), model.embedding.positions.table.numpy())
 
 
 def _block(model: Transformer, path: str, kind: Kind, index: int, x: Tensor, memory: Tensor | None,

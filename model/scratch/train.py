@@ -21,6 +21,7 @@ from model.scratch.transformer import Transformer
 MOST_FRAMES = 24
 RECORD_EVERY = 10       # steps between two points of the curves
 CHECKPOINT_EVERY = 250  # steps
+DRAWS = 1_000_000       # seeds of dropout that one seed of a training has, more than any has steps
 
 
 @dataclass(frozen=True)
@@ -74,13 +75,15 @@ class TrainingRun:
         for group in self.adam.param_groups:
             group["lr"] = learning_rate(self.task, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
-        loss = task_module.loss(self.model, batch)
+        with torch.random.fork_rng(devices=[]):   # dropout, too, is drawn from the seed and the step's number alone
+            torch.manual_seed(self.seed * DRAWS + self.step)
+            loss = task_module.loss(self.model.train(), batch)
         self.adam.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.adam.step()
         if self.step % RECORD_EVERY == 0 or self.step == self.steps - 1:
-            right = task_module.correct_rows(self.model, batch).float().mean().item()
+            right = task_module.correct_rows(self.model.eval(), batch).float().mean().item()
             self.curves.append((self.step, loss.item(), right))
         self.step += 1
         self.snap()

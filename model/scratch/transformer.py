@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from model.core import attention
 from model.scratch import positions
+from model.scratch.patches import PatchEmbedding
 from model.scratch.probe import Probe
 from model.scratch.tokens import PADDING
 
@@ -37,6 +38,7 @@ class Config:
     tie: bool = True                # one table for embeddings and output (section 3.4)
     activation: str = "relu"        # relu or gelu
     norm_epsilon: float = 1e-5      # of the layer norms
+    patch: int = 0                  # pixels of a patch's side, of an encoder that reads pictures; 0: ids
 
     def __post_init__(self) -> None:
         if self.d_model % self.heads:
@@ -50,6 +52,9 @@ class Config:
                              f"{self.d_model // self.heads}; make it even.")
         if self.encoder_layers + self.decoder_layers == 0:
             raise ValueError("Config: expected at least one layer, got none; give encoder_layers or decoder_layers.")
+        if self.patch and (self.decoder_layers or self.tie):
+            raise ValueError("Config: expected an encoder alone, and no tied table, of a model that reads pictures; "
+                             "set decoder_layers to 0 and tie to False.")
 
 
 # 3.1  Masks ("we also modify the self-attention sub-layer in the decoder stack to prevent positions from attending to
@@ -228,12 +233,12 @@ class Embedding(nn.Module):
 
 class Transformer(nn.Module):
     """Figure 1, whole or either half: ids in, logits over the vocabulary out. The softmax that follows belongs to loss
-    and decoding."""
+    and decoding. With `config.patch` an encoder that reads pictures and answers at [CLS] (Dosovitskiy et al. 2021)."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        self.embedding = Embedding(config)
+        self.embedding = self._patches() if config.patch else Embedding(config)
         if config.encoder_layers:
             self.encoder = Stack(config, EncoderLayer, config.encoder_layers)
         if config.decoder_layers:
@@ -242,14 +247,25 @@ class Transformer(nn.Module):
         for parameter in self.parameters():
             if parameter.dim() > 1:
                 nn.init.xavier_uniform_(parameter)
-        # times √d_model: unit variance, as the positions have about
-        nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)
+        # unit variance, as the positions have about: patches at once, ids times √d_model
+        if config.patch:
+            self.embedding.widen()
+        else:
+            nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)
         if config.tie:
             self.output.weight = self.embedding.table.weight
 
+    def _patches(self) -> PatchEmbedding:
+        config = self.config
+        return PatchEmbedding(config.patch, config.d_model, config.max_length,
+                              positions.ADDED.get(config.positions, positions.Unplaced))
+
     def encode(self, source: Tensor) -> Tensor:
-        """source ids (b, k) -> (b, k, d_model)"""
-        return self.encoder(self.embedding(source), padding_mask(source))
+        """source ids (b, k) -> (b, k, d_model); of pictures (b, height, width) [CLS] and each patch is a k."""
+        x = self.embedding(source)
+        if self.config.patch:
+            return self.encoder(x, torch.ones(len(x), 1, 1, x.shape[1], dtype=torch.bool))
+        return self.encoder(x, padding_mask(source))
 
     def decode(self, target: Tensor, memory: Tensor | None = None, source: Tensor | None = None) -> Tensor:
         """target ids (b, q), the encoder's output and the ids it came from -> (b, q, d_model). A decoder alone needs
@@ -259,7 +275,9 @@ class Transformer(nn.Module):
 
     def forward(self, *ids: Tensor) -> Tensor:
         """Logits (b, q, vocabulary): of (source, target) at each target position, of one text in an encoder or a
-        decoder alone."""
+        decoder alone; of pictures (b, 1, vocabulary), at [CLS]."""
+        if self.config.patch:
+            return self.output(self.encode(*ids)[:, :1])
         if not self.config.decoder_layers:
             return self.output(self.encode(*ids))
         if not self.config.encoder_layers:

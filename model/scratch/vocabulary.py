@@ -11,7 +11,7 @@ from model.scratch.grammar import join_words
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:
     """Phrases of one model by group, in the order in which a sentence needs them; nothing for a model that reads any
-    word.
+    word, or pictures.
 
     A sentence of the resolver and the translator is an opening or none, a noun, a phrase behind it or none, what did
     not happen, a noun, a reason, an adjective. Frames that share a pool of nouns can be told apart by the verb alone.
@@ -19,7 +19,7 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
     name = model_id.split(SNAPSHOT)[0]
     if name == "induction":
         return {"signs": tuple(string.ascii_lowercase + string.ascii_uppercase + string.digits)}
-    if name == "scratch":
+    if name in ("scratch", "marked-digit"):
         return {}
     if name == "stories":
         return story_grammar.phrases()

@@ -17,7 +17,7 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import QUESTIONS, Lesson
 
 SIZES = (2, 4, 8, 16, 32, 64)
-PAGE = Page("What heads share", "Learn", 13, "head",
+PAGE = Page("What heads share", "Learn", 14, "head",
             controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
     Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),

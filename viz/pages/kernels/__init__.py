@@ -35,7 +35,7 @@ X = np.round(np.linspace(-3, 3, 121), 3)                 # places of the curves
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
 STEP = float(TEMPERATURES[1] / TEMPERATURES[0])
-PAGE = Page("From kernels to attention", "Learn", 12, "nothing", controls=(
+PAGE = Page("From kernels to attention", "Learn", 13, "nothing", controls=(
     *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
     Number("q", 0.5, -3, 3), Choice("keys", "line", kernels.LIFTS),
     Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True),

@@ -29,7 +29,7 @@ CHANGES = (*design.SWITCHES, "groups")
 OF_BOX = {"in": "rotary", "norm": "rms", "attention": "groups", "add": "pre", "add_norm": "rms",
           "feed_forward": "swiglu"}
 COLOURS = {"attention": 1, "feed_forward": 4, "norms": 2}
-PAGE = Page("What changed since 2017", "Learn", 14, "nothing", controls=(
+PAGE = Page("What changed since 2017", "Learn", 15, "nothing", controls=(
     *QUESTIONS, *(Switch(name) for name in design.SWITCHES),
     Number("groups", design.HEADS, 1, design.HEADS, whole=True), Choice("about", "pre", CHANGES),
     Choice("topic", "cache", SECTIONS), Number("tokens", 12, 1, 131_072, whole=True),

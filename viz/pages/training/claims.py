@@ -76,6 +76,8 @@ def claims(story: Story, step: int) -> list[str]:
     sentences = [words[name].format(start=start, end=end, fall=half, **facts)]
     if moment is not None and "previous" in story.traits.names:
         sentences += _partner(story, moment)
+    if "mark" in story.traits.names:
+        sentences.append(_carrier(story))
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
         sentences.append(words["now"].format(step=int(story.film.step[at]), loss=float(story.film.loss[at]),
@@ -94,6 +96,15 @@ def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
                        (own < moment, "partner_before"), (True, "partner_after")])
     return [strings("training")["claims"][name].format(head=head_name(story.traits.heads[best]), start=own[0],
                                                        end=own[1])]
+
+
+def _carrier(story: Story) -> str:
+    """The head that tells the patches with digits of the dot, if one does, and since when."""
+    words, best, formed = strings("training")["claims"], story.best("mark"), story.formed("mark")
+    value = float(story.traits.of("mark")[-1, best])
+    moment = words["carrier_moment"].format(start=formed[0], end=formed[1]) if formed else ""
+    name = first_true([(round(value, DIGITS) >= FORMED, "carrier"), (True, "no_carrier")])
+    return str(words[name].format(head=head_name(story.traits.heads[best]), value=value, moment=moment))
 
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
@@ -117,8 +128,10 @@ def _score(score: float) -> str:
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:
     """The row worth looking at, and what an ideal head would look at there: the token after this one's first
-    occurrence; or the row of "it"."""
+    occurrence; or the row of "it", or of [CLS]."""
     texts = record[kind].queries.texts
+    if record.picture is not None:
+        return 0, None
     if kind is Kind.CAUSAL and kind == record.kinds[0]:
         for row in range(len(texts) - 2, 0, -1):
             if texts[row] in texts[:row]:

@@ -6,9 +6,11 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
+from model.core import pictures
 from model.core.displayed import displayed_head
 from model.core.heads import OverviewQuery
-from model.core.query import Kind
+from model.core.pictures import Shipped
+from model.core.query import Kind, Query
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.core.view import View
@@ -16,12 +18,13 @@ from model.training.film import Film, HeadScores, HeadScoresQuery
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.components.slider import slider
+from viz.figures.tiles import tiles
 from viz.figures.training import training
 from viz.page import PageContext
 from viz.pages.training.claims import Story, claims, head_name, pair_of
 from viz.session import session
 from viz.text import escape_markdown, strings
-from viz.widgets.fields import bind, segments
+from viz.widgets.fields import bind, segments, select
 from viz.widgets.figure import figure
 from viz.widgets.fragment import pause
 from viz.widgets.handout_button import picture_button
@@ -100,12 +103,11 @@ def _end(curve: np.ndarray) -> float:
 
 def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     """All heads of the snapshot, one of them open, and what the snapshot answers."""
-    words, task = strings("training"), model.split("-")[0]
-    query = sources.open_query(f"{model}@{step}", page.controls["says"] or words["texts"][task])
+    words = strings("training")
+    query = _query(page, model, step)
     record: AttentionRecord = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
-    st.text_input(words["text"], help=words["text_help"], placeholder=words["texts"][task],
-                  **bind(page.set_controls, "says", page.controls["says"] or words["texts"][task]))
+    _says(page, model, record)
     if len(record.kinds) > 1:
         segments(words["kind"], {name: words["kinds"][name] for name in record.kinds},
                  lambda which: page.set_controls(open=f"{which}.0.0"), "which", kind)
@@ -118,6 +120,38 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     view = View(kind, layer, head, row, pair)
     picture_button(head_view(displayed_head(record, view), view, height=400, key="film_head"), (record,))
     _answer(record, row)
+
+
+def _text(page: PageContext, model: str) -> str:
+    """The text that the snapshots read."""
+    return str(page.controls["says"] or strings("training")["texts"][model.split("-")[0]])
+
+
+def _picture(page: PageContext, model: str) -> Shipped:
+    """The picture that the snapshots read."""
+    known = pictures.examples()[model]
+    return next((entry for entry in known if entry.key == page.controls["says"]), known[0])
+
+
+def _query(page: PageContext, model: str, step: int) -> Query:
+    """The snapshot, put to its text or its picture."""
+    if model in pictures.examples():
+        return sources.open_query(f"{model}@{step}", "", image=_picture(page, model).sha256)
+    return sources.open_query(f"{model}@{step}", _text(page, model))
+
+
+def _says(page: PageContext, model: str, record: AttentionRecord) -> None:
+    """What the snapshots read, to be changed."""
+    words = strings("training")
+    if record.picture is None:
+        st.text_input(words["text"], help=words["text_help"], placeholder=words["texts"][model.split("-")[0]],
+                      **bind(page.set_controls, "says", _text(page, model)))
+        return
+    titles, now = {entry.key: entry.name for entry in pictures.examples()[model]}, _picture(page, model)
+    select(words["picture"], titles, page.set_controls, "says", now.key)
+    ink = 1 - record.picture[..., 0] / 127.5   # paper −1, ink 1
+    figure(lambda theme: tiles(theme, [[(now.name, ink)]], height=180), key="film-picture",
+           alt=words["picture_alt"].format(name=now.name))
 
 
 def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
@@ -139,5 +173,5 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
     answers = ", ".join(f"**{escape_markdown(text)}** {probability:z.3f}" for text, probability in
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
     tokens = record.maps[-1].queries
-    st.markdown(strings("training")["predicted"].format(token=f"*{escape_markdown(tokens.texts[row])}*",
-                                                        answers=answers))
+    words = strings("training")["predicted" if record.picture is None else "predicted_at"]
+    st.markdown(words.format(token=f"*{escape_markdown(tokens.texts[row])}*", answers=answers))

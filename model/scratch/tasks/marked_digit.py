@@ -1,0 +1,63 @@
+"""Which digit is marked? A Vision Transformer learns to name the digit above the dot, on the canvases of
+model/scratch/pictures/canvas.py. Nothing tells it what the dot is for."""
+import random
+
+import numpy as np
+import torch
+
+from model.scratch.pictures import canvas
+from model.scratch.pictures.canvas import COLUMNS, PAPER, ROWS, Canvas
+from model.scratch.pictures.digits import CLASSES, SIDE
+from model.scratch.task import Batch, Task, correct_rows
+from model.scratch.transformer import Config, Transformer
+
+WORDS = tuple(map(str, range(CLASSES)))   # the classes
+
+
+def ink(pixels: np.ndarray) -> torch.Tensor:
+    """Grey pixels (…), uint8, as the model reads them: 0 paper to 1 ink, float32."""
+    return torch.from_numpy((PAPER - pixels).astype(np.float32) / PAPER)
+
+
+def batch(canvases: list[Canvas]) -> Batch:
+    """These canvases, and at [CLS] the digit that is marked."""
+    return Batch((ink(np.stack([each.pixels() for each in canvases])),),
+                 torch.tensor([[each.answer] for each in canvases]))
+
+
+def draw(rng: random.Random, size: int) -> Batch:
+    """A training batch."""
+    return batch([canvas.draw(rng) for _ in range(size)])
+
+
+def test_canvases(split: str, size: int = 2_000) -> list[Canvas]:
+    """Both of `size` / 2 twins, one after the other; always the same ones. Their digits and places were never
+    trained on."""
+    rng = random.Random(f"marked digit {split}")
+    return [each for _ in range(size // 2) for each in canvas.twins(rng, split)]
+
+
+def right(model: Transformer, canvases: list[Canvas]) -> np.ndarray:
+    """Which canvases the model reads right, bool (canvas)."""
+    return correct_rows(model, batch(canvases)).numpy()
+
+
+def both(outcomes: np.ndarray) -> float:
+    """The share of twins of which both are right; outcomes bool (canvas)."""
+    return float(outcomes.reshape(-1, 2).all(1).mean())
+
+
+def score(model: Transformer) -> dict[str, float]:
+    """Share of canvases read right, and of twins of which both are, by split."""
+    figures: dict[str, float] = {}
+    for split in ("validation", "test"):
+        outcomes = right(model, test_canvases(split))
+        figures |= {split: float(outcomes.mean()), f"twins_{split}": both(outcomes)}
+    return figures
+
+
+CONFIG = Config(vocabulary=CLASSES, d_model=64, heads=1, d_ff=256, encoder_layers=2, decoder_layers=0,
+                positions="learned", max_length=1 + ROWS * COLUMNS, dropout=0.1, norm_first=True, final_norm=True,
+                tie=False, activation="gelu", patch=SIDE)
+TASKS = (Task("marked-digit", "marked digit: an encoder of pictures, 2 layers × 1 head", CONFIG, WORDS, draw, score,
+              steps=6_000, batch=32),)

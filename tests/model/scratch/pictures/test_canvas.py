@@ -1,0 +1,55 @@
+"""Canvases: splits that share neither digit nor places, twins that differ in the dot alone, no place that gives the
+answer away."""
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.scratch.pictures import canvas
+from model.scratch.pictures.canvas import COLUMNS, PLACES, ROWS
+from model.scratch.pictures.digits import SIDE, digits
+
+SPLITS = ("train", "validation", "test")
+
+
+def drawn(split: str, count: int = 300) -> list[canvas.Canvas]:
+    rng = random.Random(split)
+    return [each for _ in range(count) for each in canvas.twins(rng, split)] if split != "train" else [
+        canvas.draw(rng) for _ in range(count)]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_a_canvas_shows_its_digits_and_one_dot_below_the_one_that_is_meant(split):
+    for each in drawn(split, 40):
+        cells = (255 - each.pixels()).reshape(ROWS, SIDE, COLUMNS, SIDE).swapaxes(1, 2).reshape(-1, SIDE, SIDE)
+        inked = {place for place, cell in enumerate(cells) if cell.any()}
+        assert inked == {*each.places, each.marker} and each.marker == each.digit + COLUMNS
+        assert (cells[each.marker] == 255).sum() == 4 == np.count_nonzero(cells[each.marker])
+        assert each.answer == digits(each.split).labels[each.numbers[each.marked]]
+        assert len(set(each.labels)) == len(each.places)
+        if split != "train":
+            assert (cells[each.digit] == (digits(split).ink[each.numbers[each.marked]] * 255).round()).all()
+
+
+def test_twins_differ_in_the_place_of_the_dot_alone():
+    canvases = drawn("test")
+    for one, other in zip(canvases[::2], canvases[1::2], strict=True):
+        assert one == replace(other, marked=one.marked) and one.answer != other.answer
+        differing = np.argwhere(one.pixels() != other.pixels()) // SIDE
+        assert {tuple(place) for place in differing} == {divmod(each.marker, COLUMNS) for each in (one, other)}
+
+
+def test_no_set_of_places_and_no_digit_is_in_two_splits():
+    places = {split: {frozenset(each.places) for each in drawn(split, 1_500)} for split in SPLITS}
+    assert not places["train"] & places["test"] and not places["train"] & places["validation"]
+    assert not places["test"] & places["validation"]
+    assert {place for each in places["train"] for place in each} == set(range(PLACES))
+    assert {len(each) for each in places["train"]} == {1, 2, 3} and {len(each) for each in places["test"]} == {2, 3}
+
+
+def test_where_a_digit_stands_does_not_say_whether_it_is_meant():
+    canvases = [each for each in drawn("train", 6_000) if len(each.places) > 1]
+    first = np.mean([each.digit == min(each.places) for each in canvases if len(each.places) == 2])
+    low = np.mean([each.answer == min(each.labels) for each in canvases if len(each.places) == 2])
+    assert abs(first - 0.5) < 0.03 and abs(low - 0.5) < 0.03

@@ -1,0 +1,88 @@
+"""What the heads of the marked digit do: each measurement by another way, and the circuit of the shipped model."""
+import numpy as np
+import pytest
+import torch
+
+from model.core import heads
+from model.core.pictures import keep
+from model.core.query import Kind, Patch, Query, Silence
+from model.scratch import weights
+from model.scratch.catalogue import weights_file
+from model.scratch.pictures import marked_heads
+from model.scratch.source import open_model
+from model.scratch.tasks import marked_digit
+from tests.model.scratch.pictures.test_picture_model import png
+
+MODEL = "marked-digit"
+
+
+@pytest.fixture(scope="module")
+def canvases():
+    return marked_digit.test_canvases("test", 400)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return weights.load(*weights_file(MODEL))[0]
+
+
+def record(canvas, edits=frozenset()):
+    picture = keep(png(canvas.pixels()), "canvas")
+    return open_model(MODEL).record(Query(MODEL, "r", "", image=picture.sha256, edits=edits), lambda *_: None)
+
+
+def by(found, role, layer):
+    return next(each for each in found if (each.role, each.layer) == (role, layer))
+
+
+def test_rows_are_those_of_the_record(model, canvases):
+    found = marked_heads.row_weights(model, canvases[:4], lambda canvas: 1 + canvas.marker)
+    for number, canvas in enumerate(canvases[:4]):
+        for layer in record(canvas)[Kind.SELF].layers:
+            expected = heads.row_weights(layer, 1 + canvas.marker)
+            np.testing.assert_allclose(found[layer.index][number], expected, atol=1e-5)
+
+
+def test_the_shipped_model_is_right_on_held_out_digits_and_places():
+    scores = weights.read_metadata(weights_file(MODEL)[0])["scores"]
+    assert scores["validation"] >= 0.97 and scores["test"] >= 0.97
+    assert scores["twins_validation"] >= 0.94 and scores["twins_test"] >= 0.94
+
+
+def test_its_scores_are_what_the_weights_reach(model, canvases):
+    right = marked_digit.right(model, canvases)
+    assert right.mean() >= 0.96 and marked_digit.both(right) == right.reshape(-1, 2).all(1).mean() >= 0.93
+
+
+def test_one_head_fetches_the_digit_and_the_other_tells_the_digits_of_the_dot(model, canvases):
+    found = marked_heads.looking(model, canvases)
+    fetch = by(found, "digit", 1)
+    assert fetch.named and fetch.weight > 0.9 and fetch.elsewhere < 0.05
+    assert not by(found, "marker", 0).named and not by(found, "digit", 0).named
+    assert marked_heads.turned(model, canvases, 0, 0, "digits") > 0.9   # through the digits' own patches
+    assert marked_heads.turned(model, canvases, 0, 0, "cls") < 0.1      # and not through [CLS]
+    assert marked_heads.turned(model, canvases, 1, 0, "cls") > 0.9 > 0.1 > marked_heads.turned(model, canvases, 1, 0,
+                                                                                               "digits")
+
+
+def test_silencing_either_head_costs_thirty_points(model, canvases):
+    whole = marked_heads.share_right(model, canvases)
+    assert all(whole - each["zero"] >= 0.3 for each in marked_heads.silencing(model, canvases).values())
+
+
+def test_exchange_everywhere_is_the_edit_patch(model, canvases):
+    pair = canvases[:2]
+    for layer in (0, 1):
+        other = Query(MODEL, "r", "", image=keep(png(pair[1].pixels()), "canvas").sha256)
+        answer = record(pair[0], frozenset([Patch(Kind.SELF, layer, 0, other)])).prediction.texts[0][0]
+        back = Query(MODEL, "r", "", image=keep(png(pair[0].pixels()), "canvas").sha256)
+        second = record(pair[1], frozenset([Patch(Kind.SELF, layer, 0, back)])).prediction.texts[0][0]
+        expected = np.mean([answer == str(pair[1].answer), second == str(pair[0].answer)])
+        assert marked_heads.turned(model, pair, layer, 0) == expected
+
+
+def test_silence_is_the_edit_of_the_record(model, canvases):
+    silenced = [record(each, frozenset([Silence(Kind.SELF, 0, 0)])).prediction.texts[0][0] == str(each.answer)
+                for each in canvases[:6]]
+    assert marked_heads.share_right(model, canvases[:6], [Silence(Kind.SELF, 0, 0)]) == pytest.approx(np.mean(silenced))
+    assert torch.is_grad_enabled()

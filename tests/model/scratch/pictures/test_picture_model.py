@@ -1,0 +1,106 @@
+"""The model that reads pictures: what it gets of a picture, what it answers, what it refuses."""
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from model.core import pictures
+from model.core.query import Hide, Kind, Query, UserError
+from model.core.trace import CLOSE
+from model.scratch.pictures.picture_model import processed
+from model.scratch.source import card, open_model, revision, sides
+from model.scratch.tasks import marked_digit
+
+MODEL = "marked-digit"
+
+
+def png(pixels: np.ndarray) -> bytes:
+    target = io.BytesIO()
+    Image.fromarray(pixels).save(target, "PNG")
+    return target.getvalue()
+
+
+def quiet(_share, _text):
+    return None
+
+
+def query(image: str | None, **more) -> Query:
+    return Query(MODEL, revision(MODEL), "", image=image, **more)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return open_model(MODEL)
+
+
+@pytest.fixture(scope="module")
+def canvas():
+    return marked_digit.test_canvases("test", 2)[0]
+
+
+@pytest.fixture(scope="module")
+def record(model, canvas):
+    return model.record(query(pictures.keep(png(canvas.pixels()), "canvas").sha256), quiet)
+
+
+def test_a_canvas_is_read_as_it_is_and_every_head_is_verified(record, canvas):
+    assert record.verification.status == "verified" and record.kinds == (Kind.SELF,) and not record.notes
+    assert (record.picture == canvas.pixels()[..., None]).all() and record.picture.shape == (40, 40, 3)
+    tokens = record[Kind.SELF].keys
+    assert tokens.grid == (5, 5) and tokens.texts[0] == "[CLS]" and len(tokens) == 26
+    assert record.prediction.positions == (0,) and record.prediction.texts[0][0] == str(canvas.answer)
+    assert sum(record.prediction.probabilities[0]) == pytest.approx(1) and len(record.prediction.texts[0]) == 10
+
+
+def test_the_trace_is_of_the_same_pass(model, record):
+    trace = model.trace(record.query, quiet)
+    start, = trace.embedded
+    assert [name for name, _ in start.parts] == ["patch", "position"] and start.learned.shape == (26, 64)
+    np.testing.assert_allclose(sum(part for _, part in start.parts), start.output, atol=1e-5)
+    scale = np.abs(trace.blocks[0].before).max()
+    assert np.abs(trace.blocks[0].before - start.output).max() < CLOSE * scale
+    from model.core.models import LastVectorsQuery
+    last = model.last_vectors(LastVectorsQuery(record.query, Kind.SELF), quiet).vectors
+    assert np.abs(last - trace.blocks[-1].after).max() < CLOSE * np.abs(last).max()
+
+
+def test_another_picture_is_told_and_still_verified(model):
+    cat = next(entry for entry in pictures.shipped() if entry.key == "cat")
+    found = model.record(query(cat.sha256), quiet)
+    assert "grey" in found.notes[0] and "40 × 40" in found.notes[0] and found.verification.status == "verified"
+
+
+def test_another_picture_is_cut_to_its_middle_made_grey_and_shrunk_by_means():
+    pixels = np.random.default_rng(1).integers(0, 256, (80, 120, 3), np.uint8)
+    grey = pixels[:, 20:100] @ np.array([0.299, 0.587, 0.114])
+    means = grey.reshape(40, 2, 40, 2).mean((1, 3))
+    assert np.abs(processed(pixels) - means).max() <= 1.6   # grey is rounded before the mean, and after it
+
+
+def test_a_picture_of_one_colour_keeps_it():
+    assert (processed(np.full((7, 90, 3), 120, np.uint8)) == 120).all()
+
+
+def test_a_hidden_patch_is_no_key(model, record):
+    hidden = model.record(query(record.query.image, edits=frozenset([Hide("source", 3)])), quiet)
+    assert hidden.verification.status == "verified"
+    assert not hidden[Kind.SELF].layers[0].allowed.block(slice(0, 26), slice(3, 4)).any()
+
+
+def test_what_it_cannot_read_is_refused(model, record):
+    with pytest.raises(UserError, match="reads a picture; choose or open one"):
+        model.record(query(None), quiet)
+    with pytest.raises(UserError, match="and no text"):
+        model.record(Query(MODEL, "r", "seven", image=record.query.image), quiet)
+    with pytest.raises(UserError, match="reads no target"):
+        model.record(query(record.query.image, target="seven"), quiet)
+    from model.studies.attribution import AttributionQuery
+    with pytest.raises(UserError, match="reads pictures"):
+        model.explained_answer(AttributionQuery(record.query), quiet)
+
+
+def test_its_card_says_what_it_is(model):
+    assert sides(MODEL) == {"image"} and model.card.max_tokens == 26 and "8 × 8 pixels" in model.card.tokenizer
+    assert "Dosovitskiy" in card(MODEL, "r", model.transformer, {"tokenizer": "", "max_tokens": 1,
+                                                                 "note": ""}).architecture

@@ -1,0 +1,83 @@
+"""Two sections of *Pictures as sentences*: how a picture is cut, and what the table of places has learned."""
+import numpy as np
+import streamlit as st
+
+from model.lessons import patch_sentence
+from model.lessons.patch_sentence import COLUMNS, ROWS, SIDE
+from viz.figures.matrix import CellStyle, matrix
+from viz.figures.tiles import tiles
+from viz.page import PageContext
+from viz.pages.patches import claims
+from viz.widgets.control_widgets import slider_for
+from viz.widgets.figure import figure
+from viz.widgets.lesson import Lesson, computing
+
+SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side == 0 and SIDE * COLUMNS % side == 0)
+PAPER = -0.75   # of a tile, so that the page shows between the patches
+
+
+def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
+    """A picture (row, column), uint8, as a tile: −1 to 1, an empty line between its patches."""
+    ink = PAPER + (1 - PAPER) * (255 - pixels.astype(float)) / 255
+    places = [np.arange(side, length, side) for length in pixels.shape]
+    return np.insert(np.insert(ink, places[0], np.nan, 0), places[1], np.nan, 1)
+
+
+def cut_section(page: PageContext, lesson: Lesson) -> None:
+    """The picture under patches of any size, and what the size decides."""
+    words, side = lesson.prose["cut"], min(SIDES, key=lambda each: abs(each - page.controls["side"]))
+    with lesson.section("cut"), computing():
+        pixels, model = patch_sentence.canvases()[page.controls["picture"]].pixels(), patch_sentence.network()
+        counted = {each: patch_sentence.numbers(len(pixels), pixels.shape[1], each, model.config.d_model)
+                   for each in SIDES}
+        now = counted[side]
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            slider_for(page, "side", words["side"], SIDES)
+            figure(lambda theme: tiles(theme, [[(words["name"].format(patches=now["tokens"] - 1),
+                                                 gaps(pixels, side))]], height=300),
+                   key="patches-cut", alt=lesson.alt("cut", height=pixels.shape[0], width=pixels.shape[1], side=side,
+                                                     patches=now["tokens"] - 1))
+        with right:
+            st.markdown(_table(words, counted, side))
+        lesson.explanation("cut", shown=(patch_sentence.cut, patch_sentence.numbers), shapes={"picture": pixels},
+                           side=side, blocks=patch_sentence.blocks(), **now)
+
+
+def _table(words: dict, counted: dict[int, dict[str, int]], side: int) -> str:
+    rows = [words["table_head"], "|---:|---:|---:|---:|---:|---:|"]
+    for each, found in counted.items():
+        cells = [f"{number:,}" for number in (each, *(found[name] for name in
+                                                      ("tokens", "pixels", "weights", "map", "places")))]
+        rows.append("| " + " | ".join(f"**{cell}**" if each == side else cell for cell in cells) + " |")
+    return "\n".join(rows)
+
+
+def _name(words: dict, place: int) -> str:
+    row, column = divmod(place, COLUMNS)
+    return str(words["at"].format(row=row, column=column))
+
+
+def places_section(page: PageContext, lesson: Lesson) -> None:
+    """How alike the learned vectors of two places are, as maps."""
+    words, place = lesson.prose["places"], page.controls["place"]
+    with lesson.section("places"), computing():
+        cosines = patch_sentence.place_similarity()
+        best = claims.most_alike(cosines, place)
+        facts = {"place": _name(words, place), "best": _name(words, best),
+                 "cosine": claims.cosine(float(cosines[place, best]))}
+        maps = cosines.reshape(-1, ROWS, COLUMNS)
+        left, right = st.columns(2, gap="medium")
+        with left:
+            slider_for(page, "place", words["place"], range(ROWS * COLUMNS), say=lambda at: _name(words, at))
+            figure(lambda theme: matrix(theme, maps[place], [str(row) for row in range(ROWS)],
+                                        [str(column) for column in range(COLUMNS)],
+                                        axes=(words["column"], words["row"]), height=360,
+                                        style=CellStyle("signed", bound=1)),
+                   key="patches-place", alt=lesson.alt("places", **facts))
+        with right:
+            figure(lambda theme: tiles(theme, [[(f"{row},{column}", maps[row * COLUMNS + column])
+                                                for column in range(COLUMNS)] for row in range(ROWS)], height=420),
+                   key="patches-places", alt=words["alt_all"].format(places=ROWS * COLUMNS))
+        lesson.explanation("places", shown=(patch_sentence.place_similarity,), shapes={"cosines": cosines},
+                           near=claims.places(words["nears"], cosines, claims.neighbours(ROWS, COLUMNS)), **facts)
