@@ -63,9 +63,9 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: set[Row],
     claim, words = next(iter(results)).claim, strings("claims")
     places = {}
     with st.container(border=True, key=f"claim-{claim.name}", gap="small"):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
-                        f":gray[{escape_markdown(short_source(claim.paper))}]", width="stretch")
+                        f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
             _details_button(claim.name, results)
         for row, result in results.items():
             places[row] = st.empty()
@@ -175,7 +175,8 @@ def _details(results: dict[Row, Result]) -> None:
 def _open(page: PageContext, picture: Picture) -> None:
     """Opens the page of a picture at the very view."""
     if picture.model:
-        page.set_question(model=picture.model, text=picture.text, text_b=None, target=None)
+        asked = {"image": picture.image} if picture.image else {}
+        page.set_question(model=picture.model, text=picture.text, text_b=None, target=None, **asked)
     view: dict[str, Any] = {}
     if picture.kind:
         view["kind"] = Kind(picture.kind)
