@@ -106,8 +106,10 @@ def _body(page: PageContext, row: Row, result: Result, titles: dict[str, str],
     with left:
         st.markdown(f":{COLOURS[judged.verdict]}-badge[{words['verdicts'][judged.verdict]}] :gray[{model}]")
         st.markdown(because(judged)[:1].upper() + because(judged)[1:])
-        if st.button(words["open"], key=f"open-{row.claim.name}-{row.model}", type="tertiary"):
-            _open(page, result.measured.picture)
+        picture = result.measured.picture   # of a photograph only where a page can be asked about one
+        if (not picture.image or hasattr(page.state, "image")) and st.button(
+                words["open"], key=f"open-{row.claim.name}-{row.model}", type="tertiary"):
+            _open(page, picture)
     with right:
         for found in result.measured.findings:
             _number(row, found)
