@@ -26,7 +26,7 @@ from viz.widgets.lesson import source_listing
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PAGE = Page("Every head measured", "Test", 1, "record")
+PAGE = Page("Every head measured", "Test", 1, "record", reads="both")
 
 
 def render(page: PageContext) -> None:
