@@ -1,11 +1,12 @@
-"""Every text family that transformers knows, put through Clearhead: `python -m benchmarks.families [--json FILE] [TYPE
-...]`.
+"""Every family of texts and of pictures that transformers knows, put through Clearhead: `python -m benchmarks.families
+[--input text|picture] [--json FILE] [TYPE ...]`.
 
-For each type of the mappings for causal, masked and sequence-to-sequence language models a small model with random
-weights is built, opened, verified and asked as Clearhead does it with any model; each in a process of its own, so that
-neither a crash nor a hang can stop the walk. Without types it walks all that are counted and writes the table
-`benchmarks/families.md`. """
+For each type of the mappings for causal, masked and sequence-to-sequence language models, and for each that reads
+pictures, a small model with random weights is built, opened, verified and asked as Clearhead does it with any model;
+each in a process of its own, so that neither a crash nor a hang can stop the walk. Without types it walks all that are
+counted and writes the table `benchmarks/families.md`; with --input one half of it, and the other half stays. """
 import argparse
+import functools
 import importlib.metadata
 import json
 import multiprocessing
@@ -21,19 +22,20 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks import families_check, families_models, families_table
+from benchmarks import families_check, families_models, families_pictures, families_table
 from model.core.files import write as write_file
 from model.core.query import UserError
 
 SECONDS = 120          # for one family; then it counts as not built
 MEMORY = 6 * 2**30     # bytes of address space that one family may take above what the walk has
+MAPPINGS = {"text": families_models.mappings, "picture": families_pictures.mappings}
 TABLE = Path(__file__).with_name("families.md")
 
 
 def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None],
-         at_once: int = 2) -> list[families_check.Outcome]:
-    """The outcome of each type. tell(outcome, seconds) is called as each comes in. Raises UserError elsewhere than on
-    Linux."""
+         at_once: int = 2, reads: str = "text") -> list[families_check.Outcome]:
+    """The outcome of each type of those that read texts, or pictures. tell(outcome, seconds) is called as each comes
+    in. Raises UserError elsewhere than on Linux."""
     if sys.platform != "linux":
         raise UserError("The walk over the families needs Linux, where a process can part in two and have its memory "
                         "bounded; run it there.")
@@ -44,13 +46,13 @@ def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None]
         while waiting and len(running) < at_once:
             model_type = waiting.pop()
             reader, writer = context.Pipe(duplex=False)
-            process = context.Process(target=_one, args=(model_type, writer), daemon=True)
+            process = context.Process(target=_one, args=(model_type, reads, writer), daemon=True)
             process.start()
             writer.close()
             running[model_type] = (process, reader, time.perf_counter())
         wait([reader for _, reader, _ in running.values()], timeout=1)
         for model_type, (process, reader, start) in list(running.items()):
-            outcome = _received(model_type, reader, start)
+            outcome = _received((model_type, reads), reader, start)
             if outcome is not None:
                 running.pop(model_type)
                 process.kill()
@@ -60,18 +62,19 @@ def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None]
     return sorted(outcomes, key=lambda each: each.type)
 
 
-def _received(model_type: str, reader, start: float) -> families_check.Outcome | None:
+def _received(of: tuple[str, str], reader, start: float) -> families_check.Outcome | None:
+    lost = functools.partial(families_check.Outcome, of[0], "not built", input=of[1])
     if reader.poll():
         try:
             return reader.recv()
         except EOFError:
-            return families_check.Outcome(model_type, "not built", "its process died")
+            return lost("its process died")
     if time.perf_counter() - start > SECONDS:
-        return families_check.Outcome(model_type, "not built", f"it took longer than {SECONDS} s")
+        return lost(f"it took longer than {SECONDS} s")
     return None
 
 
-def _one(model_type: str, writer) -> None:
+def _one(model_type: str, reads: str, writer) -> None:
     import torch
 
     torch.set_num_threads(1)
@@ -80,7 +83,7 @@ def _one(model_type: str, writer) -> None:
 
         limit = psutil.Process().memory_info().vms + MEMORY
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-    writer.send(families_check.check(model_type))
+    writer.send(families_check.check(model_type, reads))
 
 
 def prepare() -> None:
@@ -92,7 +95,9 @@ def prepare() -> None:
     warnings.filterwarnings("ignore")
     environment.prepare()
     from transformers.models.bart import modeling_bart  # noqa: F401
+    from transformers.models.clip import image_processing_pil_clip  # noqa: F401
     from transformers.models.llama import modeling_llama  # noqa: F401
+    from transformers.models.vit import modeling_vit  # noqa: F401
 
 
 def line(outcome: families_check.Outcome, seconds: float) -> str:
@@ -107,24 +112,35 @@ def content(outcomes: list[families_check.Outcome]) -> dict:
     machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
     versions = {package: importlib.metadata.version(package) for package in ("torch", "transformers", "numpy")}
     return {"machine": machine, "versions": versions, "totals": dict(Counter(each.status for each in outcomes)),
-            "excluded": families_models.excluded(), "families": [asdict(each) for each in outcomes]}
+            "excluded": {reads: families_models.excluded(reads)
+                         for reads in dict.fromkeys(each.input for each in outcomes)},
+            "families": [asdict(each) for each in outcomes]}
+
+
+def counted(reads: str, wanted: list[str]) -> list[str]:
+    """The wanted types that read this, in any case; without any wanted, all that are counted."""
+    excluded, known = families_models.excluded(reads), MAPPINGS[reads]()
+    return [each for each in known if each in wanted or (not wanted and each not in excluded)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", help="write the outcomes to this file, with machine and versions")
+    parser.add_argument("--input", choices=tuple(MAPPINGS), help="only families that read this")
     parser.add_argument("types", nargs="*", help="model types; all that are counted, if none is given")
     given = parser.parse_args()
     prepare()
-    excluded = families_models.excluded()
-    types = given.types or [each for each in families_models.mappings() if each not in excluded]
-    outcomes = walk(types, lambda outcome, seconds: print(line(outcome, seconds), flush=True))
+    tell = lambda outcome, seconds: print(line(outcome, seconds), flush=True)
+    outcomes = []
+    for reads in (given.input,) if given.input else MAPPINGS:
+        outcomes += walk(counted(reads, given.types), tell, reads=reads)
     found = content(outcomes)
-    print(families_table.summary(found))
+    print(families_table.summaries(found))
     if given.json:
         write_file(Path(given.json), json.dumps(found, indent=1, ensure_ascii=False).encode("utf-8"))
     if not given.types:
-        write_file(TABLE, families_table.table(found).encode("utf-8"))
+        known = TABLE.read_text(encoding="utf-8") if TABLE.is_file() else ""
+        write_file(TABLE, families_table.joined(known, found).encode("utf-8"))
 
 
 if __name__ == "__main__":

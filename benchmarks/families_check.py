@@ -1,14 +1,15 @@
-"""One family through Clearhead's own path: opened and verified, asked, compared with eager attention, and with faults
-planted in the capture."""
+"""One family of texts or of pictures through Clearhead's own path: opened and verified, asked, compared with eager
+attention, and with faults planted in the capture."""
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks import families_models
+from benchmarks import families_models, families_pictures
 from model.core import heads
 from model.core.masks import Causal, Chunk, Full, Window
 from model.core.query import Kind, Query, UserError
@@ -18,6 +19,7 @@ from model.core.types import quiet
 TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
 # share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested
 UNEVEN = 0.2
+ASKED, ASKED_AGAIN = 7, 11   # seeds of the question, and of the one with a fault planted
 REPORTED = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Kind.CROSS: "cross_attentions"}
 
 
@@ -27,41 +29,56 @@ class Outcome:
 
     status: verified, reported, refused, not built or wrong. max_error: the largest difference of a shown weight from
     the model's own eager weights, None if eager attention gives none. faults_caught: "2/2" means at load and on an
-    answer. kinds: what was seen, in words. trace: the end of the traceback of a model that was not built. """
+    answer. kinds: what was seen, in words. trace: the end of the traceback of a model that was not built. input: what
+    it reads, text or picture. """
 
     type: str
     status: str
     reason: str = ""
+    input: str = "text"
     max_error: float | None = None
     faults_caught: dict[str, str] | None = None
     kinds: tuple[str, ...] = ()
     trace: str = ""
 
 
-def check(model_type: str) -> Outcome:
-    """The outcome of one family. Never raises for what the family does."""
+class Reader(NamedTuple):
+    """What the walk does otherwise for families of texts and of pictures, each by functions."""
+
+    build: Callable[[str, str], Any]                  # (type, attention implementation) → the small network
+    opened: Callable[[str, Any], Any]                 # (type, network) → the model that answers
+    query: Callable[[Any, int], Query]                # (network, seed) → a question
+    try_eager: Callable[[str], Any]                   # (type) runs stock transformers; raises where it cannot
+    eager: Callable[[str, Any, AttentionRecord], dict[Kind, list[np.ndarray]]]   # its weights of the record's input
+    probe: Callable[[Any], tuple]                     # (model) → what `verify.wire` takes beside the network
+
+
+def check(model_type: str, reads: str = "text") -> Outcome:
+    """The outcome of one family. Never raises for what the family does. reads: text or picture."""
+    reader = READERS[reads]
     try:
-        eager_output(model_type, (range(16, 45), range(16, 39)))
-        network = build_network(model_type)
+        reader.try_eager(model_type)
+        network = build_network(model_type, reader)
     except Exception as error:
-        return Outcome(model_type, "not built", said(error),
+        return Outcome(model_type, "not built", said(error), reads,
                        trace="".join(traceback.format_exception(error)[-3:]).strip())
     try:
-        model = open_built(model_type, network)
-        record = model.record(probe_query(network), quiet)
+        model = reader.opened(model_type, network)
+        record = model.record(reader.query(network, ASKED), quiet)
     except Exception as error:
-        return Outcome(model_type, "refused", said(error))
-    return _judge(model_type, model, record)
+        return Outcome(model_type, "refused", said(error), reads)
+    return _judge(Outcome(model_type, "", input=reads), model, record)
 
 
-def build_network(model_type: str):
+def build_network(model_type: str, reader: "Reader | None" = None):
     """As Clearhead loads: with its own attention function where the family lets it, else eager."""
     from model.capture import forward_pass
 
+    build = (reader or TEXT).build
     try:
-        return families_models.build(model_type, forward_pass.IMPLEMENTATION)
+        return build(model_type, forward_pass.IMPLEMENTATION)
     except (KeyError, ValueError):
-        return families_models.build(model_type, "eager")
+        return build(model_type, "eager")
 
 
 def said(error: BaseException) -> str:
@@ -79,26 +96,26 @@ def open_built(model_type: str, network):
     return build.build_model(place, "walk", network, words, families_models.head_of(model_type, network))
 
 
-def probe_query(network, seed: int = 7) -> Query:
+def probe_query(network, seed: int = ASKED) -> Query:
     """A question of random tokens that the network knows."""
     size = network.config.get_text_config().vocab_size
     source, target = (families_models.text(size, length, seed) for length in families_models.LENGTHS)
     return Query("walk", "walk", source, target=target if network.config.is_encoder_decoder else None)
 
 
-def _judge(model_type: str, model, record: AttentionRecord) -> Outcome:
-    error = difference(record, eager_weights(model_type, record))
+def _judge(outcome: Outcome, model, record: AttentionRecord) -> Outcome:
+    error = difference(record, READERS[outcome.input].eager(outcome.type, model, record))
     kinds = tuple(f"{each.kind}: {', '.join(sorted({_describe(layer) for layer in each.layers}))}"
                   for each in record.maps)
     if Kind.CROSS in record.kinds and Kind.SELF not in record.kinds:
         kinds += ("self: not shown, as the encoder has an attention of its own",)
-    outcome = Outcome(model_type, record.verification.status, "; ".join(record.verification.reasons), error,
-                      kinds=kinds)
+    outcome = replace(outcome, status=record.verification.status, reason="; ".join(record.verification.reasons),
+                      max_error=error, kinds=kinds)
     if error is not None and not error <= TOLERANCE:
         return replace(outcome, status="wrong", reason=f"differs by {error:.2g} from the model's own eager weights")
     if outcome.status != "verified":
         return outcome
-    caught = {fault: catches(model, plant) for fault, plant in applicable(record).items()}
+    caught = {fault: catches(model, plant, outcome.input) for fault, plant in applicable(record).items()}
     doubts = [f"the planted fault {fault} was not caught" for fault, times in caught.items()
               if times != "2/2"] + mild(record)
     outcome = replace(outcome, faults_caught=caught)
@@ -200,6 +217,8 @@ def applicable(record: AttentionRecord) -> dict[str, Callable]:
         faults["no sink"] = lambda call: {"sink": None}
     if some(lambda layer: layer.heads > 1):
         faults["heads swapped"] = lambda call: {"query": np.concatenate([call.query[1::-1], call.query[2:]])}
+    if record.maps[0].queries.grid:
+        faults["patches transposed"] = lambda call: families_pictures.transposed(call, record.maps[0].queries)
     return faults
 
 
@@ -230,19 +249,33 @@ def planted(fault: Callable) -> Iterator[None]:
         forward_pass.parse_call = understand
 
 
-def catches(model, fault: Callable) -> str:
+def catches(model, fault: Callable, reads: str = "text") -> str:
     """How many of the two checks notice: the one at load, and the one on an answer of a model that was verified before
     the fault."""
     from model.capture import verify
-    from model.pretrained import build
 
+    reader = READERS[reads]
     with planted(fault):
-        wiring = verify.wire(model.network, *build.probe_of(model.network))
+        wiring = verify.wire(model.network, *reader.probe(model))
         at_load = bool(wiring.reasons)
         try:
-            model.record(probe_query(model.network, seed=11), quiet)
+            model.record(reader.query(model.network, ASKED_AGAIN), quiet)
             on_answer = False
         except UserError:
             on_answer = True
     return f"{at_load + on_answer}/2"
 
+
+def _text_probe(model) -> tuple:
+    from model.pretrained import build
+
+    return build.probe_of(model.network)
+
+
+TEXT = Reader(families_models.build, open_built, probe_query,
+              lambda model_type: eager_output(model_type, (range(16, 45), range(16, 39))),
+              lambda model_type, model, record: eager_weights(model_type, record), _text_probe)
+PICTURE = Reader(families_pictures.build, families_pictures.open_built,
+                 lambda network, seed: families_pictures.query(seed), families_pictures.eager_output,
+                 families_pictures.eager_weights, families_pictures.probe)
+READERS = {"text": TEXT, "picture": PICTURE}

@@ -1,6 +1,7 @@
 """A small model of any text family of transformers, with random weights under which a wrong picture would show."""
 import tomllib
 from pathlib import Path
+from typing import Any
 
 SIZES = Path(__file__).with_name("families_sizes.toml")
 # tokens of the source and of the target: longer than any window of SIZES, and different, so that shapes tell sides
@@ -27,11 +28,16 @@ def mappings() -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def excluded() -> dict[str, str]:
-    """The types that are not counted, each with its reason."""
-    groups = tomllib.loads(EXCLUDED.read_text(encoding="utf-8")).values()
-    return {model_type: f"{group['reason']}: {why}" for group in groups for model_type, why in group.items()
-            if model_type != "reason"}
+def excluded(reads: str = "text") -> dict[str, str]:
+    """The types that are not counted among those that read texts, or pictures, each with its reason."""
+    groups = tomllib.loads(EXCLUDED.read_text(encoding="utf-8"))[reads].values()
+    return {model_type: f"{group['reason']}: {why}" if why else group["reason"]
+            for group in groups for model_type, why in group.items() if model_type != "reason"}
+
+
+def sizes() -> dict:
+    """The sizes of the small models: of those that read texts, and under `picture` of those that read pictures."""
+    return tomllib.loads(SIZES.read_text(encoding="utf-8"))
 
 
 def head_of(model_type: str, network) -> str:
@@ -45,14 +51,14 @@ def build(model_type: str, implementation: str, seed: int = 0):
     import torch
     import transformers
 
-    sizes = tomllib.loads(SIZES.read_text(encoding="utf-8"))
-    config = small_config(transformers.CONFIG_MAPPING[model_type], sizes, sizes.get(model_type, {}))
+    known = sizes()
+    config = small_config(transformers.CONFIG_MAPPING[model_type], known, known.get(model_type, {}))
     for each in (config, config.get_text_config()):
         each.use_cache = False
     torch.manual_seed(seed)
     network = getattr(transformers,
                       CLASSES[mappings()[model_type]]).from_config(config, attn_implementation=implementation).eval()
-    draw(network, seed, sizes["gain"].get(model_type, GAIN))
+    draw(network, seed, known["gain"].get(model_type, GAIN))
     return network
 
 
@@ -63,16 +69,24 @@ def small_config(kind: type, sizes: dict, own: dict):
 
     values = dict(own)
     default = vars(kind())
-    everywhere = sizes["everywhere"] | (sizes["latent"] if "qk_rope_head_dim" in default else {})
+    everywhere = sizes["everywhere"] | (sizes.get("latent", {}) if "qk_rope_head_dim" in default else {})
     for name, value in default.items():
         if isinstance(value, PreTrainedConfig):
             values[name] = small_config(type(value), sizes, own.get(name, {}))
         elif name not in own and name in everywhere:
-            values[name] = everywhere[name]
+            values[name] = fitted(everywhere[name], value)
         elif name not in own and name.endswith(("token_id",
                                                 "token_index")) and isinstance(value, int) and value >= FIRST_ID:
             values[name] = FIRST_ID - 1
     return kind(**{**_layer_lists(default, values), **values})
+
+
+def fitted(size: int | list, default: Any) -> Any:
+    """The size where a configuration has one number, or twice where it has one for each side of a picture; where it has
+    more, one for each stage of a network, its own."""
+    if isinstance(default, list | tuple) and not isinstance(size, list):
+        return [size] * 2 if len(default) == 2 else list(default)
+    return size
 
 
 def _layer_lists(default: dict, values: dict) -> dict:
@@ -101,7 +115,8 @@ def draw(network, seed: int, gain: float) -> None:
             if id(parameter) in tables:
                 parameter.copy_(noise)
             elif parameter.ndim >= 2:
-                parameter.copy_(noise * gain / parameter.shape[-1] ** 0.5)
+                inputs = parameter[0].numel() if parameter.ndim > 3 else parameter.shape[-1]   # of a convolution all
+                parameter.copy_(noise * gain / inputs ** 0.5)
             else:
                 parameter.copy_(torch.nan_to_num(parameter.float()) + VECTOR * gain * noise)
 

@@ -1,10 +1,14 @@
 """What the walk over the families found, as text: the totals beside the bars, and the table that the README links."""
 from collections import Counter
 
-INTRODUCTION = """# Families
-
-Written by `python -m benchmarks.families`. Each text model type of transformers is built small, with random weights
-under which a wrong picture would show, and put through Clearhead as any model is.
+HEADINGS = {"text": "# Families", "picture": "# Families of pictures"}   # of the halves of the page, in this order
+COUNTED = {
+    "text": "Each text model type of transformers is built small, with random weights under which a wrong picture "
+            "would show,\nand put through Clearhead as any model is.",
+    "picture": "Each model type of transformers that reads one picture and attends over its patches is built small,\n"
+               "with random weights under which a wrong picture would show, and put through Clearhead as any model "
+               "is."}
+LEGEND = """
 
 - *verified*: recomputed from queries, keys and values; equal to the model's own eager weights and to the outputs that
   it really produced, and every planted fault that applies was caught at load and on an answer.
@@ -16,10 +20,21 @@ under which a wrong picture would show, and put through Clearhead as any model i
 """
 
 
-def summary(found: dict) -> str:
-    """The totals and the bars that they have to pass."""
-    totals, count = Counter(found["totals"]), len(found["families"])
-    faults = Counter(name for each in found["families"] for name, caught in (each["faults_caught"] or {}).items()
+def summaries(found: dict) -> str:
+    """The summary of each input that was walked."""
+    return "\n\n".join(f"{reads}\n{summary(found, reads)}" for reads in found["excluded"])
+
+
+def families_of(found: dict, reads: str) -> list[dict]:
+    """The outcomes of the families with this input."""
+    return [each for each in found["families"] if each["input"] == reads]
+
+
+def summary(found: dict, reads: str = "text") -> str:
+    """The totals of one input and the bars that they have to pass."""
+    families = families_of(found, reads)
+    totals, count = Counter(each["status"] for each in families), len(families)
+    faults = Counter(name for each in families for name, caught in (each["faults_caught"] or {}).items()
                      if caught == "2/2")
     shown = totals["verified"] + totals["reported"]
     share = lambda part: f"{part} of {count} ({part / count:.0%})"
@@ -33,24 +48,39 @@ def summary(found: dict) -> str:
         + ", ".join(f"{name} {times}" for name, times in faults.items())])
 
 
-def table(found: dict) -> str:
-    """The whole page, in Markdown."""
+def joined(known: str, found: dict) -> str:
+    """The page with the half of each input that was walked written anew, and the other as it is known."""
+    halves = {reads: part for reads, part in _halves(known).items() if part}
+    return "\n".join((halves | {reads: table(found, reads) for reads in found["excluded"]}).get(reads, "")
+                     for reads in HEADINGS).strip() + "\n"
+
+
+def _halves(page: str) -> dict[str, str]:
+    text, mark, picture = page.partition(HEADINGS["picture"] + "\n")
+    return {"text": text.rstrip() + "\n" if text.strip() else "", "picture": mark + picture}
+
+
+def table(found: dict, reads: str = "text") -> str:
+    """The half of the page on one input, in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
-    rows = ["| type | status | error | attention seen | faults caught | reason |",
-            "| --- | --- | --- | --- | --- | --- |"]
-    rows += [_row(each) for each in found["families"]]
-    parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}.\n",
-             *(f"- {line}" for line in summary(found).splitlines()), "", *rows]
-    traces = [each for each in found["families"] if each["trace"]]
+    families = families_of(found, reads)
+    rows = ["| type | input | status | error | attention seen | faults caught | reason |",
+            "| --- | --- | --- | --- | --- | --- | --- |"]
+    rows += [_row(each) for each in families]
+    parts = [HEADINGS[reads], "", f"Written by `python -m benchmarks.families --input {reads}`.", COUNTED[reads],
+             LEGEND, f"{versions}, Python {found['machine']['python']}.\n",
+             *(f"- {line}" for line in summary(found, reads).splitlines()), "", *rows]
+    traces = [each for each in families if each["trace"]]
     if traces:
         parts += ["", "## Not built", *(f"\n`{each['type']}`\n\n```\n{each['trace']}\n```" for each in traces)]
     parts += ["", "## Not counted", "",
-              *(f"- `{model_type}`: {reason}" for model_type, reason in found["excluded"].items())]
+              *(f"- `{model_type}`: {reason}" for model_type, reason in found["excluded"][reads].items())]
     return "\n".join(parts) + "\n"
 
 
 def _row(family: dict) -> str:
     error = "" if family["max_error"] is None else f"{family['max_error']:.0e}"
     faults = ", ".join(f"{name} {caught}" for name, caught in (family["faults_caught"] or {}).items())
-    cells = [f"`{family['type']}`", family["status"], error, "; ".join(family["kinds"]), faults, family["reason"]]
+    cells = [f"`{family['type']}`", family["input"], family["status"], error, "; ".join(family["kinds"]), faults,
+             family["reason"]]
     return "| " + " | ".join(cell.replace("|", "/").replace("\n", " ") for cell in cells) + " |"

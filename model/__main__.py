@@ -1,4 +1,5 @@
-"""The command line: python -m model list | ask | verify | fetch | coref | syntax | train | measures | atlas | limits.
+"""The command line: python -m model list | ask | verify | fetch | coref | claims | syntax | train | measures | atlas |
+limits.
 
 Exit codes: 0 done, 2 not possible (one sentence on standard error says why) or wrong usage; `verify` has more.
 """
@@ -14,6 +15,7 @@ import numpy as np
 
 from model.ask import sources
 from model.cli.atlas import atlas_command
+from model.cli.claims import claims_command
 from model.cli.commands import Commands, FilePath, Refused, kept_picture, position, run
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
@@ -55,6 +57,7 @@ def main() -> None:
 
 
 main.add_command(coref_command)
+main.add_command(claims_command)
 main.add_command(syntax_command)
 main.add_command(train_command)
 main.add_command(measures_command)

@@ -1,10 +1,12 @@
 """What a visitor's session remembers between two runs, beside what Streamlit keeps of its widgets: one object."""
 import uuid
+import weakref
 from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
 
+from model.core import pictures
 from model.core.query import Kind
 from model.core.types import HeadId
 from model.studies.corpus import Averages
@@ -54,6 +56,10 @@ class Session:
     saving: set[str] = field(default_factory=set)          # keys of the figures whose *Save* is open
     camera: str = "png"                                    # what a figure's camera saves
     export_zoom: int = 2                                   # pixels of an exported picture for each of the screen's
+
+    def __post_init__(self) -> None:
+        # Streamlit lets go of a session some minutes after its visitor went; the pictures go with it
+        weakref.finalize(self, pictures.forget, self.id).atexit = False
 
     def saved_corpus(self, model: str, revision: str, kind: Kind) -> CorpusResult | None:
         """The last file's measures, if they are of this very model and kind."""

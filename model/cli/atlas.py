@@ -67,6 +67,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, **options:
         refuse_overwriting(out / f"{name}.parquet", model_id, *corpus)
     said = made_of(task, texts, kind)
     if _is_there(out, said):
+        (out / state.PART).unlink(missing_ok=True)   # where the last run was killed as it ended
         click.echo(f"{out} holds this very atlas already")
         return
     run = Run(task, texts, out, said, options["on"], options["workers"], options["address"])

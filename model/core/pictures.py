@@ -3,6 +3,7 @@ file, and six that come with the program."""
 import functools
 import hashlib
 import io
+import threading
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +74,7 @@ class Shipped(NamedTuple):
         return self.folder / self.file
 
 
+_decoding = threading.Lock()   # one at a time: a large picture takes hundreds of megabytes while it is decoded
 _store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMITS.picture_total_bytes, GONE, DROPPED)
 
 
@@ -161,7 +163,7 @@ def _decoded(content: bytes, name: str) -> "Image":
     from PIL import Image, ImageOps
 
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        with _decoding, Image.open(io.BytesIO(content), formats=FORMATS) as image:
             pixels = image.width * image.height
             LIMITS.refuse_above("picture_pixels", pixels, f"{name} ({image.width:,} × {image.height:,})",
                                 "make it smaller")
@@ -170,7 +172,7 @@ def _decoded(content: bytes, name: str) -> "Image":
             if scale < 1:
                 image.draft("RGB", size)   # a JPEG is decoded at a half, a quarter or an eighth where that suffices
             orientation = image.getexif().get(0x0112)
-            plain = _rgb(image)
+            plain = _rgb(_shrunk(image, size))
     except UserError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:   # Pillow's own bounds are wider
@@ -179,8 +181,7 @@ def _decoded(content: bytes, name: str) -> "Image":
     except Exception as error:   # Pillow's readers raise OSError, SyntaxError, ValueError, struct.error and others
         raise UserError(f"{name} cannot be read as a picture ({first_line(error, 120)}); it may have been cut off, so "
                         f"copy it again or choose another.") from error
-    if scale < 1:
-        plain = plain.resize(size, Image.Resampling.LANCZOS)
+    plain = _shrunk(plain, size)
     plain.info = {}
     if orientation in range(2, 9):
         plain.getexif()[0x0112] = orientation
@@ -188,12 +189,23 @@ def _decoded(content: bytes, name: str) -> "Image":
     return Image.fromarray(np.asarray(plain))   # nothing but its pixels
 
 
+def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":
+    """The picture in this size, unless its colours are of a palette or deeper than 8 bits, which cannot be mixed."""
+    from PIL import Image
+
+    if image.size == size or image.mode not in ("L", "LA", "RGB", "RGBA", "CMYK", "YCbCr"):
+        return image
+    return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
+
+
 def _rgb(image: "Image") -> "Image":
     """Red, green and blue at 8 bits; what is transparent lies on white."""
     from PIL import Image
 
     if image.mode.startswith("I") or image.mode == "F":   # 16 bits a channel: a conversion would cut at 255
-        return Image.fromarray((np.asarray(image).clip(0, 65535) / 257).round().astype(np.uint8)).convert("RGB")
+        bands = np.array_split(np.asarray(image), 64)   # so that a large one needs no second copy with decimals
+        return Image.fromarray(np.concatenate([(band.clip(0, 65535) / 257).round().astype(np.uint8)
+                                               for band in bands])).convert("RGB")
     if image.has_transparency_data:
         whole = image.convert("RGBA")
         white = Image.new("RGBA", whole.size, "white")

@@ -1,6 +1,6 @@
 """Files that visitors bring, held in this process: bounded in bytes for one session and for all together."""
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from model.core.limits import MB
@@ -43,11 +43,13 @@ class SessionStore(Generic[File]):
         self._sentences = gone, dropped
         self._files: OrderedDict[str, Held[File]] = OrderedDict()   # by fingerprint, the least recently used first
         self._dropped: OrderedDict[str, str] = OrderedDict()        # names by fingerprint
+        self._ended: deque[str] = deque()   # sessions whose files are to be dropped
         self._lock = threading.Lock()
 
     def put(self, fingerprint: str, file: File, session: str) -> None:
         """Keeps a file, and drops what no longer has room beside it."""
         with self._lock:
+            self._drop_ended()
             self._files[fingerprint] = Held(file, session)
             self._files.move_to_end(fingerprint)
             self._dropped.pop(fingerprint, None)
@@ -70,6 +72,7 @@ class SessionStore(Generic[File]):
         """The file, which was used now. Raises UserError for one that is not there, with the reason."""
         gone, dropped = self._sentences
         with self._lock:
+            self._drop_ended()
             if fingerprint in self._files:
                 self._files.move_to_end(fingerprint)
                 return self._files[fingerprint].file
@@ -79,7 +82,18 @@ class SessionStore(Generic[File]):
         raise UserError(gone)
 
     def forget(self, session: str) -> None:
-        """Drops what this session brought and nobody brought after it."""
-        with self._lock:
+        """Drops what this session brought and nobody brought after it. It never waits, so that a session that is taken
+        out of memory may call it wherever that happens, in the midst of another call of this store too; who comes next
+        drops the files then."""
+        self._ended.append(session)
+        if self._lock.acquire(blocking=False):
+            try:
+                self._drop_ended()
+            finally:
+                self._lock.release()
+
+    def _drop_ended(self) -> None:
+        while self._ended:
+            session = self._ended.popleft()
             for key in [key for key, held in self._files.items() if held.session == session]:
                 del self._files[key]

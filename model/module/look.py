@@ -33,6 +33,7 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
     proved, and for inputs that it does not take. """
     from model.capture.module_pass import observe
 
+    network = getattr(network, "_orig_mod", network)   # what torch.compile was given; it is run as it was written
     _check(network, batch)
     called = module_inputs.given(network, inputs) if tokenizer is None else module_inputs.read(network, tokenizer,
                                                                                                inputs)

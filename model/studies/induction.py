@@ -72,6 +72,11 @@ class InductionScores:
 
 def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:
     """The scores of an open model on the repeat. Raises UserError for a model that is no decoder on its own."""
+    return scores(repeated(question, opened, report), question.length)
+
+
+def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> AttentionMap:
+    """The attention of an open model over the repeat. Raises UserError as `ask` does."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
@@ -84,7 +89,7 @@ def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> Inductio
                                  edits=question.edits), report)
     if Kind.CAUSAL not in record.kinds or Kind.CROSS in record.kinds:
         raise UserError(f"{opened.card.title} is not a decoder on its own; choose one, such as SmolLM2.")
-    return scores(record[Kind.CAUSAL], question.length)
+    return record[Kind.CAUSAL]
 
 
 def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,

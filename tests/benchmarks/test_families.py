@@ -3,10 +3,12 @@ import os
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from benchmarks import families, families_check, families_models, families_table
+from benchmarks import families, families_check, families_models, families_pictures, families_table
 from benchmarks.families_check import Outcome
 from model.core.masks import Causal, Chunk, Full, Window
 from model.core.query import UserError
@@ -27,14 +29,15 @@ def gemma():
     return model, model.record(families_check.probe_query(network), lambda fraction, text: None)
 
 
-def test_lists_name_types_that_transformers_has():
-    import tomllib
-
-    known = set(families_models.mappings())
-    sizes = set(tomllib.loads(families_models.SIZES.read_text(encoding="utf-8"))) - {"everywhere", "latent", "gain"}
-    assert sizes <= known and set(families_models.excluded()) <= known
-    assert len(known) > 200
-    assert all(len(reason.split()) > 4 for reason in families_models.excluded().values())
+@pytest.mark.parametrize("reads, least, sizes", [
+    ("text", 200, families_models.sizes()), ("picture", 150, families_models.sizes()["picture"])])
+def test_lists_name_types_that_transformers_has(reads, least, sizes):
+    known, excluded = set(families.MAPPINGS[reads]()), families_models.excluded(reads)
+    assert set(sizes) - {"everywhere", "latent", "gain", "picture"} <= known and set(excluded) <= known
+    assert len(known) > least
+    assert all(len(reason.split()) > 4 for reason in excluded.values())
+    assert families.counted(reads, []) == [each for each in families.MAPPINGS[reads]() if each not in excluded]
+    assert families.counted(reads, ["swin", "bert", "vit"]) == (["bert"] if reads == "text" else ["swin", "vit"])
 
 
 def test_a_small_model_is_small_and_the_same_each_time():
@@ -81,8 +84,42 @@ def test_windows_become_what_they_were_cut_from():
 
 @pytest.mark.parametrize("model_type, status", [("roberta", "verified"), ("bloom", "reported"), ("funnel", "refused")])
 def test_outcomes(model_type, status):
-    outcome = families_check.check(model_type)
-    assert outcome.status == status
+    holds(families_check.check(model_type), status)
+
+
+@pytest.mark.parametrize("model_type, status", [
+    ("dinov2_with_registers", "verified"), ("siglip_vision_model", "verified"), ("data2vec-vision", "reported"),
+    ("swin", "refused"), ("radio", "verified"), ("mgp-str", "reported"), ("depth_anything", "verified")])
+def test_outcomes_of_pictures(model_type, status):
+    outcome = families_check.check(model_type, "picture")
+    assert outcome.input == "picture"
+    holds(outcome, status)
+    if status == "verified":
+        assert outcome.faults_caught == dict.fromkeys(("scale × 1.1", "heads swapped", "patches transposed"), "2/2")
+
+
+def test_patches_are_transposed_among_themselves():
+    from model.core.tokens import patch_tokens
+
+    numbers = np.arange(7.0).reshape(1, 7, 1)
+    call = SimpleNamespace(query=numbers, key=numbers, value=numbers)
+    found = families_pictures.transposed(call, patch_tokens(2, 3))
+    assert set(found) == {"query", "key", "value"}
+    assert found["key"].ravel().tolist() == [0, 1, 4, 2, 5, 3, 6]
+
+
+def test_a_token_that_is_another_patch_is_noticed_when_the_model_is_opened(monkeypatch):
+    from model.pretrained.vision import patches
+
+    entering = patches.entering
+    order = [0, *(1 + np.arange(16).reshape(4, 4).T.ravel())]   # [CLS], and the patches column by column
+    monkeypatch.setattr(patches, "entering", lambda network, forward: entering(network, forward)[:, order])
+    outcome = families_check.check("vit", "picture")
+    assert outcome.status == "refused" and "are not its 4 × 4 patches row by row" in outcome.reason
+
+
+def holds(outcome, status):
+    assert outcome.status == status, outcome
     assert bool(outcome.reason) == (status != "verified")
     if status != "refused":
         assert outcome.max_error < families_check.TOLERANCE
@@ -96,7 +133,7 @@ def test_elsewhere_than_on_linux_the_walk_says_where_it_runs(monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the walk runs on Linux alone, and says so elsewhere")
 def test_the_walk_outlives_a_crash_and_a_hang(monkeypatch):
-    def check(model_type):
+    def check(model_type, reads):
         if model_type == "crash":
             os._exit(3)
         if model_type == "hang":
@@ -121,8 +158,21 @@ def test_the_table_counts_and_shows():
     summary = families_table.summary(found)
     assert "verified or reported: 2 of 3 (67%)" in summary and "no mask 1" in summary
     page = families_table.table(found)
-    assert "| `two` | reported | 0e+00 |" in page and "it / does" in page and "ImportError: gone\n```" in page
+    assert "| `two` | text | reported | 0e+00 |" in page and "it / does" in page and "ImportError: gone\n```" in page
     assert all(f"`{each}`" in page for each in families_models.excluded())
+
+
+def test_one_half_of_the_page_is_written_and_the_other_stays():
+    texts = families.content([Outcome("one", "verified", max_error=2e-6)])
+    pictures = families.content([Outcome("two", "verified", input="picture"),
+                                 Outcome("three", "refused", input="picture")])
+    assert set(texts["excluded"]) == {"text"} and set(pictures["excluded"]) == {"picture"}
+    page = families_table.joined(families_table.joined("", texts), pictures)
+    assert page.index("# Families\n") < page.index("| `one` | text |") < page.index("# Families of pictures\n")
+    assert "verified or reported: 1 of 2 (50%)" in page and "| `two` | picture | verified |" in page
+    assert families_table.joined(page, texts) == page == families_table.joined(page, pictures)
+    assert families_table.joined(page, families.content([Outcome("six", "refused")])).count("`one`") == 0
+    assert "picture\nwrong: 0" in families_table.summaries(pictures)
 
 
 def test_errors_are_told_in_one_line():

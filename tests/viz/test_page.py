@@ -14,7 +14,7 @@ from viz.widgets.lesson import lessons
 
 ADDRESSES = {
     "Look": ["heads", "compare", "next_word", "translate"],
-    "Test": ["coreference", "measures", "explain", "training"],
+    "Test": ["coreference", "measures", "explain", "training", "claims"],
     "Learn": ["lessons", *lessons(), "glossary"],
     "Take away": ["handout"],
 }

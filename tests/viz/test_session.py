@@ -1,9 +1,14 @@
 """What a session remembers is one object, and a file's measures are shown for what they were measured on alone."""
+import gc
+import io
 from types import SimpleNamespace
 
+import pytest
+from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from model.core.query import Kind
+from model.core import pictures
+from model.core.query import Kind, UserError
 from viz.session import CorpusResult, Session
 
 
@@ -31,3 +36,15 @@ def test_measures_of_a_file_are_those_of_model_revision_and_kind():
     for asked in (("smollm2", "r1", Kind.SELF), ("minilm", "r2", Kind.SELF), ("minilm", "r1", Kind.CAUSAL)):
         assert session.saved_corpus(*asked) is None
     assert Session().saved_corpus("minilm", "r1", Kind.SELF) is None
+
+
+def test_the_pictures_of_a_session_go_with_it():
+    target = io.BytesIO()
+    Image.new("RGB", (9, 7), (1, 2, 3)).save(target, "PNG")
+    visitor = Session()
+    picture = pictures.keep(target.getvalue(), "mine.png", visitor.id)
+    assert pictures.find(picture.sha256).name == "mine.png"
+    del visitor
+    gc.collect()
+    with pytest.raises(UserError, match="no longer in this server's memory"):
+        pictures.find(picture.sha256)

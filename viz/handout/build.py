@@ -37,9 +37,12 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: b
                         **given)
 
 
-def head_messages(record: AttentionRecord, view: View, covered: bool = False) -> tuple[bytes, bytes]:
-    """The two messages of the open head. Raises UserError where the view cannot be shown."""
+def head_messages(record: AttentionRecord, view: View, covered: bool = False,
+                  scores: bool = True) -> tuple[bytes, bytes]:
+    """The two messages of the open head; scores: those before the softmax too, half of its numbers. Raises UserError
+    where the view cannot be shown."""
     shown, overlay = displayed_head(record, view), overlaid_heads(record, view)
+    shown = shown if scores else replace(shown, scores=None)
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
              else view_payload.state(shown, view, room=""))
     return view_payload.body(shown, room="", overlay=overlay), state

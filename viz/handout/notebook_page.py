@@ -21,7 +21,7 @@ from viz.handout.page import as_json, component, policy, visible_lines
 from viz.text import show_invisibles, strings
 
 COMPONENTS = ("head_grid", "head_view")
-CELL = 4   # bytes of a weight and its score in a message
+CELL = 2   # bytes of a weight in a message, and of a score
 
 
 def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
@@ -32,7 +32,8 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
     named |= {"kinds": dict(words["kinds"]), "head": words["head"], "too_large": words["too_large"]}
     about = [" · ".join(provenance.sentences(record)[1]), *record.verification.reasons, *record.notes]
     kinds = [view.kind, *(kind for kind in record.kinds if kind is not view.kind)] if whole else [view.kind]
-    sections = "\n".join(_section(record, replace(view, kind=kind), whole, _fits(record, kinds)) for kind in kinds)
+    room = _numbers_a_cell(record, kinds) if whole else 2
+    sections = "\n".join(_section(record, replace(view, kind=kind), whole, room) for kind in kinds)
     code = script("notebook/notebook.js", *(f"{name}/{name}.js" for name in COMPONENTS))
     code += f'modules["notebook/notebook.js"].start({{{", ".join(map(component, COMPONENTS))}}});\n'
     scripts = [(' type="module"', code)]
@@ -55,22 +56,23 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
 """.encode("utf-8", "replace")
 
 
-def _fits(record: AttentionRecord, kinds: list[Kind]) -> bool:
-    """Whether the numbers of all heads have room in one page."""
+def _numbers_a_cell(record: AttentionRecord, kinds: list[Kind]) -> int:
+    """What has room in one page of every cell of every head: 2, its weight and its score; 1, its weight; 0, nothing."""
     cells = sum(layer.heads * layer.shape[1] * layer.shape[2] for kind in kinds for layer in record[kind].layers)
-    return CELL * cells <= LIMITS.handout_bytes
+    return min(2, LIMITS.handout_bytes // (CELL * cells))
 
 
-def _section(record: AttentionRecord, view: View, whole: bool, fits: bool) -> str:
-    """One kind of attention: its thumbnails, and the messages of its heads, or of the view's head alone."""
+def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str:
+    """One kind of attention: its thumbnails, and the messages of its heads, or of the view's head alone; with `room`
+    numbers a cell."""
     overview = heads.overview(record[view.kind])
     every = grid_payload.head_ids(overview)
     chosen = (view.layer, view.head)
     if chosen not in every:
         chosen = chosen if not whole else every[0]
-    carried = every if whole and fits else [] if whole else [chosen]
-    messages = [head_messages(record, replace(view, layer=layer, head=head, overlay=() if whole else view.overlay))
-                for layer, head in carried]
+    carried = every if whole and room else [] if whole else [chosen]
+    messages = [head_messages(record, replace(view, layer=layer, head=head, overlay=() if whole else view.overlay),
+                              scores=room > 1) for layer, head in carried]
     state = messages[0][1] if messages else head_messages(record, replace(view, layer=chosen[0], head=chosen[1]))[1]
     parts = {"state": state, "heads": b"".join(len(body).to_bytes(4, "little") + body for body, _ in messages)}
     if whole:

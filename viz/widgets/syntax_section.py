@@ -36,7 +36,7 @@ RELATIONS = ("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "cc
              "csubj", "dep", "det", "discourse", "dislocated", "expl", "fixed", "flat", "goeswith", "iobj", "list",
              "mark", "nmod", "nsubj", "nummod", "obj", "obl", "orphan", "parataxis", "punct", "reparandum", "vocative",
              "xcomp")
-MOST_SENTENCES, MEGABYTES = 500, 5   # what one session may have read in one go; the command line has no limit
+MOST_SENTENCES, MEGABYTES = 300, 5   # what one session may have read in one go; the command line has no limit
 LONGEST = 60                         # words of a sentence that is drawn
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
 # of a page that has the section; nothing else on it may have these names
@@ -52,6 +52,7 @@ def folded_syntax_section(page: PageContext) -> None:
 def syntax_section(page: PageContext) -> None:
     """The section, for a page that has CONTROLS among its own. What goes wrong in it is one sentence in its place."""
     words = strings("syntax")
+    page.follow()   # a sentence may have been opened on another page
     with errors_as_sentences(page, "syntax"):
         st.markdown(words["lead"], width=READABLE_WIDE)
         choice_for(page, "treebank", words["which"], words["treebanks"])
@@ -158,8 +159,15 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     st.selectbox(words["which_sentence"], places, **bind(page.set_controls, "tree", place),
                  format_func=lambda each: sentence_at(report, each).text)
     choice = _choice(page, report, relation)
-    looks = looks_of(report, place, relation, choice)
-    _draw(report, place, relation, choice, looks)
+    _draw(report, place, relation, choice, looks_of(report, place, relation, choice))
+    st.button(words["open"], key="syntax-open", type="tertiary", on_click=_open_heads,
+              args=(page, sentence_at(report, place).text, choice))
+
+
+def _open_heads(page: PageContext, text: str, choice: HeadChoice) -> None:
+    page.set_question(text=text)
+    page.set_view(head=(choice.layer, choice.head))
+    page.open_next("heads")
 
 
 def _first(report: SyntaxReport) -> RelationScore:

@@ -60,13 +60,20 @@ def cut_of(network: Any, forward: Callable[[], Any], pixels: "Tensor") -> Cut:
 
 
 def patch_size(network: Any) -> tuple[int, int]:
-    """(height, width) in pixels of the patches that the network's first convolution cuts out. Raises Unsupported where
-    they overlap or none are cut so."""
-    _, convolution = first_convolution(network)
+    """(height, width) in pixels of the patches that the network's first convolution cuts out; where there is none, as
+    its configuration says. Raises Unsupported where they overlap or none are cut."""
+    try:
+        _, convolution = first_convolution(network)
+    except Unsupported:
+        size = getattr(getattr(network, "config", None), "patch_size", None)
+        if not isinstance(size, int) or size < 1:
+            raise
+        return size, size
     whole = convolution.padding in ((0, 0), "valid") and convolution.dilation == (1, 1)
     if convolution.kernel_size != convolution.stride or not whole:
+        reach = "" if whole else f", {convolution.padding} of them over the edge"
         raise Unsupported(f"its patches overlap or leave gaps: {convolution.kernel_size} pixels every "
-                          f"{convolution.stride}")
+                          f"{convolution.stride}{reach}")
     return convolution.kernel_size
 
 
@@ -118,7 +125,8 @@ def entering(network: Any, forward: Callable[[], Any]) -> "Tensor":
         raise _Seen
 
     hooks = [layer.register_forward_pre_hook(for_this_thread(watch), with_kwargs=True)
-             for stack in network.modules() if isinstance(stack, nn.ModuleList) for layer in stack]
+             for stack in network.modules() if isinstance(stack, nn.ModuleList) or _is_repeated(stack)
+             for layer in stack]
     try:
         with torch.inference_mode():
             forward()
@@ -131,6 +139,13 @@ def entering(network: Any, forward: Callable[[], Any]) -> "Tensor":
     if not isinstance(states, torch.Tensor) or states.ndim != 3 or len(states) != 1:
         raise Unsupported("its layers do not read one sequence of tokens")
     return states.clone()
+
+
+def _is_repeated(stack: Any) -> bool:
+    """Whether a sequence of modules is one of layers, all of one class (as MGP-STR has them)."""
+    from torch import nn
+
+    return isinstance(stack, nn.Sequential) and len(stack) > 1 and len({type(layer) for layer in stack}) == 1
 
 
 def _special_names(network: Any, count: int) -> tuple[str, ...]:

@@ -52,13 +52,16 @@ class PictureModel(PretrainedModel):
 
     def prediction(self, query: Query, question: ModelInput, output: Any) -> Prediction | None:
         """Of a picture tower the cosines with the typed texts, a line each; of a model without a head, such as DINOv2,
-        the vector of every token, by whose cosines patches are compared; of others as of any model."""
+        the vector of every token, by whose cosines patches are compared; of others as of any model. None of one that
+        answers with a map, of depths or of classes."""
         if self.comparison is not None:
             return self.comparison.answer(output, query.text)
+        if self.pooling is None:
+            return super().prediction(query, question, output)
+        if getattr(output, "last_hidden_state", None) is None:
+            return None
         found = super().prediction(query, question, output)
-        if found is None or self.pooling is None:
-            return found
-        return replace(found, vectors=output.last_hidden_state[0].float().numpy().copy())
+        return found and replace(found, vectors=output.last_hidden_state[0].float().numpy().copy())
 
     def trace(self, query: Query, report: Progress) -> Trace:
         """As of any model; the embeddings' parts are measured, where they are no modules of their own."""

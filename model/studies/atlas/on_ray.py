@@ -101,8 +101,8 @@ def on_ray(opener: Opener, task: Task, workers: int | None, say: Say, address: s
                      object_store_memory=STORE, **quiet)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         raise UserError(f"Ray's cluster{f' at {address}' if address else ''} could not be reached "
-                        f"({first_line(error, 200)}); start it with: ray start --head, and give its "
-                        f"address.") from error
+                        f"({first_line(error, 200)}); start it with: ray start --head, and set RAY_AUTH_MODE to the "
+                        f"same there and here.") from error
     try:
         yield RayCrew(ray, opener, task, workers or max(1, int(ray.cluster_resources().get("CPU", 1))), say)
     finally:

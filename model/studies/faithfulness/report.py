@@ -32,7 +32,8 @@ def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head
     names = [name for name in _order() if any(name in one for one in each)]
     empty = np.full(len(REMOVALS), np.nan)
     methods = {name: _means(np.array([one.get(name, empty) for one in each]), numbers) for name in names}
-    best, chosen = _held_out(found, numbers)
+    scores, chosen = held_out(found, numbers)
+    best = mean_intervals(scores[:, None], numbers)[0]
     return Report(methods, _means(np.array([ceiling(one) for one in found]), numbers), best, chosen, len(found),
                   float(np.mean([one.ranked.sum() for one in found])))
 
@@ -58,8 +59,10 @@ def by_head(found: Attribution) -> np.ndarray:
     return rank_correlations(rows, effects).mean(1)
 
 
-def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[MeanInterval, tuple[HeadId, ...]]:
-    """Heads chosen on the groups of even number and scored on those of odd number, and the other way round."""
+def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarray, tuple[HeadId, ...]]:
+    """Each text's rank correlation with the head that is best on the other half, float64 (text), and the two heads:
+    chosen on the groups of even number and scored on those of odd number, and the other way round. groups: int
+    (text)."""
     from pandas import DataFrame
 
     values = np.array([by_head(one) for one in found])
@@ -70,7 +73,7 @@ def _held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[MeanInt
         best = int(DataFrame(values[groups % 2 == half]).mean().fillna(-2).argmax())   # -2: below every correlation
         chosen.append(heads[best])
         scores[groups % 2 != half] = values[groups % 2 != half, best]
-    return mean_intervals(scores[:, None], groups)[0], tuple(chosen)
+    return scores, tuple(chosen)
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from model.capture import forward_pass
 from model.capture.attention_call import parse_call
 from model.core import heads
 from model.core.masks import Causal, Full, Window
@@ -308,3 +309,10 @@ def test_two_threads_do_not_meet(opened):
     for question, record in zip(questions, together, strict=True):
         assert dataclasses.asdict(record.prediction) == dataclasses.asdict(alone[question].prediction)
         assert record.verification.status == "verified"
+
+
+@pytest.mark.parametrize("side", range(3, 33))
+def test_rows_that_are_checked_show_whether_a_square_of_patches_is_transposed(side):
+    rows = forward_pass.sample_rows(side * side)
+    assert rows[0] == 0 and rows[-1] == side * side - 1 and len(rows) == 4
+    assert any(row // side != row % side for row in rows)

@@ -83,6 +83,16 @@ def test_a_telephones_photograph_is_shrunk():
     assert np.abs(picture.pixels().reshape(-1, 3).mean(0) - (200, 30, 60)).max() < 3
 
 
+@pytest.mark.parametrize("mode", ["RGBA", "P", "I;16", "L", "LA", "1"])
+def test_a_large_picture_of_any_kind_is_shrunk_and_keeps_its_tone(mode, monkeypatch):
+    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=100 * 80))
+    plain = Image.new("L", (400, 320), 255 if mode == "1" else 120)
+    image = (Image.fromarray(np.full((320, 400), 120 * 257, np.uint16)) if mode == "I;16" else plain.convert(mode))
+    picture = pictures.keep(packed(image), "large.png")
+    assert (picture.width, picture.height) == (100, 80)
+    assert np.abs(picture.pixels().astype(int) - (255 if mode == "1" else 120)).max() <= 1
+
+
 @pytest.mark.parametrize(("content", "sentence"), [
     (png_of(100_000, 100_000), "more than the 64,000,000 pixels that are the limit; make it smaller"),
     (png_of(100_000, 1_000), "more than the 64,000,000 pixels that are the limit; make it smaller"),

@@ -169,6 +169,35 @@ def test_grouped_heads_masks_and_batches_are_those_of_the_item(shape, kind):
     close(weights_of(record, record.kinds[0], 0), manual(query, key, added, 0.7))
 
 
+@pytest.mark.parametrize("batch", [0, 1])
+def test_multi_head_attention_of_other_widths_with_a_mask_for_each_head_and_padding(batch):
+    network = nn.MultiheadAttention(12, 3, kdim=8, vdim=10, batch_first=True)
+    given = {"query": torch.randn(2, 4, 12), "key": torch.randn(2, 6, 8), "value": torch.randn(2, 6, 10),
+             "attn_mask": torch.randn(6, 4, 6), "key_padding_mask": torch.zeros(2, 6)}
+    given["key_padding_mask"][0, 5] = -torch.inf
+    record = look(network, given, batch=batch)
+    verified(record)
+    with torch.no_grad():
+        theirs = network.eval()(**given, average_attn_weights=False)[1][batch]
+    close(weights_of(record, Kind.CROSS, 0), theirs)
+
+
+def test_a_causal_hint_and_states_without_a_batch():
+    network, x = nn.MultiheadAttention(12, 3), torch.randn(5, 12)
+    ahead = torch.ones(5, 5).triu(1).bool()
+    record = look(network, {"query": x, "key": x, "value": x, "attn_mask": ahead, "is_causal": True,
+                            "need_weights": False})
+    verified(record)
+    assert record[Kind.CAUSAL].layers[0].allowed == Causal()
+    assert look(network, (x, x, x)).kinds == (Kind.SELF,)
+
+
+def test_a_compiled_module_is_looked_at_as_it_was_written():
+    record = look(torch.compile(Decoder()), torch.arange(5)[None])
+    verified(record)
+    assert record.card.title == "Decoder" and "0 is h.0" in record.notes[0]
+
+
 def test_a_module_that_is_called_twice_is_two_layers():
     record = look(Twice(), torch.randn(1, 4, 16))
     verified(record)

@@ -61,6 +61,9 @@ def test_one_head_is_one_head():
 
 
 def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
+    monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=3 * 2 * 6 * 16 * 16))
+    first = unpack(bodies(parts(show(fabricate.record(16)).page, "self")["heads"])[0])[1]
+    assert "weights" in first and "scores" not in first, "of half the room the weights alone"
     monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=1_000))
     shown = show(fabricate.record(16)).page
     assert bodies(parts(shown, "self")["heads"]) == [] and "draws this one" in shown.decode("utf-8")

@@ -1,4 +1,6 @@
 """Which token is which patch is measured, so that a network with another order is not shown in a wrong one."""
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -69,3 +71,24 @@ def test_layers_that_read_no_sequence_are_refused():
     probe = probe_of(network)
     with pytest.raises(Unsupported, match="do not read one sequence of tokens"):
         cut_of(network, probe, probe.tensors["pixel_values"])
+
+
+def test_a_patch_has_the_configuration_s_size_where_no_convolution_cuts_it():
+    network = torch.nn.Linear(3, 3)
+    network.config = SimpleNamespace(patch_size=14)
+    assert patch_size(network) == (14, 14)
+    network.config.patch_size = None
+    with pytest.raises(Unsupported, match="no convolution over red, green and blue"):
+        patch_size(network)
+    padded = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8, padding=2))
+    with pytest.raises(Unsupported, match=r"every \(8, 8\), \(2, 2\) of them over the edge"):
+        patch_size(padded)
+
+
+def test_layers_may_stand_in_a_sequence_of_their_own_class():
+    network = tiny_vision.network("dinov2")
+    stack = next(module for module in network.modules() if isinstance(module, torch.nn.ModuleList))
+    parent = next(module for module in network.modules() for child in module.children() if child is stack)
+    name = next(name for name, child in parent.named_children() if child is stack)
+    setattr(parent, name, torch.nn.Sequential(*stack))
+    assert order_of(network, probe_of(network)) == [-1, *range(16)]

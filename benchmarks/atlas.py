@@ -1,0 +1,122 @@
+"""Texts a second that the atlas measures: in this process, in processes, on Ray, beside a plain forward loop.
+
+    python -m benchmarks.atlas [--model minilm] [--texts 200] [--workers 2] [--json FILE]
+
+The texts are the sentences that come with the page *Atlas*, again and again. A plain loop is the model's own forward
+pass, without capture, measures or check. Every engine's first shard is not counted, as its workers open their models
+with it; how long that takes stands beside. The tables of all engines are compared, byte by byte. """
+import argparse
+import datetime
+import itertools
+import json
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from model.ask import sources
+from model.ask.models import models
+from model.ask.shard_worker import open_worker
+from model.core.files import write as write_file
+from model.core.models import OpenModel
+from model.core.query import Query
+from model.core.threads import one_thread
+from model.core.types import quiet
+from model.studies.atlas import engines
+from model.studies.atlas.corpora import SHARD, Corpus, Item
+from model.studies.atlas.files import as_parquet
+from model.studies.atlas.on_ray import on_ray
+from model.studies.atlas.processes import processes
+from model.studies.atlas.question import SHIPPED
+from model.studies.atlas.summary import Summary, merge
+from model.studies.atlas.tables import tables_of
+from model.studies.atlas.worker import Task
+
+
+def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
+    """A whole number of shards with at least so many texts, after one shard for each worker to begin with."""
+    sentences = itertools.cycle(item.text for item in Corpus((SHIPPED,)).items())
+    total = (workers + -(-count // SHARD)) * SHARD
+    items = [Item(number, SHIPPED.name, number + 1, next(sentences)) for number in range(total)]
+    return [tuple(items[begin:begin + SHARD]) for begin in range(0, total, SHARD)]
+
+
+def plain(opened: OpenModel, model: str, revision: str, texts: list[str]) -> float:
+    """Texts a second of the model's own forward pass, with the threads that torch has now."""
+    passes: Any = opened
+    questions = [passes.question(Query(model, revision, text), quiet).tensors for text in texts]
+    with torch.inference_mode():
+        passes.network(**questions[0])
+        begin = time.perf_counter()
+        for tensors in questions:
+            passes.network(**tensors)
+    return len(texts) / (time.perf_counter() - begin)
+
+
+def measured(make: Callable[[Iterator[Any]], Iterator[Summary]], shards: list[tuple[Item, ...]],
+             first: int) -> tuple[float, float, dict[str, bytes]]:
+    """(seconds until the first `first` shards are done, texts a second of the others, the tables as files)."""
+    begin, total, started = time.perf_counter(), None, 0.0
+    for done, summary in enumerate(make(iter(shards)), 1):
+        total = summary if total is None else merge(total, summary)
+        if done == first:
+            started = time.perf_counter()
+    assert total is not None
+    speed = SHARD * (len(shards) - first) / (time.perf_counter() - started)
+    return started - begin, speed, {name: as_parquet(table, {}) for name, table in tables_of(total).items()}
+
+
+def compare(model: str, texts: int, workers: int) -> dict[str, Any]:
+    """Every engine, and the plain loop."""
+    revision = sources.revision(model)
+    task, shards = Task(model, revision), shards_of(texts, workers)
+    opened = models.open(task, quiet)
+    sentences = [item.text for shard in shards for item in shard]
+    found: dict[str, Any] = {"plain loop, all threads": {"texts_a_second": plain(opened, model, revision, sentences)}}
+    with one_thread():
+        found["plain loop, one thread"] = {"texts_a_second": plain(opened, model, revision, sentences)}
+    ways: dict[str, Callable[[Iterator[Any]], Iterator[Summary]]] = {
+        "here": lambda given: engines.here(given, open_worker, task),
+        "processes": lambda given: engines.crewed(given, processes(open_worker, task, workers, print)),
+        "ray": lambda given: engines.crewed(given, on_ray(open_worker, task, workers, print, None))}
+    tables = []
+    for name, make in ways.items():
+        started, speed, files = measured(make, shards, workers)
+        found[name] = {"workers": 1 if name == "here" else workers, "first_shards_seconds": started,
+                       "texts_a_second": speed}
+        tables.append(files)
+    found["equal_bytes"] = all(each == tables[0] for each in tables)
+    return found
+
+
+def _more(row: dict[str, Any]) -> str:
+    if "workers" not in row:
+        return ""
+    return f"   workers: {row['workers']}, first shards after {row['first_shards_seconds']:.1f} s"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", default="minilm")
+    parser.add_argument("--texts", type=int, default=200, help="to be timed, at least")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--json", type=Path, help="file that gets the numbers")
+    options = parser.parse_args()
+    found = compare(options.model, options.texts, options.workers)
+    for name, row in found.items():
+        if isinstance(row, dict):
+            print(f"{name:<26}{row['texts_a_second']:8.1f} texts a second{_more(row)}")
+    print(f"Parquet files of all engines are {'' if found['equal_bytes'] else 'NOT '}equal, byte by byte")
+    if options.json:
+        about = {"command": f"python -m benchmarks.atlas --model {options.model} --texts {options.texts} --workers "
+                            f"{options.workers}", "machine": platform.machine(), "cores": os.cpu_count(),
+                 "torch": torch.__version__, "date": datetime.date.today().isoformat()}
+        write_file(options.json, (json.dumps(about | found, indent=1) + "\n").encode("utf-8"))
+
+
+if __name__ == "__main__":
+    main()

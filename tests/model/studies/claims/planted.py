@@ -1,0 +1,43 @@
+"""Records in which heads do exactly what they are told, and models that answer with them."""
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+
+from model.core.masks import Causal, Full
+from model.core.query import Kind
+from model.core.record import AttentionMap, AttentionRecord, Reported
+from tests.fabricate import record, tokens
+
+ASKED = SimpleNamespace(model="fake", revision="r")
+
+
+def looking(count: int, target: Callable[[int], int], share: float = 1.0, kind: Kind = Kind.SELF) -> np.ndarray:
+    """Each row puts `share` of its weight on `target(row)` and the rest evenly on the keys it may see, (query, key)."""
+    allowed = np.tri(count) if kind is Kind.CAUSAL else np.ones((count, count))
+    weights = (1 - share) * allowed / allowed.sum(1, keepdims=True)
+    for row in range(count):
+        seen = row if kind is Kind.CAUSAL else count - 1
+        weights[row, min(max(0, target(row)), seen)] += share
+    return weights.astype(np.float32)
+
+
+def planted(layers: list[list[np.ndarray]], kind: Kind = Kind.SELF, texts: list[str] | None = None) -> AttentionRecord:
+    """A record of these layers of heads, each (query, key)."""
+    count = len(layers[0][0])
+    side = tokens(texts or count)
+    allowed = Causal() if kind is Kind.CAUSAL else Full()
+    made = tuple(Reported(index, np.stack(heads), allowed) for index, heads in enumerate(layers))
+    return replace(record(count), maps=(AttentionMap(kind, side, side, made),))
+
+
+class FakeModels:
+    """Models of which every one answers a query with `answer(query)`; what else is asked stands in `more`."""
+
+    def __init__(self, answer: Callable, **more) -> None:
+        card = SimpleNamespace(id="fake", title="Fake")
+        self.opened = SimpleNamespace(card=card, record=lambda query, report: answer(query), **more)
+
+    def open(self, asked, report):
+        return self.opened

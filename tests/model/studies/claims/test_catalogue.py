@@ -1,0 +1,52 @@
+"""Every claim has its words, its source and its models; what is not on the disk is said to be fetched."""
+import json
+import re
+
+import pytest
+
+from model.pretrained.catalogue import ENTRIES
+from model.scratch.catalogue import is_scratch
+from model.studies.claims.catalogue import BY_NAME, CLAIMS, ClaimQuery, rows
+from model.studies.claims.claim import Finding, Measurement, Picture
+from model.studies.claims.words import field, papers, short_source, words
+
+NAMES = {entry.name for entry in ENTRIES}
+
+
+def test_there_are_at_least_twelve_and_the_words_are_theirs():
+    assert len(CLAIMS) >= 12 and len(BY_NAME) == len(CLAIMS)
+    assert set(words()["claims"]) == set(BY_NAME)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim.name)
+def test_a_claim_is_complete(claim):
+    said = words()["claims"][claim.name]
+    assert all(said[name] for name in ("sentence", "there", "here")) and set(said) == {"sentence", "there", "here"}
+    assert all(model in NAMES or is_scratch(model) for model in claim.models)
+    entry = papers()[claim.paper]
+    assert field(entry, "title") and field(entry, "author") and re.fullmatch(r"\d{4}", field(entry, "year"))
+    assert short_source(claim.paper).endswith(field(entry, "year"))
+
+
+def test_no_verdict_is_stored_text():
+    """The phrases of verdicts stand in one place, and no claim's words have them."""
+    phrases = words()["verdicts"].values()
+    stored = json.dumps(words()["claims"]) + json.dumps(words()["findings"])
+    assert not [phrase for phrase in phrases if phrase in stored]
+
+
+def test_a_claim_is_put_to_every_model_of_its_that_is_there():
+    found = [(row.claim.name, row.model) for row in rows({"minilm", "smollm2"})]
+    assert ("previous", "minilm") in found and ("previous", "smollm2") in found and ("sink", "smollm2") in found
+    missing = next(row for row in rows({"minilm"}) if row.claim.name == "atoms")
+    assert missing.model == "" and missing.missing == ("rxnmapper",)
+    assert len(list(rows(()))) == len(CLAIMS)
+
+
+def test_the_question_asks_its_claims_measure(monkeypatch):
+    answer = Measurement((Finding("first", 1, 1, 1, 0, 1, "texts", "share"),), Picture("heads"))
+    asked = []
+    monkeypatch.setitem(BY_NAME, "sink", type("Fake", (), {"measure": staticmethod(
+        lambda *given: asked.append(given) or answer)}))
+    question = ClaimQuery("sink", "m", "r")
+    assert question.answer("models", "report") is answer and asked == [(question, "models", "report")]

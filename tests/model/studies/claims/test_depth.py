@@ -1,0 +1,26 @@
+"""More in the upper half of the layers holds, less does not, and the middle layer counts in neither."""
+import numpy as np
+import pytest
+
+from model.core.types import quiet
+from model.studies.claims.depth import distance, halves, special_tokens
+from model.studies.claims.verdicts import Reason, judge
+from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
+
+WORDS = ["[CLS]", *(f"t{at}" for at in range(8)), "[SEP]"]
+NEAR, FAR = looking(10, lambda row: row), looking(10, lambda row: 9 - row)
+TO_SPECIAL, TO_WORDS = looking(10, lambda row: 0), looking(10, lambda row: 4)
+
+
+@pytest.mark.parametrize(("measure", "low", "high"), [(distance, NEAR, FAR), (special_tokens, TO_WORDS, TO_SPECIAL)])
+def test_the_verdict_follows_what_changes_upwards(measure, low, high):
+    up, down = ([[low], [low], [high], [high]], [[high], [high], [low], [low]])
+    for layers, reason in ((up, Reason.ABOVE), (down, Reason.BELOW), ([[low]] * 4, Reason.UNCLEAR)):
+        found = measure(ASKED, FakeModels(lambda query, layers=layers: planted(layers, texts=WORDS)), quiet)
+        assert judge(found.findings).reason is reason
+
+
+def test_the_middle_of_an_odd_number_of_layers_counts_in_neither_half():
+    lower, upper = halves(planted([[NEAR], [NEAR], [NEAR]]).maps[0])
+    assert lower.tolist() == [True, False, False] and upper.tolist() == [False, False, True]
+    assert np.logical_and(lower, upper).sum() == 0

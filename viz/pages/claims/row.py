@@ -1,0 +1,188 @@
+"""A row of the page Claims: the claim, the verdict in words, its numbers as small figures, the way to the picture."""
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import Kind, UserError
+from model.core.types import head_label
+from model.studies.claims.catalogue import ClaimQuery, Row
+from model.studies.claims.claim import Finding, Measurement, Picture
+from model.studies.claims.report import because, bibtex, fetching, missing
+from model.studies.claims.verdicts import Verdict, judge
+from model.studies.claims.words import papers, short_source
+from viz.figures.effects import effect
+from viz.format import format_number
+from viz.page import PageContext
+from viz.streamlit_patch import DeltaGenerator
+from viz.text import escape_markdown, strings
+from viz.widgets.figure import figure
+
+COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "orange", Verdict.UNTESTED: "gray"}
+ERRORS = "claims-errors"   # in the session: {question: why it could not be measured}
+
+
+@dataclass(frozen=True)
+class Result:
+    """What is known of a row: a measurement, or why there is none."""
+
+    measured: Measurement | None   # None where it was not measured
+    error: str = ""                # why it cannot be
+    open: bool = False             # whether it can be measured and is not yet
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict by the rule; None for a row that is not measured yet."""
+        if self.measured is not None:
+            return judge(self.measured.findings).verdict
+        return None if self.open else Verdict.UNTESTED
+
+
+def question(row: Row) -> ClaimQuery:
+    """The question of a row that has a model."""
+    return ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
+
+
+def result_of(row: Row) -> Result:
+    """What is known of a row without asking a model."""
+    if not row.model:
+        return Result(None, missing(row))
+    asked = question(row)
+    if (error := st.session_state.get(ERRORS, {}).get(asked)) is not None:
+        return Result(None, error)
+    measured = sources.cached(asked)
+    return Result(measured, open=measured is None)
+
+
+def draw_claim(page: PageContext, results: dict[Row, Result], waiting: set[Row], ask: Callable[[Row], None],
+               titles: dict[str, str]) -> dict[Row, DeltaGenerator]:
+    """Draws one claim with all models that it is put to; for each row the place in which what is measured later is
+    drawn. titles: of the models, by id."""
+    claim, words = next(iter(results)).claim, strings("claims")
+    places = {}
+    with st.container(border=True, key=f"claim-{claim.name}", gap="small"):
+        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+            st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
+                        f":gray[{escape_markdown(short_source(claim.paper))}]", width="stretch")
+            _details_button(claim.name, results)
+        for row, result in results.items():
+            places[row] = st.empty()
+            with places[row].container():
+                _body(page, row, result, titles, None if row in waiting else ask)
+    return places
+
+
+@st.fragment
+def _details_button(name: str, results: dict[Row, Result]) -> None:
+    with st.popover(strings("claims")["details"], type="tertiary", key=f"details-{name}", on_change="rerun") as opened:
+        if opened.open:
+            _details(results)
+
+
+def wait_for(page: PageContext, row: Row, place: DeltaGenerator, titles: dict[str, str]) -> None:
+    """Measures a row, with progress in its place. titles: of the models, by id."""
+    asked = question(row)
+    with place.container():
+        try:
+            page.ask(asked, 0)
+        except UserError as error:
+            st.session_state.setdefault(ERRORS, {})[asked] = str(error)
+    with place.container():
+        _body(page, row, result_of(row), titles, None)
+
+
+def _body(page: PageContext, row: Row, result: Result, titles: dict[str, str],
+          ask: Callable[[Row], None] | None) -> None:
+    """The verdict and the numbers; what is not measured has a button instead, unless it is being waited for."""
+    words = strings("claims")
+    model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
+    if result.measured is None:
+        _unmeasured(row, result, model, ask)
+        return
+    judged = judge(result.measured.findings)
+    left, right = st.columns([5, 6], gap="medium", vertical_alignment="center")
+    with left:
+        st.markdown(f":{COLOURS[judged.verdict]}-badge[{words['verdicts'][judged.verdict]}] :gray[{model}]")
+        st.markdown(because(judged)[:1].upper() + because(judged)[1:])
+        if st.button(words["open"], key=f"open-{row.claim.name}-{row.model}", type="tertiary"):
+            _open(page, result.measured.picture)
+    with right:
+        for found in result.measured.findings:
+            _number(row, found)
+
+
+def _unmeasured(row: Row, result: Result, model: str, ask: Callable[[Row], None] | None) -> None:
+    words = strings("claims")
+    if result.open:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.markdown(f":gray-badge[{words['not_yet']}] :gray[{model}]")
+            if ask is not None:
+                st.button(words["measure"], key=f"measure-{row.claim.name}-{row.model}", on_click=ask, args=(row,),
+                          help=words["slow"] if row.claim.slow else None)
+        return
+    st.markdown(f":gray-badge[{words['verdicts'][Verdict.UNTESTED]}] :gray[{model}]")
+    st.markdown(escape_markdown(result.error[:1].upper() + result.error[1:]))
+    if row.missing:
+        st.markdown(words["fetch"].format(commands=fetching(row)))
+
+
+def _number(row: Row, found: Finding) -> None:
+    """One finding: its words, its figure, its numbers."""
+    words = strings("claims")
+    what = words["findings"][found.name]["what"]
+    shown: dict[str, Any] = {name: _written(getattr(found, name), found.unit)
+                             for name in ("effect", "low", "high", "baseline")}
+    shown |= {"n": found.n, "counted": words["counted"][found.counted]}
+    luck, best = _written(found.luck, found.unit), _written(found.best, found.unit)
+    alt = words["alt"].format(name=what, **shown, luck=luck and words["alt_luck"].format(luck=luck))
+    st.caption(what)
+    figure(lambda theme: effect(theme, found.effect, (found.low, found.high), found.baseline, found.luck, found.best),
+           key=f"effect-{row.claim.name}-{row.model}-{found.name}", alt=alt)
+    st.caption(words["numbers"].format(**shown, luck=luck and words["numbers_luck"].format(luck=luck, best=best)))
+
+
+def _written(value: float | None, unit: str) -> str:
+    """A number with its unit; shares in per cent."""
+    if value is None:
+        return ""
+    if unit == "share":
+        return f"{value:.1%}"
+    return f"{format_number(value)} {strings('claims')['units'][unit]}"
+
+
+def _details(results: dict[Row, Result]) -> None:
+    """What was measured there and here, and both as BibTeX."""
+    words, claim = strings("claims"), next(iter(results)).claim
+    said = words["claims"][claim.name]
+    st.markdown(f"**{words['there']}.** {said['there']}  \n**{words['here']}.** {said['here']}")
+    for row, result in results.items():
+        heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
+                 for head in found.heads]
+        if heads:
+            st.markdown(words["heads"].format(model=row.model, heads=", ".join(dict.fromkeys(heads))))
+    st.markdown(f"**{words['cite_claim']}**")
+    st.code(papers()[claim.paper], language="bibtex", wrap_lines=True)
+    there = [row for row in results if row.model]
+    if there:
+        st.markdown(f"**{words['cite_measurement']}**")
+        st.code("\n\n".join(bibtex(row, sources.revision(row.model)) for row in there), language="bibtex",
+                wrap_lines=True)
+    st.caption(f"`{words['json_help'].format(name=claim.name)}`")
+
+
+def _open(page: PageContext, picture: Picture) -> None:
+    """Opens the page of a picture at the very view."""
+    if picture.model:
+        page.set_question(model=picture.model, text=picture.text, text_b=None, target=None)
+    view: dict[str, Any] = {}
+    if picture.kind:
+        view["kind"] = Kind(picture.kind)
+    if picture.head is not None:
+        view["head"] = picture.head
+    if picture.pair is not None:
+        view |= {"pair": picture.pair, "token": picture.pair[0]}
+    if view:
+        page.set_view(**view)
+    page.open_page(picture.page, **dict(picture.settings))
