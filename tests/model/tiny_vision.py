@@ -29,6 +29,8 @@ FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "siglip_vision": ("SiglipVisionConfig", "SiglipVisionModel", BASE),
     "clip": ("CLIPConfig", "CLIPModel", {"text_config": TEXT, "vision_config": BASE, "projection_dim": 16}),
     "siglip": ("SiglipConfig", "SiglipModel", {"text_config": TEXT, "vision_config": BASE}),
+    "clip_classifier": ("CLIPConfig", "CLIPForImageClassification",
+                        {"text_config": TEXT, "vision_config": BASE, **LABELS}),
     "swin": ("SwinConfig", "SwinForImageClassification",
              {"image_size": SIDE, "patch_size": 4, "embed_dim": 8, "depths": [1, 1], "num_heads": [2, 2],
               "window_size": 4, **LABELS})}

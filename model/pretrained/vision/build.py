@@ -40,7 +40,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Any:
     loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
     with blame(place.folder / "config.json", "configuration of these weights"):
-        if loaded.network.config.model_type in TYPES:
+        if loaded.network.config.model_type in TYPES and hasattr(loaded.network, "text_model"):
             return build_towers(place, fingerprint, loaded.network, (processor, open_tokenizer(place.folder)),
                                 loaded.dtype)
         return build_picture_model(place, fingerprint, loaded.network, processor, loaded.head, loaded.dtype)

@@ -6,12 +6,15 @@ from model.pretrained.tokenizer_files import VOCABULARIES
 from model.pretrained.vision.towers import TYPES
 
 PICTURE_KEYS = ("image_size", "patch_size")
+CLASSIFIER = "ForImageClassification"   # in the names of transformers' classes
 
 
 def reads_pictures(folder: Path) -> frozenset[str]:
     """image, of a model of pictures; image and text, of one with a tower for each; nothing of a model of texts. Raises
     UserError for a folder without a configuration."""
     config = files.read_json(folder / "config.json")
+    if CLASSIFIER in str(config.get("architectures")):   # of CLIP, too: it has no text tower
+        return frozenset(("image",))
     if config.get("model_type") in TYPES:
         return frozenset(("image", "text"))
     named = str(config.get("model_type", "")).endswith("vision_model")

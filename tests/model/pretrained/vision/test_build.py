@@ -146,3 +146,10 @@ def test_a_folder_without_a_processor_or_with_a_monstrous_one_is_refused_by_its_
     (copy / "preprocessor_config.json").write_text("{", encoding="utf-8")
     with pytest.raises(UserError, match=r"preprocessor_config\.json cannot be read"):
         record(copy)
+
+
+def test_a_classifier_made_of_clips_picture_tower_names_its_classes(folders):
+    assert sources.sides(str(folders("clip_classifier"))) == {"image"}
+    answer = record(folders("clip_classifier"))
+    assert answer.verification.status == "verified" and answer[Kind.SELF].keys.grid == (4, 4)
+    assert set(answer.prediction.texts[0]) == {"cat", "coffee", "rocket", "a digit"}

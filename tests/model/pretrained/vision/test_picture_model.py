@@ -1,0 +1,54 @@
+"""What else a model of pictures can be asked, and what it cannot."""
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.ask.models import models
+from model.core.models import LastVectorsQuery, TraceQuery
+from model.core.query import Kind, NoNextWord, Patch, UserError, Window
+from model.core.types import quiet
+from model.studies.attribution import AttributionQuery
+from model.studies.patching import PatchQuery
+from tests.model import tiny_vision
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return str(tiny_vision.save(tmp_path_factory.mktemp("models") / "vit", "vit"))
+
+
+def asked(folder, key, edits=()):
+    return sources.open_query(folder, "", image=tiny_vision.shipped(key), edits=edits)
+
+
+def test_heads_are_patched_from_one_picture_into_another(folder):
+    first, second = asked(folder, "cat"), asked(folder, "coffee")
+    effects = PatchQuery(first, second, Kind.SELF).answer(models, quiet)
+    assert len(effects.heads) == 12
+    edited = asked(folder, "cat", [Patch(Kind.SELF, 2, 1, second)]).answer(models, quiet)
+    plain = first.answer(models, quiet)
+    assert edited.verification.status == "verified"
+    assert np.abs(np.sort(edited.prediction.probabilities) - np.sort(plain.prediction.probabilities)).max() > 1e-5
+
+
+def test_the_last_blocks_vectors_are_those_of_the_trace(folder):
+    query = asked(folder, "rocket")
+    vectors = LastVectorsQuery(query, Kind.SELF).answer(models, quiet).vectors
+    np.testing.assert_allclose(vectors, TraceQuery(query).answer(models, quiet).blocks[-1].after, atol=1e-5)
+
+
+def test_what_is_of_texts_alone_is_refused_in_a_sentence(folder):
+    opened = models.open(asked(folder, "cat"), quiet)
+    with pytest.raises(NoNextWord, match="choose a decoder"):
+        opened.next_word(asked(folder, "cat"), quiet)
+    with pytest.raises(UserError, match="predicts no next token"):
+        opened.sequence_likelihood(asked(folder, "cat"), quiet)
+    with pytest.raises(UserError, match="takes words of a text away; hide a patch"):
+        opened.explained_answer(AttributionQuery(asked(folder, "cat")), quiet)
+    with pytest.raises(UserError):
+        asked(folder, "cat", [Window(4, 1)]).answer(models, quiet)
+
+
+def test_a_picture_that_is_gone_is_said_to_be(folder):
+    with pytest.raises(UserError, match="no longer in this server's memory"):
+        sources.open_query(folder, "", image="0" * 64).answer(models, quiet)
