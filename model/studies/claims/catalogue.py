@@ -7,6 +7,7 @@ from model.core.types import Progress
 from model.studies.claims import (
     depth,
     explanation,
+    figures,
     induction,
     massive,
     mixing,
@@ -35,6 +36,7 @@ CLAIMS = (
     Claim("window", "xiao2024", ("smollm2", "gpt2"), sinks.window, slow=True),
     Claim("atoms", "schwaller2021", ("rxnmapper",), reactions.mapped_atoms),
     Claim("atoms_only", "schwaller2021", ("rxnmapper",), reactions.only_head),
+    Claim("figure_ground", "caron2021", ("dinov2-small",), figures.figure_and_ground),
     Claim("massive", "sun2024", ("smollm2", "gpt2"), massive.massive, slow=True),
 )
 BY_NAME = {claim.name: claim for claim in CLAIMS}

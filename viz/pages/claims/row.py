@@ -63,9 +63,9 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: set[Row],
     claim, words = next(iter(results)).claim, strings("claims")
     places = {}
     with st.container(border=True, key=f"claim-{claim.name}", gap="small"):
-        with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
-                        f":gray[{escape_markdown(short_source(claim.paper))}]", width="stretch")
+                        f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
             _details_button(claim.name, results)
         for row, result in results.items():
             places[row] = st.empty()
@@ -106,8 +106,10 @@ def _body(page: PageContext, row: Row, result: Result, titles: dict[str, str],
     with left:
         st.markdown(f":{COLOURS[judged.verdict]}-badge[{words['verdicts'][judged.verdict]}] :gray[{model}]")
         st.markdown(because(judged)[:1].upper() + because(judged)[1:])
-        if st.button(words["open"], key=f"open-{row.claim.name}-{row.model}", type="tertiary"):
-            _open(page, result.measured.picture)
+        picture = result.measured.picture   # of a photograph only where a page can be asked about one
+        if (not picture.image or hasattr(page.state, "image")) and st.button(
+                words["open"], key=f"open-{row.claim.name}-{row.model}", type="tertiary"):
+            _open(page, picture)
     with right:
         for found in result.measured.findings:
             _number(row, found)
@@ -175,7 +177,8 @@ def _details(results: dict[Row, Result]) -> None:
 def _open(page: PageContext, picture: Picture) -> None:
     """Opens the page of a picture at the very view."""
     if picture.model:
-        page.set_question(model=picture.model, text=picture.text, text_b=None, target=None)
+        asked = {"image": picture.image} if picture.image else {}
+        page.set_question(model=picture.model, text=picture.text, text_b=None, target=None, **asked)
     view: dict[str, Any] = {}
     if picture.kind:
         view["kind"] = Kind(picture.kind)

@@ -1,0 +1,85 @@
+"""Heads of a picture model that look at the figure, and heads that look at what is round it (Caron et al. 2021).
+
+assets/cases/figures.csv has a rough outline of the figure in each shipped picture that has one, as x and y in shares of
+the square that the model gets, drawn by hand before anything was measured. """
+import csv
+import functools
+from dataclasses import replace
+
+import numpy as np
+
+from model.core import heads, pictures
+from model.core.assets import ASSETS
+from model.core.models import Models, NamesModel
+from model.core.query import Query, UserError
+from model.core.record import AttentionMap
+from model.core.statistics import LEVEL, SEED, mean_intervals
+from model.core.tables import head_ids
+from model.core.types import HeadId, Progress, quiet
+from model.studies.claims.claim import Finding, Measurement, Picture, finding
+from model.studies.claims.definitions import LUCKY_DRAWS
+from model.studies.claims.selection import held_out
+
+FILE = ASSETS / "cases" / "figures.csv"
+
+
+@functools.cache
+def shipped() -> dict[str, np.ndarray]:
+    """{key of a shipped picture: the outline of its figure, float64 (corner, 2)}."""
+    with FILE.open(encoding="utf-8", newline="") as file:
+        return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
+
+
+def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """By how much more of [CLS]'s attention than its share of the area the figure gets from the best head, and the
+    ground from the best other one; each chosen on the other half of the pictures. Luck moves the outline about."""
+    opened, looks, masks = models.open(asked, report), [], []
+    known = [picture for picture in pictures.shipped() if picture.key in shipped()]
+    for number, picture in enumerate(known):
+        report(number / len(known), f"picture {number + 1} of {len(known)}")
+        attention_map = opened.record(Query(asked.model, asked.revision, "", image=picture.sha256), quiet).maps[0]
+        grid = attention_map.keys.grid
+        if grid is None or not attention_map.keys.special[0]:
+            raise UserError("This model has no token for the whole picture over a grid of patches; choose DINOv2.")
+        looks.append(patch_shares(attention_map))
+        masks.append(inside(shipped()[picture.key], *grid))
+    ids, lucky = head_ids(attention_map), moved(looks, masks)
+    values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
+    found = (_finding("figure", values, lucky, ids), _finding("ground", -values, -lucky, ids))
+    return Measurement(found, Picture("heads", asked.model, head=found[0].heads[0], image=known[0].sha256))
+
+
+def _finding(name: str, values: np.ndarray, lucky: np.ndarray, ids: tuple[HeadId, ...]) -> Finding:
+    scored, chosen = held_out(values)
+    found = finding(name, mean_intervals(scored[:, None])[0], 0.0, "pictures", "share")
+    return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
+                   heads=tuple(ids[number] for number in chosen))
+
+
+def patch_shares(attention_map: AttentionMap) -> np.ndarray:
+    """How the first token's attention to patches is shared among them, float64 (head, row, column)."""
+    patches, grid = list(attention_map.keys.patches), attention_map.keys.grid
+    rows = np.stack([heads.weights(layer, head, slice(0, 1))[0, patches] for layer in attention_map.layers
+                     for head in range(layer.heads)]).astype(np.float64)
+    return (rows / rows.sum(-1, keepdims=True)).reshape(len(rows), *(grid or ()))
+
+
+def inside(outline: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    """Which patches have their middle inside an outline (corner, 2) of x and y: bool (row, column)."""
+    y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
+    found = np.zeros((rows, columns), bool)
+    for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
+        if y0 != y1:   # each side that a line to the right crosses changes whether the middle is inside
+            found ^= ((y0 > y) != (y1 > y)) & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
+    return found
+
+
+def moved(looks: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
+    """What each head gives to outlines that are moved to a random place, in the mean over pictures and less their area:
+    float64 (draw, head)."""
+    rng, drawn = np.random.default_rng(SEED), []
+    for _ in range(LUCKY_DRAWS):
+        rolled = [np.roll(mask, rng.integers(0, mask.shape), axis=(0, 1)) for mask in masks]
+        drawn.append(np.mean([look[:, mask].sum(-1) - mask.mean()
+                              for look, mask in zip(looks, rolled, strict=True)], axis=0))
+    return np.array(drawn)
