@@ -23,6 +23,7 @@ from viz.widgets.fragment import pause
 from viz.widgets.handout_button import handout
 from viz.widgets.lesson import lessons
 from viz.widgets.presentation import listen_for_keys, prepare_room
+from viz.widgets.reading import fit_question
 from viz.widgets.sidebar import ask_widgets, fetch_model
 from viz.widgets.stored_texts import awaits_texts, require_texts, store_texts
 from viz.widgets.verification import show_badge
@@ -92,6 +93,7 @@ def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapp
         now.state = replace(now.state, screen="")
     now.page = name
     st.html(STYLE)
+    fit_question(context)
     context.update_address()
     store_texts(context)
     if now.state.present:

@@ -27,7 +27,7 @@ MODEL = [
 VIZ = [
     ["viz.text", "viz.theme", "viz.page_controls", "viz.packed_text", "viz.streamlit_patch",
      "viz.compression"],
-    ["viz.format", "viz.examples", "viz.readable_scale"],
+    ["viz.format", "viz.examples", "viz.readable_scale", "viz.glow"],
     ["viz.provenance", "viz.claims"],
     ["viz.components", "viz.figures", "viz.print"],
     ["viz.handout"],

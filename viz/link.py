@@ -24,6 +24,7 @@ LONGEST = 6_000
 BASE = 200       # of them for scheme, host and path
 NUMBER = r"\d{1,6}"
 SHORT_NAME = "[0-9a-f]{16}"
+IMAGE = "[0-9a-f]{64}"
 SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # of a lecture: its name, and which of its sentences is seen
 START = State()
 
@@ -35,7 +36,8 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = (), na
     others = _view_params(state, page, controls)
     asked = {field: getattr(state, field) or "" for field in TEXTS}
     texts = {field: text for field, text in asked.items() if text != (getattr(START, field) or "")}
-    texts |= {"text": state.text} if named else {}
+    model |= {"image": state.image} if state.image else {}
+    texts |= {"text": state.text} if named and not state.image else {}
     absent = {f"{field}_id": name for field, name in state.absent.items()}
     held = {field: text for field, text in texts.items() if f"{field}_id" not in absent}
     return model | _text_params(held, LONGEST - BASE - len(urlencode(model | absent | others))) | absent | others
@@ -135,8 +137,8 @@ def _screen(params: Mapping[str, str]) -> str:
 
 
 def _asked(params: Mapping[str, str]) -> State:
-    """Model and texts. A text that the address names and does not hold, or that is damaged, is absent: never the one of
-    the start in its place."""
+    """Model, texts and picture. A text that the address names and does not hold, or that is damaged, is absent: never
+    the one of the start in its place."""
     texts: dict[str, Any] = {"model": params["model"]} if params.get("model") else {}
     absent = set()
     for field in TEXTS:
@@ -149,6 +151,8 @@ def _asked(params: Mapping[str, str]) -> State:
             absent.add((field, name if re.fullmatch(SHORT_NAME, name) else ""))
     if any(field == "text" for field, _ in absent):
         texts["text"] = ""
+    if re.fullmatch(IMAGE, params.get("image", "")):
+        texts["image"] = params["image"]
     return replace(START, **texts, absent_texts=frozenset(absent))
 
 

@@ -26,6 +26,7 @@ from viz.streamlit_patch import StreamlitPage
 
 SECTIONS = ("Look", "Test", "Learn", "Take away")
 NEEDS = ("record", "head", "nothing")
+READS = ("text", "picture", "both")
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,12 @@ class Page:
     leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
     # of a page that needs "head": its controls with the values at which it asks, such as (("real", True),); () for all
     asks_at: tuple[tuple[str, Any], ...] = ()
+    reads: str = "text"                       # what its models look at, one of READS
 
     def __post_init__(self) -> None:
-        if self.section not in SECTIONS or self.needs not in NEEDS:
-            raise ValueError(f"Page: expected a section of {SECTIONS} and needs of {NEEDS}, got {self.section!r} and "
-                             f"{self.needs!r}.")
+        if self.section not in SECTIONS or self.needs not in NEEDS or self.reads not in READS:
+            raise ValueError(f"Page: expected a section of {SECTIONS}, needs of {NEEDS} and reads of {READS}, got "
+                             f"{self.section!r}, {self.needs!r} and {self.reads!r}.")
         known = {control.name: control for control in self.controls}
         if self.asks_at and (self.needs != "head" or any(known[name].clean(value) != value if name in known else True
                                                          for name, value in self.asks_at)):
@@ -84,12 +86,13 @@ class PageContext:
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
-        """The question of the sidebar, with `changes` of its fields (model, text, text_b, target) and with edits. A
-        second text or a target that the model does not read is as if it were not there. Raises UserError for a question
-        that cannot be asked."""
+        """The question of the sidebar, with `changes` of its fields (model, text, text_b, target, image) and with
+        edits. What the model does not read (a second text, a target, a picture; of a model of pictures the text) is as
+        if it were not there. Raises UserError for a question that cannot be asked."""
         asked = replace(self.state, **changes)
         read = {name: getattr(asked, name) for name in sources.sides(asked.model)}
-        return sources.open_query(asked.model, asked.text, edits=edits, **read)
+        text = read.pop("text", asked.text if "image" not in read else "")
+        return sources.open_query(asked.model, text, edits=edits, **read)
 
     def record(self, height: int = 420) -> AttentionRecord:
         """Its answer, waited for. Raises UserError if there is none. height: as of `ask`."""
@@ -116,8 +119,8 @@ class PageContext:
         self.update_address()
 
     def set_question(self, **changes: Any) -> None:
-        """Another model, text, text_b or target; the state keeps what still makes sense, and an edited text keeps the
-        head that is open."""
+        """Another model, text, text_b, target or image; the state keeps what still makes sense, and an edited text
+        keeps the head that is open."""
         now = session()
         if now.open_head is not None and changes.get("model", now.state.model) == now.state.model:
             now.state = now.state.with_view(head=now.open_head)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from model.core import pictures
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -46,6 +47,7 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     return {
         "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision,
         "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
+        "image": image_of(query),
         "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
@@ -53,11 +55,30 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
         "link": link if opens_elsewhere(link) else ""}
 
 
+def image_of(query: Query) -> dict[str, str] | None:
+    """The picture of a question: the hash of its file, and of one that is here its name, licence and source; None
+    without one."""
+    if query.image is None:
+        return None
+    try:
+        picture = pictures.find(query.image)
+    except UserError:   # dropped since it was asked
+        return {"sha256": query.image, "name": "", "licence": "", "source": ""}
+    return {"sha256": query.image, "name": picture.name, "licence": picture.licence, "source": picture.source}
+
+
+def _image_in_words(query: Query, phrases: dict) -> str:
+    image = image_of(query) or {}
+    form = "image" if image.get("licence") else "image_own" if image.get("name") else "image_gone"
+    return phrases[form].format(**image)
+
+
 def _plain(edit: Edit) -> dict:
     """An edit as JSON can hold it; the text that a patch takes from has no edits of its own."""
     values = {"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)}
     if isinstance(edit, Patch):
-        values["from_query"] |= {"edits": [], "continuation": list(edit.from_query.continuation)}
+        values["from_query"] |= {"edits": [], "continuation": list(edit.from_query.continuation),
+                                 "image": image_of(edit.from_query)}
     return values
 
 
@@ -87,7 +108,8 @@ def _query(fields: dict, edits: frozenset) -> Query:
                                                                        for text in texts[3:]):
         raise ValueError("texts")
     model, revision, text, text_b, target = texts
-    return Query(model, revision, text, text_b, target, _places(fields["continuation"]), edits)
+    image = (fields.get("image") or {}).get("sha256")   # not in what an earlier Clearhead wrote
+    return Query(model, revision, text, text_b, target, _places(fields["continuation"]), edits, image)
 
 
 def _places(values: Any) -> tuple[int, ...]:
@@ -171,6 +193,7 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
 
     phrases, query, card = strings("export"), record.query, record.card
     texts = [_quoted(text, phrases) for text in (query.text, query.text_b, query.target) if text]
+    texts += [_image_in_words(query, phrases)] if query.image is not None else []
     lines = [phrases["model"].format(title=card.title, model=query.model, revision=query.revision[:12])]
     if query.edits:
         lines.append(phrases["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))

@@ -37,6 +37,11 @@ class Session:
     id: str = field(default_factory=lambda: uuid.uuid4().hex)   # under which it waits for answers
     open_head: HeadId | None = None                        # (layer, head) on screen: an edited text keeps it
     texts_asked: bool = False                              # whether the browser said which texts of the link it has
+    text_model: str = ""                                   # the last model of text, for pages that take no other
+    picture_model: str = ""                                # the last model of pictures, for the page Pictures
+    picture: str = ""                                      # the last picture, by its sha256
+    own_pictures: dict[str, str] = field(default_factory=dict)   # names of those that were brought here, by sha256
+    picture_error: str = ""                                # what is wrong with the one that was brought last
     fetching: str = ""                                     # the model that is being downloaded
     import_error: str = ""                                 # what is wrong with the file that was dropped
     read_uploads: dict[str, str] = field(default_factory=dict)   # the last file that each uploader gave to be read once

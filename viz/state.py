@@ -6,7 +6,9 @@ from typing import Any
 from model.core import heads
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.types import HeadId
 from model.core.view import View
+from viz import glow
 from viz.examples import Example, example_for, examples, token_of
 from viz.readable_scale import readable_scale, tenth_weight
 
@@ -22,6 +24,7 @@ class State:
     text: str = examples()[0].text           # what the model reads
     text_b: str | None = None                # the second text, for models that read pairs
     target: str | None = None                # the other side, for an encoder–decoder
+    image: str | None = None                 # the picture that the model looks at, by its sha256; None of a text
     view: View = View()                      # how the answer is looked at
     user_set: frozenset[str] = frozenset()   # which of WORKED_OUT somebody chose
     # (page, control, value) of every control that is not at its start; it outlives leaving the page
@@ -61,20 +64,21 @@ class State:
 
     def with_question(self, **changes: Any) -> "State":
         """The state after another question. Another model or example starts with its own head; an edited text keeps the
-        head that was open, and every one the scale that somebody chose."""
+        head that was open, another picture the patch too, and every one the scale that somebody chose."""
         absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
         asked = replace(self, absent_texts=absent, **changes)
         if asked.model != self.model:
             return replace(asked, user_set=self.user_set & {"scale"},
                            view=replace(self.view, overlay=(), quadrant="", order="layer"))
-        return replace(asked, user_set=self.user_set & {"kind", "head", "scale"}, view=replace(self.view, quadrant=""))
+        kept = {"kind", "head", "scale"} | ({"token"} if set(changes) == {"image"} else set())
+        return replace(asked, user_set=self.user_set & kept, view=replace(self.view, quadrant=""))
 
 
 def complete_view(state: State, record: AttentionRecord) -> View:
     """The view with everything worked out that nobody chose, and with choices dropped that this record does not
     have."""
     view, chosen = state.view, state.user_set
-    example = example_for(state.text, state.text_b)
+    example = None if record.picture is not None else example_for(state.text, state.text_b)
     kind = view.kind if "kind" in chosen and view.kind in record.kinds else record.kinds[0]
     attention_map = record[kind]
     pair = view.pair if "pair" in chosen else _example_pair(example, state, attention_map)
@@ -82,17 +86,43 @@ def complete_view(state: State, record: AttentionRecord) -> View:
         pair = None
     token = view.token if "token" in chosen else None
     if token is None or token >= len(attention_map.queries):
-        token = pair[0] if pair else _first_word(attention_map.queries)
+        token = pair[0] if pair else first_token(attention_map.queries)
     layer, head = (view.layer, view.head)
     if "head" not in chosen or not attention_map.has(layer, head):
-        layer, head = heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
+        layer, head = _first_head(attention_map, pair, token)
     overlay = tuple(other for other in view.overlay if attention_map.has(*other) and other != (layer, head))
-    view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay)
+    view = replace(view, kind=kind, pair=pair, token=token, layer=layer, head=head, overlay=overlay,
+                   lens=_fitting_lens(view.lens, record))
     return view if "scale" in chosen else replace(view, scale=readable_scale(tenth_weight(attention_map, view)))
 
 
-def _first_word(tokens: Tokens) -> int:
-    return next((token for token in range(len(tokens)) if not tokens.special[token]), 0)
+def _fitting_lens(lens: str, record: AttentionRecord) -> str:
+    """The lens, or where the record does not have it the one that stands for it."""
+    if record.picture is None:
+        return "matrix" if lens == "picture" else lens
+    return "picture" if lens == "text" else lens
+
+
+def first_token(tokens: Tokens) -> int:
+    """Which token is in focus until somebody chooses one: the first word; of a picture [CLS], which stands for all of
+    it, or else the patch in its middle."""
+    if tokens.grid is None:
+        return next((token for token in range(len(tokens)) if not tokens.special[token]), 0)
+    first = next((token for token in range(len(tokens)) if tokens.place(token) is None), None)
+    middle = tokens.patch_at(tokens.grid[0] // 2, tokens.grid[1] // 2)
+    return first if first is not None else middle or 0
+
+
+def _first_head(attention_map: AttentionMap, pair: tuple[int, int] | None, token: int) -> HeadId:
+    """The head with the largest weight for the pair, or from the token to itself; of a picture the one that shows most
+    patches in colour, as one that looks at a single patch, or at all alike, is no place to begin."""
+    patches = list(attention_map.keys.patches)
+    if pair is None and patches:
+        even, most = 1 / len(attention_map.keys), glow.most_times(len(attention_map.keys))
+        coloured = {(layer.index, head): float(glow.shares_of(row[patches], even, most).sum())
+                    for layer in attention_map.layers for head, row in enumerate(heads.row_weights(layer, token))}
+        return heads.largest_first(coloured)[0][:2]
+    return heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
 
 
 def _example_pair(example: Example | None, state: State, attention_map: AttentionMap) -> tuple[int, int] | None:

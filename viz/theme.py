@@ -13,6 +13,10 @@ SIGNED = {  # negative, 0, positive; on a dark page the pale neighbours of 0 wou
     "light": ("#8c3a06", "#d58a4a", "#f7e7d4", "#ffffff", "#d6e8ee", "#4c9fb8", "#0b5468"),
     "dark": ("#d58a4a", "#8c3a06", "#4a2a14", "#0e1117", "#12333c", "#0b5468", "#4c9fb8"),
 }
+# over a photograph, which brings its own background: from as much as an even row gives to the most; lightness rises all
+# the way, so that it stays a ramp for colour-blind readers and on grey paper
+GLOW = ("#54237a", "#92277a", "#d2434a", "#f2801f", "#fbb81a", "#fdf3a0")
+GLOW_BELOW = ("#0a3d62", "#0b5f8a", "#1b86b4", "#45abd0", "#86cdea", "#d3f2ff")   # of changes: what became less
 HEADS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a6f00", "#000000")
 # on grey paper, what each of these heads' lines has instead of its colour: points drawn and left out, in line widths
 DASHES: tuple[tuple[float, ...], ...] = ((), (5, 2), (1, 1.5), (5, 1.5, 1, 1.5), (9, 2), (9, 1.5, 1, 1.5), (1, 4),

@@ -107,6 +107,26 @@ def _visible(tokens: Tokens, items: tuple[AxisItem, ...], view: View, letter: st
             and (segment is None or tokens.segments[item.tokens[0]] == segment)]
 
 
+def displayed_rows(attention_map: AttentionMap, view: View) -> tuple[np.ndarray, ...]:
+    """What the view's token looks at in every head: for each layer float32 (head, key) after the view's filters, as
+    rows of `displayed_head` without words and quadrants; NaN where the mask forbids a key or a filter leaves it out."""
+    token = view.token or 0
+    visible = np.array([not (view.hide_special and special) for special in attention_map.keys.special])
+    return tuple(_filtered_row(heads.row_weights(layer, token), allowed_keys(layer, token) & visible, view)
+                 for layer in attention_map.layers)
+
+
+def _filtered_row(weights: np.ndarray, shown: np.ndarray, view: View) -> np.ndarray:
+    kept = _filtered(np.where(shown, weights, np.float32(0)), view)
+    return np.where(shown & ((kept > 0) | (view.keep == 1)), kept, np.float32(np.nan))
+
+
+def allowed_keys(layer: Layer | Reported, query: int) -> np.ndarray:
+    """Where a token may look, bool (head or 1, key)."""
+    n_keys = layer.shape[2]
+    return layer.allowed.block(slice(query, query + 1), slice(0, n_keys)).reshape(-1, n_keys)
+
+
 def overlaid_heads(record: AttentionRecord, view: View) -> list[DisplayedHead]:
     """The further heads that the lines lens draws over the open one, in the view's order."""
     further = view.overlay if view.lens == "lines" else ()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from model.core.query import Kind
 from model.core.types import HeadId
 
-LENSES = ("matrix", "lines", "text")
+LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
 QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows of the first letter's text, columns of the second letter's
 

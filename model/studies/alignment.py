@@ -149,12 +149,15 @@ def _joined(meets: list[list[set]]) -> list[TokenGroups]:
 
 
 def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
-    """What each token can be met by: its characters' numbers, or its text and how often it was there before where it is
-    special."""
+    """What each token can be met by: its characters' numbers; its row and column where it is a patch; its text and how
+    often it was there before where it is special."""
     seen: dict[str, int] = {}
     marks: list[set] = []
     for token, (start, end) in enumerate(spans):
-        if tokens.special[token]:
+        place = tokens.place(token)
+        if place is not None:   # a patch: by its row and column
+            marks.append({("patch", *place)})
+        elif tokens.special[token]:
             count = seen[tokens.texts[token]] = seen.get(tokens.texts[token], -1) + 1
             marks.append({(tokens.texts[token], count)})
         else:

@@ -151,6 +151,10 @@ def align_texts(question: AlignmentQuery, first: AttentionRecord, second: Attent
     if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
         raise UserError(f"Comparing looks at whole matrices and takes at most {LONGEST:,} tokens a side; shorten the "
                         f"texts.")
+    one, other = (each.keys.grid for each in maps)
+    if one is not None and other is not None and one != other:
+        raise UserError(f"One cuts its picture into {one[0]} × {one[1]} patches and the other into {other[0]} × "
+                        f"{other[1]}, so that no patch has a counterpart; choose two that cut alike.")
     return Alignment(*(align(first, second, question.kinds, side) for side in ("queries", "keys")))
 
 

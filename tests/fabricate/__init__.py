@@ -1,14 +1,16 @@
 """Records made of random numbers, for tests that need no model; `items` beside it has what stands in handouts."""
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from model.core.displayed import DisplayedHead, displayed_head
 from model.core.heads import Overview, overview
-from model.core.masks import Causal, Full
-from model.core.query import Kind, Query
+from model.core.masks import Causal, Dense, Full
+from model.core.query import Hide, Kind, Query
 from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
+from model.core.tokens import patch_tokens
 from model.core.view import View
 
 # a different prime for every axis, so that a transposed one cannot go unseen
@@ -91,6 +93,28 @@ def patterned(sides: Tokens | tuple[Tokens, Tokens], heads: Sequence[int] = (5, 
         value = np.zeros((count, len(keys), 3), np.float32)
         layers.append(Layer(index, query.astype(np.float32), key.astype(np.float32), value, 0.6, _mask_of(kind)))
     return _recorded(kind, queries, keys, layers, "text")
+
+
+def pictured(rows: int = 4, columns: int = 6, heads: Sequence[int] = (3, 3), size: int = 14, hidden: int | None = None,
+             image: str | None = None) -> AttentionRecord:
+    """A record of a picture of rows × columns patches of `size` pixels with [CLS] before them, one that is wider than
+    its patches; heads look at neighbours. hidden: a token that the question hides. image: the picture's hash."""
+    made = patterned(patch_tokens(rows, columns, covered=(0.96, 1)), heads=heads)
+    shades = np.linspace(0, 255, rows * size * round(columns * size / 0.96) * 3).astype(np.uint8)
+    edits = frozenset() if hidden is None else frozenset({Hide("source", hidden)})
+    if hidden is not None:
+        hides = replace_mask(made.maps[0], hidden)
+        made = replace(made, maps=(hides,))
+    return replace(made, picture=shades.reshape(rows * size, -1, 3),
+                   query=Query("fake/model", "0" * 40, "", edits=edits, image=image or "ab" * 32))
+
+
+def replace_mask(attention_map: AttentionMap, hidden: int) -> AttentionMap:
+    """The same layers, in which nobody looks at one token."""
+    count = len(attention_map.keys)
+    may = np.ones((count, count), bool)
+    may[:, hidden] = False
+    return replace(attention_map, layers=tuple(replace(layer, allowed=Dense(may)) for layer in attention_map.layers))
 
 
 def _mask_of(kind: Kind) -> Causal | Full:

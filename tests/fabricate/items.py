@@ -15,6 +15,7 @@ from viz.components.head_grid import payload as grid_payload
 from viz.components.head_grid.payload import GridState, HeadValues
 from viz.components.head_view import payload
 from viz.components.mask_editor import payload as cells_payload
+from viz.components.picture_view import rows
 from viz.components.story import STEPS, Scene, Step
 from viz.components.story import payload as story_payload
 from viz.components.story.payload import CELLS
@@ -69,6 +70,21 @@ def covered() -> Item:
     """A head to be predicted."""
     return head_item(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6),
                      View(layer=0, head=0, token=10, pair=(10, 2)), covered=True)
+
+
+def picture(**view) -> Item:
+    """A head over a picture, from the patch 1,2, with the patch 0,5 hidden."""
+    return head_item(fabricate.pictured(hidden=6), View(layer=1, head=2, token=9, lens="picture", **view))
+
+
+def photos() -> Item:
+    """Every head from one patch, over the picture."""
+    made = fabricate.pictured()
+    view = View(layer=0, head=1, token=9)
+    overview = rows.rows_overview(made.maps[0], view)
+    state = grid_payload.state(overview, GridState((0, 1)), room="")
+    behind = rows.picture_behind(made, view, "smooth", 0.6)
+    return picture_item("head_grid", grid_payload.body(overview, room="", behind=behind), state, records=(made,))
 
 
 def handles() -> Item:

@@ -13,7 +13,7 @@ from viz.text import FOLDER, strings
 from viz.widgets.lesson import lessons
 
 ADDRESSES = {
-    "Look": ["heads", "compare", "next_word", "translate"],
+    "Look": ["heads", "compare", "next_word", "translate", "pictures"],
     "Test": ["coreference", "measures", "explain", "training", "claims"],
     "Learn": ["lessons", *lessons(), "glossary"],
     "Take away": ["handout"],

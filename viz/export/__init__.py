@@ -14,7 +14,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.print.options import PLAIN, Options
 
-SUBJECTS = ("matrix", "lines", "text", "grid", "numbers")
+SUBJECTS = ("matrix", "lines", "text", "picture", "grid", "numbers")
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from model.core.view import View
 from viz.export import Format
 from viz.print.options import PLAIN, Options
 
-FORMAT = Format("HTML", ".html", "text/html", ("matrix", "lines", "text", "grid"),
+FORMAT = Format("HTML", ".html", "text/html", ("matrix", "lines", "text", "picture", "grid"),
                 "a page that answers the pointer, offline")
 
 

@@ -7,7 +7,7 @@ from viz.print import figure
 from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
-FORMAT = Format("PDF", ".pdf", "application/pdf", ("matrix", "lines", "text", "grid"),
+FORMAT = Format("PDF", ".pdf", "application/pdf", ("matrix", "lines", "text", "picture", "grid"),
                 "a drawing in vectors with its fonts, for papers")
 
 

@@ -7,7 +7,7 @@ from viz.print import figure
 from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
-FORMAT = Format("PNG", ".png", "image/png", ("matrix", "lines", "text", "grid"),
+FORMAT = Format("PNG", ".png", "image/png", ("matrix", "lines", "text", "picture", "grid"),
                 "a picture in pixels, for slides and web pages")
 
 

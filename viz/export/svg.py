@@ -10,7 +10,7 @@ from viz.print import figure
 from viz.print.options import PLAIN, Options
 from viz.print.sheet import pen, save
 
-FORMAT = Format("SVG", ".svg", "image/svg+xml", ("matrix", "lines", "text", "grid"),
+FORMAT = Format("SVG", ".svg", "image/svg+xml", ("matrix", "lines", "text", "picture", "grid"),
                 "a drawing in vectors, for web pages and drawing programs")
 
 

@@ -14,6 +14,9 @@ from viz import provenance
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_grid.payload import GridState
 from viz.components.head_view import payload as view_payload
+from viz.components.picture_view import payload as picture_payload
+from viz.components.picture_view import rows
+from viz.components.picture_view.payload import PatchState
 from viz.figures.drawing import FigureSpec
 from viz.format import head_label
 from viz.handout import charts, tables
@@ -33,6 +36,8 @@ BADGES = 5    # heads of a grid that have their rank for the pair
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given: Any) -> Item:
     """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
     shown."""
+    if view.lens == "picture" and record.picture is not None:
+        return _over_picture(record, view, link, **given)
     return picture_item("head_view", *head_messages(record, view, covered), records=(record,), view=view, link=link,
                         **given)
 
@@ -46,6 +51,13 @@ def head_messages(record: AttentionRecord, view: View, covered: bool = False,
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
              else view_payload.state(shown, view, room=""))
     return view_payload.body(shown, room="", overlay=overlay), state
+
+
+def _over_picture(record: AttentionRecord, view: View, link: str, **given: Any) -> Item:
+    shown = PatchState(view.token, hidden=rows.hidden_tokens(record))
+    return picture_item("picture_view", picture_payload.body(rows.patches_of(record, view.kind), room="", frozen=True),
+                        picture_payload.state(rows.row_of(record, view), shown, room=""), records=(record,), view=view,
+                        link=link, **given)
 
 
 def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given: Any) -> Item:
@@ -117,7 +129,8 @@ def _grid(body: bytes, state: bytes) -> str:
     """How many heads, and what their order and their badges mean."""
     grid = grid_of(body, state)
     count, shown, values = sum(len(cell) for cell in grid.overview.cells), grid.state, grid.state.values
-    sentences = [WORDS["grid_values" if values else "grid"].format(count=count, layers=len(grid.overview.layers))]
+    name = "grid_values" if values else "grid" if grid.behind is None else "grid_picture"
+    sentences = [WORDS[name].format(count=count, layers=len(grid.overview.layers))]
     if values and values.label:
         sentences.append(WORDS["values_of"].format(of=values.label))
     if shown.order:

@@ -18,6 +18,7 @@ from viz.components.mask_editor import payload as mask_payload
 from viz.components.messages import unpack
 from viz.components.token_strip import payload as strip_payload
 from viz.components.transformer_diagram import payload as diagram_payload
+from viz.handout.patches import patches_part
 from viz.handout.story import story_of
 from viz.handout.validation import integer, number, require, safely, switch, text
 from viz.page_controls import Numbers
@@ -123,6 +124,12 @@ def story_part(body: bytes, state: bytes) -> Part:
     return Part(*story_of(body, state))
 
 
+def picture_part(body: bytes, state: bytes) -> Part:
+    """A picture under its patches."""
+    return Part(*patches_part(body, state))
+
+
 PARTS: dict[str, Callable[[bytes, bytes], Part]] = {
-    "block_diagram": block_of, "handles": handles_of, "mask_editor": mask_editor_of, "token_strip": strip_of,
+    "block_diagram": block_of, "handles": handles_of, "mask_editor": mask_editor_of, "picture_view": picture_part,
+    "token_strip": strip_of,
     "transformer_diagram": transformer_diagram_of, "story": story_part}

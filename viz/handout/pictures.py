@@ -14,12 +14,14 @@ from model.core.query import Kind
 from model.core.types import HeadId
 from model.core.view import LENSES, SCALES, View
 from viz.components.head_grid import payload as grid_payload
-from viz.components.head_grid.payload import GridState, HeadValues
+from viz.components.head_grid.payload import GridPicture, GridState, HeadValues
 from viz.components.head_view import payload as view_payload
 from viz.components.head_view.payload import Guess
 from viz.components.messages import NAN_CODE, unpack
+from viz.components.picture_view.payload import LOOKS
 from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
 from viz.handout import parts
+from viz.handout.patches import between, picture_pixels
 from viz.handout.validation import integer, number, require, safely, switch, text
 
 HEADS, NOTES = 8, 12   # heads over one another; sentences of a picture
@@ -46,6 +48,7 @@ class SavedGrid:
     heads_per_kv: int   # query heads that share a key head
     height: int         # pixels
     state: GridState
+    behind: GridPicture | None = None   # the picture that the thumbnails lie on
 
 
 def check_picture(kind: str, body: bytes, state: bytes, room: str, height: int | None = None) -> tuple[bytes, bytes]:
@@ -60,7 +63,8 @@ def check_picture(kind: str, body: bytes, state: bytes, room: str, height: int |
     if kind in parts.PARTS:
         return parts.PARTS[kind](body, state).messages(room)
     grid = grid_of(body, state)
-    return (grid_payload.body(grid.overview, room=room, heads_per_kv=grid.heads_per_kv, height=height or grid.height),
+    return (grid_payload.body(grid.overview, room=room, heads_per_kv=grid.heads_per_kv, height=height or grid.height,
+                              behind=grid.behind),
             grid_payload.state(grid.overview, grid.state, room=room))
 
 
@@ -138,8 +142,17 @@ def grid_of(body: bytes, state: bytes) -> SavedGrid:
     rows, wide = header["pool"]
     overview = Overview(Kind.SELF, layers, tuple(np.split(cells, np.cumsum(counts)[:-1])),
                         (integer(rows, 1, 10**6), integer(wide, 1, 10**6)))
+    require(set(arrays) <= {"cells", "picture"})
     return SavedGrid(overview, integer(header["groups"], 1, 1024), integer(header["height"], 40, 4000),
-                     _grid_state(how, columns, grid_payload.head_ids(overview)))
+                     _grid_state(how, columns, grid_payload.head_ids(overview)),
+                     _behind(header, arrays["picture"]) if "picture" in arrays else None)
+
+
+def _behind(header: dict[str, Any], pixels: np.ndarray) -> GridPicture:
+    right, bottom = map(number, header["covered"])
+    require(0 < right <= 1 and 0 < bottom <= 1 and header["look"] in LOOKS)
+    return GridPicture(picture_pixels(pixels, grid_payload.SMALL), between(header["most"], 1.001, 1e6), (right, bottom),
+                       header["look"], between(header["opacity"], 0, 1))
 
 
 def _grid_state(how: dict[str, Any], columns: dict[str, np.ndarray], every: list[HeadId]) -> GridState:

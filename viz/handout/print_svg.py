@@ -9,8 +9,9 @@ import numpy as np
 
 from viz.handout import thumbnails
 from viz.handout.item import Item
+from viz.handout.patches import SavedPicture, caption, picture_of
 from viz.handout.pictures import SavedHead, grid_of, head_of
-from viz.print import lines, matrix, strip
+from viz.print import lines, matrix, picture, strip
 from viz.print.layout import PicturePlan
 from viz.print.page import bare_picture
 from viz.print.sheet import pen, save
@@ -26,6 +27,10 @@ def svg(item: Item) -> str:
     already."""
     if item.kind == "head_grid":
         return thumbnails.svg(grid_of(item.body, item.state))
+    if item.kind == "picture_view":
+        with pen():
+            return smaller(save(bare_picture(_picture_plan(picture_of(item.body, item.state))), "svg",
+                                metadata={"Date": None}).decode())
     if item.kind != "head_view":
         return ""
     head = head_of(item.body, item.state)
@@ -44,6 +49,14 @@ def _plan(head: SavedHead) -> PicturePlan:
         return matrix.plan_of(pictures, view, False, head.bound, shapes=True)
     # curves however many there are: an image is what a vector file takes instead of them
     return lines.plan_of(pictures, view, True) if view.lens == "lines" else strip.plan_of(pictures, view, False)
+
+
+def _picture_plan(saved: SavedPicture) -> PicturePlan:
+    """The picture with its colours as an image, which is what a photograph is on paper, too."""
+    values, shown = saved.values, saved.shown
+    return picture.plan_of(saved.patches.picture, saved.patches.boxes, values.shares, focus=shown.focus,
+                           hidden=shown.hidden, orientation=caption(saved), notes=(), ticks=values.ticks,
+                           bar_name=values.what)
 
 
 def smaller(drawing: str) -> str:

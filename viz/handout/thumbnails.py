@@ -2,6 +2,8 @@
 
 A row of equal cells is one stroke as high as a row. Thumbnails of long texts are made coarser, each cell the largest of
 a square, so that all together stay below CELLS. """
+import base64
+import io
 import itertools
 import math
 from collections.abc import Iterator
@@ -10,7 +12,7 @@ from html import escape
 import numpy as np
 
 from model.core.types import HeadId
-from viz import theme
+from viz import glow, theme
 from viz.components.head_grid.payload import HeadValues, head_ids
 from viz.format import head_label
 from viz.handout.pictures import SavedGrid
@@ -31,9 +33,37 @@ def svg(grid: SavedGrid) -> str:
     wide, high = (max(spot[axis] for spot in spots.values()) + SIDE + GAP for axis in (0, 1))
     foot = high + (NAME if grid.state.order else 0) + 8
     drawn = [*_cells(grid, spots), *_names(grid, spots), *_marks(grid, spots), *_legend(grid, foot)]
-    colours = "".join(f".c{step}{{stroke:{_hex(colour)}}}" for step, colour in enumerate(theme.ramp(steps=LEVELS)))
     return (f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {max(wide, 300)} {foot + 16}'>"
-            f"<style>{colours}</style><g {TEXT}>{''.join(drawn)}</g></svg>")
+            f"<style>{_style(grid)}</style>{_defined(grid)}<g {TEXT}>{''.join(drawn)}</g></svg>")
+
+
+def _style(grid: SavedGrid) -> str:
+    """The colour of each step; over a picture also how much of it covers."""
+    if grid.behind is None:
+        return "".join(f".c{step}{{stroke:{_hex(colour)}}}" for step, colour in enumerate(theme.ramp(steps=LEVELS)))
+    colours, cover = glow.shades(grid.behind.opacity, steps=LEVELS)
+    return "".join(f".c{step}{{stroke:{_hex(colour)};stroke-opacity:{covers:.2f}}}"
+                   for step, (colour, covers) in enumerate(zip(colours, cover, strict=True)))
+
+
+def _defined(grid: SavedGrid) -> str:
+    """The picture behind the thumbnails, once."""
+    if grid.behind is None:
+        return ""
+    from PIL import Image
+
+    target = io.BytesIO()
+    Image.fromarray(glow.step_back(grid.behind.pixels, grid.behind.opacity)).save(target, "PNG")
+    _, (wide, high) = _inside(grid)
+    return (f"<defs><image id='photo' width='{wide:.4g}' height='{high:.4g}' "
+            f"href='data:image/png;base64,{base64.b64encode(target.getvalue()).decode()}'/></defs>")
+
+
+def _inside(grid: SavedGrid) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Corner and size of a thumbnail's picture in its square, in pixels."""
+    high, wide = grid.behind.pixels.shape[:2] if grid.behind is not None else (1, 1)
+    size = SIDE * wide / max(wide, high), SIDE * high / max(wide, high)
+    return ((SIDE - size[0]) / 2, (SIDE - size[1]) / 2), size
 
 
 def _hex(colour: np.ndarray) -> str:
@@ -69,7 +99,12 @@ def _cells(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[st
             continue
         x, y = spots[head]
         yield _rectangle(x, y, theme.HAIRLINE, 0.6)
-        if values is None:
+        if values is None and grid.behind is not None:
+            (left, top), (wide, high) = _inside(grid)
+            right, bottom = grid.behind.covered
+            yield f"<use href='#photo' x='{x + left:.4g}' y='{y + top:.4g}'/>"
+            yield _thumbnail(x + left, y + top, pooled(cells, size), (wide * right, high * bottom))
+        elif values is None:
             yield _thumbnail(x, y, pooled(cells, size))
         elif head in values.numbers:
             yield _square(x, y, values.numbers[head] / _reach(values), values.signed)
@@ -81,10 +116,11 @@ def _rectangle(x: float, y: float, stroke: str, line: float, fill: str = "none",
             f"stroke='{stroke}' stroke-width='{f'{line:g}'.removeprefix('0')}'/>")
 
 
-def _thumbnail(x: int, y: int, cells: np.ndarray) -> str:
+def _thumbnail(x: float, y: float, cells: np.ndarray, size: tuple[float, float] = (SIDE, SIDE)) -> str:
     rows, columns = cells.shape
     strokes = _strokes(np.round(cells / 255 * (LEVELS - 1)).astype(int))
-    return (f"<g transform='translate({x} {y}) scale({SIDE / columns:.4g} {SIDE / rows:.4g}) translate(0 .5)'>"
+    return (f"<g transform='translate({x:.4g} {y:.4g}) scale({size[0] / columns:.4g} {size[1] / rows:.4g}) "
+            f"translate(0 .5)'>"
             f"{strokes}</g>")
 
 
@@ -149,8 +185,10 @@ def _marks(grid: SavedGrid, spots: dict[HeadId, tuple[int, int]]) -> Iterator[st
 def _legend(grid: SavedGrid, y: float) -> Iterator[str]:
     """The colours from end to end with their numbers, and how a thumbnail is read."""
     values = grid.state.values
-    stops = theme.SIGNED["light"] if values is not None and values.signed else theme.RAMP["light"]
-    if values is None:
+    stops: tuple[str, ...] = theme.SIGNED["light"] if values is not None and values.signed else theme.RAMP["light"]
+    if values is None and grid.behind is not None:
+        stops, phrases = theme.GLOW, [f"1 to {grid.behind.most:g} {strings('components')['grid']['picture_row']}"]
+    elif values is None:
         phrases = _thumbnail_words(grid)
     else:
         reach, words = _reach(values), strings("components")["grid"]

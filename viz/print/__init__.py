@@ -3,14 +3,14 @@ from typing import TYPE_CHECKING
 
 from model.core.record import AttentionRecord
 from model.core.view import View
-from viz.print import grid, lines, matrix, strip
+from viz.print import grid, lines, matrix, picture, strip
 from viz.print.options import Options
 from viz.print.page import compose
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLANS = {"matrix": matrix.plan, "lines": lines.plan, "text": strip.plan, "grid": grid.plan}
+PLANS = {"matrix": matrix.plan, "lines": lines.plan, "text": strip.plan, "picture": picture.plan, "grid": grid.plan}
 
 
 def figure(record: AttentionRecord, view: View, options: Options, raster: bool) -> "Figure":

@@ -34,6 +34,8 @@ class PicturePlan:
     pair: tuple[str, ...] = ()                     # the pair and its weight in words, in parts
     legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) of each head
     bound: float | None = None                     # the bar runs from −bound to bound
+    ticks: tuple[tuple[float, str], ...] = ()      # (place on the bar, words), where they are not the scale's
+    bar_name: str = ""                             # what the bar is of, where it is no weight on a scale
 
 
 @dataclass(frozen=True)

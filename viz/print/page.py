@@ -114,15 +114,22 @@ def _bar(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
                                     np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1),
                           np.array([[1, 1, 1, 0.9]]), 0.7)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
-    for tick in TICKS[plan.scale] if plan.bound is None else (-plan.bound, 0, plan.bound):
-        at = x + width * (float(theme.strength(np.array(tick), plan.scale)) if plan.bound is None
-                          else (tick / plan.bound + 1) / 2)
+    for share, tick in _ticks(plan):
+        at = x + width * share
         sheet.box(at, y + height, 0, 2, edge=theme.QUIET, line=0.5)
-        sheet.text(at, y + height + 9, f"{tick:.3g}", size=6.5, colour=theme.QUIET,
-                   align="center" if at > x else "left")
-    name = f"{WORDS['weight' if plan.bound is None else 'change']}, {WORDS['scales'][plan.scale]}"
+        sheet.text(at, y + height + 9, tick, size=6.5, colour=theme.QUIET, align="center" if at > x else "left")
+    name = plan.bar_name or f"{WORDS['weight' if plan.bound is None else 'change']}, {WORDS['scales'][plan.scale]}"
     sheet.text(x + width + 10, y + height - 0.5, name, size=7.5, colour=theme.QUIET)
     return _legend(sheet, plan, y + height + 12)
+
+
+def _ticks(plan: PicturePlan) -> list[tuple[float, str]]:
+    """(place on the bar from 0 to 1, what stands there)."""
+    if plan.ticks:
+        return list(plan.ticks)
+    if plan.bound is not None:
+        return [((tick / plan.bound + 1) / 2, f"{tick:.3g}") for tick in (-plan.bound, 0, plan.bound)]
+    return [(float(theme.strength(np.array(tick), plan.scale)), f"{tick:.3g}") for tick in TICKS[plan.scale]]
 
 
 def _legend(sheet: Sheet, plan: PicturePlan, y: float) -> float:

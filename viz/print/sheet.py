@@ -66,10 +66,10 @@ class Sheet:
         self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line,
                                        joinstyle="miter"))
 
-    def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray) -> None:
-        """Draws RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated: no viewer then
-        blurs it when it enlarges the picture."""
-        larger = max(1, -(-1024 // max(pixels.shape[:2])))
+    def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray, least: int = 1024) -> None:
+        """Draws RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated, up to `least` a
+        side: no viewer then blurs it when it enlarges the picture."""
+        larger = max(1, -(-least // max(pixels.shape[:2])))
         pixels = pixels.repeat(larger, 0).repeat(larger, 1)
         self.axes.imshow(pixels, extent=(x, x + width, y + height, y), interpolation="none", aspect="auto",
                          resample=False)

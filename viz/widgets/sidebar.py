@@ -14,6 +14,8 @@ from viz.session import session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import text_value
+from viz.widgets.pictures.choice import picture_widgets
+from viz.widgets.reading import what_it_reads
 from viz.widgets.upload import take
 
 
@@ -69,32 +71,44 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
     Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the
     browser holds: a page that outlived its server brings what was typed meanwhile, and no callback would tell of it.
     """
-    state, words, fields = page.state, strings("frame"), ("model", "text", "text_b", "target")
+    state, first, reads = page.state, "ask_model" not in st.session_state, what_it_reads(page.state.model)
+    fields = ("model", *(("text",) if "text" in reads else ()), *(() if state.image else ("text_b", "target")))
     asked = {field: getattr(state, field) or "" for field in fields}
-    first = "ask_text" not in st.session_state
     with st.sidebar:
         badge = _model_widgets(page, first)
-        st.text_area(words["text"], on_change=_from_widget, args=(page, "text"), height=110, help=words["text_help"],
-                     **text_value("ask_text", asked["text"]))
-        st.session_state["ask_example"] = None
-        st.selectbox(words["examples"], [example.name for example in examples()], key="ask_example",
-                     on_change=_from_example, placeholder=words["examples_pick"],
-                     format_func=lambda name: next(example.title for example in examples() if example.name == name))
-        with st.expander(words["more"], expanded=bool(state.text_b or state.target)):
-            for field in ("text_b", "target"):
-                st.text_area(words[field], on_change=_from_widget, args=(page, field), height=70,
-                             help=words[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
-                if asked[field] and not _reads(state.model, field):
-                    st.caption(words["not_read"].format(field=words[field]))
-        _import_widget(page)
+        if state.image is not None:
+            picture_widgets(page)
+        if "text" in reads:
+            _text_widgets(page, asked)
         if left_out(state, page.name, page.about.controls):
-            st.caption(words["too_long"])
+            st.caption(strings("frame")["too_long"])
     typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items()
              if st.session_state[f"ask_{field}"] != value}
     if first and typed:
         page.set_question(**typed)
         st.rerun()
     return badge
+
+
+def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
+    """The text with its examples, a second one and a target, and attention from elsewhere; beside a picture the texts
+    alone that it is compared with."""
+    words, beside = strings("frame"), page.state.image is not None
+    st.text_area(words["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
+                 help=words["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
+    if beside:
+        return
+    st.session_state["ask_example"] = None
+    st.selectbox(words["examples"], [example.name for example in examples()], key="ask_example",
+                 on_change=_from_example, placeholder=words["examples_pick"],
+                 format_func=lambda name: next(example.title for example in examples() if example.name == name))
+    with st.expander(words["more"], expanded=bool(page.state.text_b or page.state.target)):
+        for field in ("text_b", "target"):
+            st.text_area(words[field], on_change=_from_widget, args=(page, field), height=70,
+                         help=words[f"{field}_help"], **text_value(f"ask_{field}", asked[field]))
+            if asked[field] and not _reads(page.state.model, field):
+                st.caption(words["not_read"].format(field=words[field]))
+    _import_widget(page)
 
 
 def _reads(model: str, field: str) -> bool:
@@ -109,7 +123,8 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     """The choice of the model, and the field that adds one where this server takes others than the catalogue's; returns
     the badge's place."""
     words, model = strings("frame"), page.state.model
-    offers = {offer.id: offer for offer in sources.catalogue()}
+    offers = {offer.id: offer for offer in sources.catalogue()
+              if page.about.reads == "both" or offer.pictures == (page.about.reads == "picture")}
     if not first:
         st.session_state["ask_model"] = model
     names = list(offers) if model in offers else [*offers, model]

@@ -26,7 +26,7 @@ ALL = {"head": lambda: items.head(lens="lines", scale="log", overlay=((0, 3),)),
        "squares": items.squares,
        "change": items.change, "block": items.block, "curve": items.curve,
        "covered": items.covered, "handles": items.handles, "cells": items.cells, "strip": items.strip,
-       "figure": items.figure, "story": items.story,
+       "figure": items.figure, "picture": items.picture, "photos": items.photos, "story": items.story,
        "table": items.table}
 
 

@@ -4,6 +4,7 @@ import { number, receiver } from "../js/messages.js";
 import { div, figure, fill, frame, node, palette, place, short, tooltip, within } from "../js/shared.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
+import { barOf, canvasOfPicture, canvasOfShares, drawOver, shadesOf } from "../js/overlay.js";
 import { byLayer, byRank, groupGap } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -49,12 +50,16 @@ export function mount(element, bytes, send) {
     const pen = canvasOf(canvas, plan.width, plan.height), ratio = canvas.width / plan.width;
     const side = Math.round(plan.side * ratio), image = pen.createImageData(side, side);
     const [, rows, columns] = body.cells.shape, out = new Uint32Array(image.data.buffer);
-    const ramp = pixels(colours.ramp, 256), tint = state.values && tints(colours);
+    const ramp = pixels(colours.ramp, 256), tint = state.values && tints(colours), photo = !tint && overPicture(pen);
     pen.lineWidth = 1;
     for (const { index, x, y } of plan.spots) {
+      const left = Math.round(x * ratio), top = Math.round(y * ratio);
+      if (photo) {
+        photo(index, left, top, side);
+        continue;
+      }
       if (tint) out.fill(tint(state.values.values[index]));
       else paint(body.cells.values, index * rows * columns, [rows, columns], ramp, out, [side, side]);
-      const left = Math.round(x * ratio), top = Math.round(y * ratio);
       pen.putImageData(image, left, top);
       const share = state.signed && tint ? state.values.values[index] / limit() : 0;
       pen.globalAlpha = 0.6;
@@ -63,6 +68,20 @@ export function mount(element, bytes, send) {
       pen.strokeStyle = colours.ink;
       pen.strokeRect(left + 0.5, top + 0.5, side - 1, side - 1);
     }
+  }
+
+  // Draws the row of a head over the picture, if there is one behind the thumbnails.
+  function overPicture(pen) {
+    if (!body.picture) return undefined;
+    const { picture, cells, covered, look, opacity, colours } = body, [, ...grid] = cells.shape, smooth = look === "smooth";
+    const small = canvasOfPicture(picture, opacity), shades = shadesOf(colours.glow, opacity), count = grid[0] * grid[1];
+    const longer = Math.max(small.width, small.height);
+    return (index, left, top, side) => {
+      const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
+      const shares = Float32Array.from(cells.values.subarray(index * count, (index + 1) * count), (cell) => cell / 255);
+      drawOver(pen, small, canvasOfShares(shares, grid, [shades], smooth), [wide, high], [wide * covered[0], high * covered[1]],
+        smooth, [left + (side - wide) / 2, top + (side - high) / 2]);
+    };
   }
 
   // One colour for one number: from 0 to the largest, or symmetric about 0.
@@ -120,9 +139,17 @@ export function mount(element, bytes, send) {
     const words = body.text, bar = node("span", "bar"), [rows, columns] = body.pool, { values, signed, of } = state;
     const high = values ? limit() : 1, texts = of ? [of] : [], both = values && signed;
     bar.style.background = both ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
+    if (!values && body.picture) return drawPictureLegend();
     if (!values) texts.push(words.scale, words.thumbnail);
     if (!values && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
     const [low, ...others] = [short(both ? -high : 0), short(high), ...texts].map((text) => node("span", "", text));
+    legend.replaceChildren(low, bar, ...others);
+  }
+
+  function drawPictureLegend() {
+    const bar = node("span", "bar"), words = body.text;
+    bar.style.background = barOf(shadesOf(body.colours.glow, body.opacity));
+    const [low, ...others] = ["1×", `${short(body.most)}×`, words.picture_row].map((text) => node("span", "", text));
     legend.replaceChildren(low, bar, ...others);
   }
 

@@ -7,14 +7,14 @@ export const groupGap = (groups, head) => (groups > 1 ? Math.floor(head / groups
 
 // By layer: as many blocks of layers side by side as give the largest thumbnails (a model of 30 layers of 9 heads
 // would be a thin tower).
-export function byLayer({ layers, heads, groups, height }, width, smallest) {
+export function byLayer({ layers, heads, groups, height, picture }, width, smallest) {
   const most = Math.max(...heads), gaps = groupGap(groups, most - 1);
   let best;
   for (let blocks = 1; blocks <= Math.min(4, layers.length); blocks++) {
     const per = Math.ceil(layers.length / blocks), share = (width - (blocks - 1) * BETWEEN) / blocks;
     const gutter = blocks === 1 && width > 320 ? GUTTER : NARROW;
     const pitch = Math.min((share - gutter - gaps) / most, (height - LABEL) / per, LARGEST);
-    if (!best || pitch > best.pitch * 1.25) best = { blocks, per, gutter, pitch };
+    if (!best || pitch > best.pitch * (picture ? 1.05 : 1.25)) best = { blocks, per, gutter, pitch };
   }
   const pitch = Math.max(smallest, Math.floor(best.pitch)), block = best.gutter + most * pitch + gaps + BETWEEN;
   const spots = [], labels = [];

@@ -11,7 +11,8 @@ from viz import theme
 from viz.components.messages import pack, range_codes
 from viz.text import strings
 
-COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
+COLOURS = theme.COMPONENT | {"signed": theme.SIGNED, "glow": theme.GLOW}
+SMALL = 96   # pixels a side of the picture behind a thumbnail
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,18 @@ class HeadValues:
 
 
 @dataclass(frozen=True, eq=False)
+class GridPicture:
+    """A picture behind every thumbnail, whose cells are then what one token looks at: (row, column) of the patches,
+    each round(255 · its share of the colours), as viz/glow.py has it."""
+
+    pixels: np.ndarray                              # uint8 (high, wide, 3), of at most SMALL a side
+    most: float                                     # times an even row that the full colour stands for
+    covered: tuple[float, float] = (1.0, 1.0)       # shares of its width and height that the patches cover
+    look: str = "blocky"                            # or "smooth"
+    opacity: float = 0.8                            # of the colours, 0 to 1
+
+
+@dataclass(frozen=True, eq=False)
 class GridState:
     """What a click in the grid changes."""
 
@@ -51,15 +64,21 @@ def head_ids(overview: Overview) -> list[HeadId]:
     return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
 
 
-def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 560, silence: bool = False) -> bytes:
+def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 560, silence: bool = False,
+         behind: GridPicture | None = None) -> bytes:
     """The thumbnails: 1 byte a cell, whatever is open or marked.
 
     heads_per_kv: how many query heads share a key head. height: pixels. silence: a head can be silenced with a click.
+    behind: the picture that they lie on.
     """
     header = {"room": room, "part": "body", "layers": list(overview.layers),
               "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
               "height": height, "silence": silence, "colours": COLOURS, "text": strings("components")["grid"]}
-    return pack(header, {"cells": np.concatenate(overview.cells)})
+    sections = {"cells": np.concatenate(overview.cells)}
+    if behind is not None:
+        header |= {"look": behind.look, "opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}
+        sections["picture"] = behind.pixels
+    return pack(header, sections)
 
 
 def state(overview: Overview, shown: GridState, *, room: str) -> bytes:

@@ -1,6 +1,6 @@
 """What is different? Two questions side by side: two sentences, two models, before and after an edit, two heads."""
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import streamlit as st
 
@@ -15,8 +15,10 @@ from model.studies.patching import PatchQuery
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
+from viz.pages.compare import pictures
 from viz.pages.compare.difference import alternatives, difference_section, grid_section
 from viz.pages.compare.patching import patching_section
+from viz.pages.compare.pictures import hidden_patch, other_picture
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
@@ -26,7 +28,7 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
 from viz.widgets.link_box import link_box
 
-WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window")
+WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
 LONGEST = 1500   # characters of the other sentence
 WIDEST = 9_999   # keys of a window
 PAGE = Page("Compare two", "Look", 1, "record", controls=(
@@ -34,7 +36,8 @@ PAGE = Page("Compare two", "Look", 1, "record", controls=(
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100), Number("width", 4, 1, WIDEST, whole=True), Number("first", 0, 0, WIDEST, whole=True),
     Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
-    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True)))
+    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True),
+    Words("picture", "", 64), Number("hidden", -1, -1, 9_999, whole=True)), reads="both")
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def render(page: PageContext) -> None:
     with st.container(width=READABLE):
         st.markdown(words["lead"])
     record, view = real_head(page, token=False)
-    choice_for(page, "versus", words["versus"], words["ways"])
+    choice_for(page, "versus", words["versus"], words["ways" if record.picture is None else "ways_of_pictures"])
     other = _other(page, record, view)
     if other is None:
         st.info(words["same"])
@@ -81,6 +84,8 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     """What the page's controls ask for; None as long as there is nothing else to ask."""
     asked, here = record.query, (view.layer, view.head)
     way = page.controls["versus"]
+    if way == "text" and record.picture is not None:
+        return Other(other_picture(page, asked), view.kind, here, True)
     if way == "text":
         text = _text(page, strings("compare")["other"])
         return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here,
@@ -89,9 +94,8 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
         edit = _edit(page, record, view)
         if edit is None:
             return None
-        return Other(sources.open_query(asked.model, asked.text, asked.text_b, asked.target, asked.continuation,
-                                        [edit]), view.kind, here, True)
-    query = sources.open_query(_model(page), asked.text) if way == "model" else asked
+        return Other(replace(asked, edits=frozenset([edit])), view.kind, here, True)
+    query = sources.open_query(_model(page), asked.text, image=asked.image) if way == "model" else asked
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
     return Other(query, kind, _head(page, second, kind), False)
@@ -137,10 +141,18 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
 def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None:
     words, asked, edited = strings("compare"), record.query, _edited(page, record, view)
     place = (view.kind, *edited)
-    if edited != (view.layer, view.head) and page.controls["edit"] != "window":
+    if record.picture is not None and page.controls["edit"] not in pictures.EDITS:
+        page.set_controls(edit="zero")
+    if record.picture is None and page.controls["edit"] == "hide":
+        page.set_controls(edit="zero")
+    if edited != (view.layer, view.head) and page.controls["edit"] not in ("window", "hide"):
         _place(words["edited_head"], record, view.kind, "edited", edited,
                lambda edited: page.set_controls(edit_layer=edited[0], edit_head=edited[1]))
-    choice_for(page, "edit", words["edit"].format(layer=edited[0], head=edited[1]), words["edits"])
+    offered = {edit: name for edit, name in words["edits"].items()
+               if (edit in pictures.EDITS if record.picture is not None else edit != "hide")}
+    choice_for(page, "edit", words["edit"].format(layer=edited[0], head=edited[1]), offered)
+    if page.controls["edit"] == "hide":
+        return hidden_patch(page, record, view)
     if page.controls["edit"] == "window":
         return _window(page)
     if page.controls["edit"] == "patch":

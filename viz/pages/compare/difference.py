@@ -23,10 +23,12 @@ from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import format_change, format_weight, head_label
 from viz.page import PageContext
 from viz.pages.compare.claims import EQUAL, alone_claim, change_claim, unchanged_why
-from viz.pages.compare.sides import Sides, sides
+from viz.pages.compare.pictures import over_pictures, three_over_pictures
+from viz.pages.compare.sides import Sides, of_pictures, sides
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
 from viz.widgets.handout_button import picture_button
+from viz.widgets.pictures.choice import picture_name
 
 SHOWN = 6          # heads that are offered
 MOST_ANSWERS = 4   # words of each answer
@@ -35,8 +37,11 @@ HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alon
 
 
 def alternatives(model: str) -> dict[str, str]:
-    """{id: title} of every other model that is here."""
-    return {offer.id: offer.title for offer in sources.catalogue() if offer.on_disk and offer.id != model}
+    """{id: title} of every other model that is here and looks at the same, text or pictures."""
+    offers = sources.catalogue()
+    pictures = any(offer.pictures for offer in offers if offer.id == model)
+    return {offer.id: offer.title for offer in offers
+            if offer.on_disk and offer.id != model and offer.pictures == pictures}
 
 
 def difference_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
@@ -51,8 +56,9 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
     scales = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
-                 view.scale)
+        if not over_pictures(records):   # whose colours have one scale of their own
+            segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
+                     view.scale)
     _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -69,6 +75,9 @@ def _three_pictures(page: PageContext, records: tuple[AttentionRecord, Attention
                     shown: tuple[DisplayedHead, ...], titles: list[list[str]], aligned: Alignment,
                     bound: float) -> None:
     """Short texts in a row of three; of longer ones the two heads side by side and their difference below, larger."""
+    if over_pictures(records):
+        three_over_pictures(page, records, view, shown, titles, aligned)
+        return
     in_a_row = max(len(aligned.rows), len(aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
     columns = [*st.columns(3 if in_a_row else 2, gap="small", vertical_alignment="bottom"), None]
     heights = (HIGH[0],) * 3 if in_a_row else (HIGH[1], HIGH[1], HIGH[2])
@@ -89,6 +98,8 @@ def _sides(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], 
             done = strings("compare")["window_done"].format(width=edit.width, first=edit.first)
         elif not isinstance(edit, Hide) and (edit.layer, edit.head) != heads[1]:
             done = f"{head_label(edit.layer, edit.head)} {done}"
+    if page.controls["versus"] == "text" and records[0].picture is not None:
+        return of_pictures(*(picture_name(record.query.image) or strings("pictures")["gone"] for record in records))
     return sides(page.controls["versus"], records, heads, done)
 
 

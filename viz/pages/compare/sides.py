@@ -34,6 +34,11 @@ def sides(way: str, records: tuple[AttentionRecord, AttentionRecord], heads: tup
     return Sides((_cut(names[0], SHORT), _cut(names[1], SHORT)), names)
 
 
+def of_pictures(one: str, other: str) -> Sides:
+    """Two pictures by their names."""
+    return Sides((_cut(one, SHORT), _cut(other, SHORT)), (one, other))
+
+
 def of_sentences(one: str, other: str) -> Sides:
     """Two sentences: in short the words by which they differ, at length the sentence, or the part of it round them."""
     texts = one.split(), other.split()

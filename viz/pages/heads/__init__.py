@@ -21,19 +21,21 @@ from viz.examples import Example, example_for, other_twin, word_at
 from viz.page import Page, PageContext
 from viz.pages.heads.claims import head_claims
 from viz.pages.heads.colours import COLOUR, grid_colours
-from viz.pages.heads.display import export_menu, filters, lens_bar, why_scale
+from viz.pages.heads.display import filters, lens_bar, why_scale
 from viz.pages.heads.focused_row import row_claim
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
 from viz.pages.heads.ranking import SHOWN, look_from_and_at, look_here_first, tooltip_numbers
 from viz.text import escape_markdown, strings
+from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import segments, select
 from viz.widgets.folded import folded
 from viz.widgets.fragment import fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from viz.widgets.pictures.strip import open_picture, patch_strip
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 
-PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT))
+PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT), reads="both")
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 ABOVE = 208     # pixels over the open head in a presentation, where it fills the rest of the screen
 
@@ -136,6 +138,9 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
     words, attention_map = strings("heads"), record[view.kind]
     if len(record.kinds) > 1:
         segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
+    if record.picture is not None and attention_map.queries.grid is not None:
+        patch_strip(record, view, key="strip-picture", on_event=lambda event: page.set_view(token=event.token))
+        return
     cross = view.kind is Kind.CROSS
     chosen = "token" in page.state.user_set and page.state.view.token is not None
     sentence_strip(attention_map.queries, focus=view.token, pair=None if cross or hidden else view.pair,
@@ -148,9 +153,14 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
                                                             else (view.token, event.token)))
 
 
+def _example(page: PageContext) -> Example | None:
+    """The example that the text is; a picture is none."""
+    return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
+
+
 def _twins(page: PageContext) -> dict[str, str]:
     """The sentence and its twin, each with the word by which it differs; empty for any other text."""
-    example = example_for(page.state.text, page.state.text_b)
+    example = _example(page)
     if example is None or not example.twin or not example.swap:
         return {}
     return {example.text: example.swap[0], example.twin: example.swap[1]}
@@ -204,8 +214,11 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
     words = strings("heads")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
-        lens_bar(view, page.set_view)
+        lens_bar(record, view, page.set_view)
         filters(record, view, page.set_view, why_scale(page, record, view))
+    if view.lens == "picture":
+        return open_picture(record, view, key="head-picture", height=Below(ABOVE) if page.state.present else PICTURE,
+                            on_event=lambda event: page.set_view(token=event.token))
     guess = marked_cells(page, record, view)
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
                      overlay=overlaid_heads(record, view), height=Below(ABOVE) if page.state.present else PICTURE,
@@ -223,7 +236,7 @@ def _what_holds(page: PageContext, record: AttentionRecord, view: View) -> None:
 def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Picture) -> None:
     """One action to the same question with this head silenced, with another word, or with this head taken from the
     twin; and to predicting it."""
-    words, example = strings("heads"), example_for(page.state.text, page.state.text_b)
+    words, example = strings("heads"), _example(page)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         start_button(page, record, view)
         export_menu(page, record, view)
@@ -265,7 +278,7 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
     """The record of the twin sentence and its example, if the text is one of a pair of twins."""
-    example = example_for(page.state.text, page.state.text_b)
+    example = _example(page)
     twin = None if example is None or not example.rival else other_twin(example, page.state.text)
     if twin is None:
         return None, None

@@ -1,4 +1,4 @@
-"""How the open head is shown, and how it is taken away: lens, filters, export, link."""
+"""How the open head is shown: lens and filters."""
 from collections.abc import Callable
 
 import streamlit as st
@@ -10,20 +10,18 @@ from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.components.slider import slider
 from viz.format import format_share, format_weight, head_label
 from viz.page import PageContext
-from viz.print.options import Options
 from viz.readable_scale import tenth_weight
-from viz.session import session
 from viz.text import strings
 from viz.widgets.fields import bind, segments, select, toggle
-from viz.widgets.link_box import link_box
 
 KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
 
-def lens_bar(view: View, choose: Callable[..., None]) -> None:
-    """The three lenses."""
-    words = strings("heads")
-    segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES}, choose, "lens", view.lens)
+def lens_bar(record: AttentionRecord, view: View, choose: Callable[..., None]) -> None:
+    """The lenses that the record has: the picture of a picture, the text of a text."""
+    words, other = strings("heads"), "picture" if record.picture is None else "text"
+    known = {lens: words["lenses"][lens] for lens in LENSES if lens != other}
+    segments(words["lens"], known, choose, "lens", view.lens)
 
 
 def why_scale(page: PageContext, record: AttentionRecord, view: View) -> str:
@@ -56,37 +54,3 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None], wh
 
 def _tuples(choose: Callable[..., None]) -> Callable[..., None]:
     return lambda **changes: choose(**{name: tuple(value) for name, value in changes.items()})
-
-
-def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Files of the open head in its lens, of the grid, of the numbers; each is made when its button is pressed."""
-    from viz import export
-
-    words = strings("heads")
-    with st.popover(words["export"], type="tertiary"):
-        st.caption(words["link"])
-        link_box(page)
-        zoom = session().export_zoom
-        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
-        caption = st.toggle(words["export_caption"], value=True, key="export_caption")
-        for subject in (view.lens, "grid", "numbers"):
-            st.caption(words["subjects"][subject])
-            options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=page.link())
-            with st.container(horizontal=True):
-                for suffix, (form, _) in export.formats().items():
-                    if subject in form.subjects:
-                        _button(suffix, record, view, options)
-
-
-def _set_zoom(times: int) -> None:
-    session().export_zoom = times
-
-
-def _button(suffix: str, record: AttentionRecord, view: View, options: Options) -> None:
-    """A download whose file is made in a thread of its own when somebody asks for it."""
-    from viz import export
-
-    form, _ = export.formats()[suffix]
-    st.download_button(form.name, lambda: export.export(suffix, record, view, options),
-                       export.filename(suffix, record, view, options), form.mime,
-                       on_click="ignore", key=f"get_{suffix}_{options.grid}", help=form.about)

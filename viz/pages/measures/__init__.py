@@ -27,7 +27,7 @@ from viz.widgets.syntax_section import CONTROLS, folded_syntax_section
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PAGE = Page("Every head measured", "Test", 1, "record", controls=CONTROLS)
+PAGE = Page("Every head measured", "Test", 1, "record", controls=CONTROLS, reads="both")
 
 
 def render(page: PageContext) -> None:

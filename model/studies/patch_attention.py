@@ -1,0 +1,171 @@
+"""What holds of all heads over a picture: how far they look, how much stays on tokens that are no patch, how the
+weights of all layers add up, and which patches have vectors of unusual length. numpy only.
+
+Attention distance is that of Dosovitskiy et al. 2021, figure 7: the mean over patches that look of Σ w · distance in
+pixels between the middles of patches, over patches alone, whose weights sum to 1 again. Rollout is that of Abnar &
+Zuidema 2020. Patches of unusual length are those of Darcet et al. 2024, who found that large models without registers
+put what they know of the whole picture into a few patches.
+"""
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.core import heads, tables
+from model.core.models import Models
+from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionMap, AttentionRecord
+from model.core.statistics import entropy
+from model.core.tokens import Tokens
+from model.core.types import HeadId, Progress
+from model.studies.rollout import rollout
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+MEASURES = ("distance", "entropy", "special")
+OUTLIER = 3.0   # times the median length from which on a patch counts as an outlier
+NO_PATCHES = "This question is of a text, and these measures are of a picture; choose a model of pictures."
+
+
+@dataclass(frozen=True)
+class PatchHeadsQuery:
+    """The measures of every head of one kind over a picture."""
+
+    query: Query
+    kind: Kind
+
+    def answer(self, models: Models, report: Progress) -> "PatchHeads":
+        """The measures of the query's record. Raises UserError for a text."""
+        return measure(models.record(self.query, report), self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class PatchHeads:
+    """How each head looks over a picture. Each array is float64 (head)."""
+
+    heads: tuple[HeadId, ...]      # in the order of the arrays
+    distance: np.ndarray           # pixels, mean over the patches that look, over patches alone
+    entropy: np.ndarray            # bits, mean over all tokens that look
+    special: np.ndarray            # share of the weight on tokens that are no patch, mean over the patches that look
+    even: dict[str, float]         # what each of the three is where every token looks evenly at all
+
+    def frame(self) -> "DataFrame":
+        """One row a head: distance, entropy, special."""
+        return tables.head_frame(self.heads, {name: getattr(self, name) for name in MEASURES})
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(getattr(self, name).nbytes for name in MEASURES)
+
+
+def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
+    """The middles of the patches in pixels of the picture, float64 (patch, 2): across, down."""
+    if record.picture is None or tokens.grid is None:
+        raise UserError(NO_PATCHES)
+    high, wide = record.picture.shape[:2]
+    boxes = [box for box in tokens.boxes if box is not None]
+    return np.array([((box.left + box.right) / 2 * wide, (box.top + box.bottom) / 2 * high) for box in boxes])
+
+
+def distances(places: np.ndarray) -> np.ndarray:
+    """Pixels between every two of them, float64 (place, place)."""
+    return np.sqrt(((places[:, None] - places[None]) ** 2).sum(-1))
+
+
+def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
+    """The measures of every head. Raises UserError for a text."""
+    attention_map = record[kind]
+    tokens, apart = attention_map.keys, distances(middles(record, attention_map.keys))
+    patches = list(tokens.patches)
+    columns: dict[str, list[float]] = {name: [] for name in MEASURES}
+    for layer in attention_map.layers:
+        for head in range(layer.heads):
+            found = _of_head(heads.weights(layer, head).astype(np.float64), patches, apart)
+            for name, value in zip(MEASURES, found, strict=True):
+                columns[name].append(value)
+    count = len(tokens)
+    even = dict(zip(MEASURES, _of_head(np.full((count, count), 1 / count), patches, apart), strict=True))
+    return PatchHeads(tables.head_ids(attention_map), np.array(columns["distance"]), np.array(columns["entropy"]),
+                      np.array(columns["special"]), even)
+
+
+def _of_head(weights: np.ndarray, patches: list[int], apart: np.ndarray) -> tuple[float, float, float]:
+    """Distance, entropy and share of special tokens of one head's weights (query, key)."""
+    between = weights[np.ix_(patches, patches)]
+    sums, rows = between.sum(1), weights[patches].sum(1)
+    far = np.divide((between * apart).sum(1), sums, out=np.full(len(sums), np.nan), where=sums > 0)
+    return (float(np.nanmean(far)) if np.isfinite(far).any() else float("nan"), float(entropy(weights, base=2).mean()),
+            float((1 - sums / np.maximum(rows, 1e-12)).mean()))
+
+
+@dataclass(frozen=True)
+class PatchRolloutQuery:
+    """All layers multiplied together, rightly and as a much-copied program does."""
+
+    query: Query
+    kind: Kind
+    discard: float = 0.9   # share of each layer's mean weights, the smallest, that is left out first
+
+    def answer(self, models: Models, report: Progress) -> "PatchRollout":
+        """Both of the query's record."""
+        return roll_out(models.record(self.query, report)[self.kind], self.discard)
+
+
+@dataclass(frozen=True, eq=False)
+class PatchRollout:
+    """Rollout over all layers, float64 (token, token): rows look, columns are looked at."""
+
+    right: np.ndarray    # each layer's rows sum to 1 again after something was left out, and so do these
+    copied: np.ndarray   # of the program in which they do not
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both."""
+        return self.right.nbytes + self.copied.nbytes
+
+
+def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
+    """Rollout of the heads' means, of whose cells the share `discard` is left out in each layer."""
+    if attention_map.kind is Kind.CROSS:
+        raise UserError("Rollout follows one list of tokens through all layers; choose self-attention.")
+    right, copied = [], []
+    for layer in attention_map.layers:
+        mean = np.stack([heads.weights(layer, head) for head in range(layer.heads)]).astype(np.float64).mean(0)
+        kept = without_smallest(mean, discard) / 2 + np.eye(len(mean)) / 2
+        right.append(kept / kept.sum(1, keepdims=True))
+        # the program divides by a vector of row sums that is laid along the columns: cell (i, j) by the sum of row j
+        copied.append(kept / kept.sum(1)[np.newaxis])
+    return PatchRollout(rollout(right), rollout(copied))
+
+
+def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
+    """The weights (query, key) with the smallest `share` of all cells as 0; the cell from the first token to itself
+    stays, as in the program that this is from."""
+    count = int(weights.size * share)
+    if count == 0:
+        return weights.copy()
+    flat = weights.ravel().copy()
+    smallest = np.argpartition(flat, count - 1)[:count]
+    flat[smallest[smallest != 0]] = 0
+    return flat.reshape(weights.shape)
+
+
+def lengths(vectors: np.ndarray) -> np.ndarray:
+    """The Euclidean lengths of vectors (token, d), float64 (token)."""
+    return np.sqrt((vectors.astype(np.float64) ** 2).sum(1))
+
+
+def outliers(norms: np.ndarray, patches: tuple[int, ...]) -> tuple[int, ...]:
+    """The patches whose vector is longer than OUTLIER times the median of all patches."""
+    limit = OUTLIER * float(np.median(norms[list(patches)]))
+    return tuple(patch for patch in patches if norms[patch] > limit)
+
+
+def similarities(vectors: np.ndarray, token: int) -> np.ndarray:
+    """The cosine of one vector of (token, d) with each, float64 (token); NaN where one has no length."""
+    sizes = lengths(vectors)
+    scale = sizes * sizes[token]
+    return np.divide(vectors.astype(np.float64) @ vectors[token].astype(np.float64), scale,
+                     out=np.full(len(vectors), np.nan), where=scale > 0)

@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+
+from model.core import heads
+from model.core.query import Kind, UserError
+from model.studies import patch_attention as study
+from tests import fabricate
+
+MADE = fabricate.pictured(rows=4, columns=6, size=10)
+MAP = MADE[Kind.SELF]
+
+
+def test_the_distance_of_a_head_is_that_of_its_own_definition():
+    weights, boxes, (high, wide) = heads.weights(MAP.layer(1), 2), MAP.keys.boxes, MADE.picture.shape[:2]
+    rows = []
+    for query in MAP.keys.patches:
+        a, total, far = boxes[query], 0.0, 0.0
+        for key in MAP.keys.patches:
+            b = boxes[key]
+            across = (a.left + a.right - b.left - b.right) / 2 * wide
+            down = (a.top + a.bottom - b.top - b.bottom) / 2 * high
+            far, total = far + weights[query, key] * (across ** 2 + down ** 2) ** 0.5, total + weights[query, key]
+        rows.append(far / total)
+    found = study.measure(MADE, Kind.SELF)
+    assert found.frame().loc[(1, 2), "distance"] == pytest.approx(np.mean(rows), rel=1e-6)
+    assert found.frame().loc[(1, 2), "special"] == pytest.approx(weights[1:, 0].mean(), rel=1e-5)
+
+
+def test_a_uniform_row_over_a_square_of_pixels_looks_half_its_side_away():
+    square = fabricate.pictured(rows=16, columns=16, size=14)
+    side = square.picture.shape[0]
+    even = study.measure(square, Kind.SELF).even
+    assert even["distance"] / side == pytest.approx(0.521, abs=0.015)
+    assert even["entropy"] == pytest.approx(np.log2(257)) and even["special"] == pytest.approx(1 / 257)
+
+
+def test_rows_of_rollout_sum_to_one_and_those_of_the_copied_one_do_not():
+    found = study.roll_out(MAP, 0.9)
+    np.testing.assert_allclose(found.right.sum(1), 1, atol=1e-9)
+    assert np.abs(found.copied.sum(1) - 1).max() > 0.05
+
+
+def test_where_nothing_is_left_out_both_are_the_same():
+    found = study.roll_out(MAP, 0.0)
+    np.testing.assert_allclose(found.right, found.copied, atol=1e-6)
+    step = [np.mean([heads.weights(layer, head) for head in range(layer.heads)], 0) / 2 + np.eye(25) / 2
+            for layer in MAP.layers]
+    np.testing.assert_allclose(found.right, step[1] @ step[0], atol=1e-6)
+
+
+def test_the_smallest_are_left_out_and_the_first_cell_stays():
+    weights = np.array([[0.01, 0.99], [0.4, 0.6]])
+    np.testing.assert_array_equal(study.without_smallest(weights, 0.5), [[0.01, 0.99], [0, 0.6]])
+
+
+def test_an_outlier_is_far_above_the_median_and_mostly_there_is_none():
+    norms = np.ones(25)
+    assert study.outliers(norms, MAP.keys.patches) == ()
+    norms[[0, 7]] = 9
+    assert study.outliers(norms, MAP.keys.patches) == (7,)
+
+
+def test_the_similarity_is_the_cosine():
+    vectors = np.array([[1, 0], [1, 1], [0, 0], [-2, 0]], np.float32)
+    np.testing.assert_allclose(study.similarities(vectors, 0), [1, 0.5 ** 0.5, np.nan, -1])
+
+
+def test_a_text_is_refused():
+    with pytest.raises(UserError, match="model of pictures"):
+        study.measure(fabricate.record(), Kind.SELF)

@@ -1,0 +1,52 @@
+import numpy as np
+
+from model.core import heads
+from model.core.query import Kind
+from model.core.view import View
+from tests import fabricate
+from viz.components.picture_view.rows import hidden_tokens, picture_behind, row_of, rows_overview, smaller
+
+MADE = fabricate.pictured()
+VIEW = View(layer=1, head=2, token=9)
+
+
+def test_the_row_is_the_open_heads_own():
+    weights = heads.weights(MADE[Kind.SELF].layer(1), 2)
+    values = row_of(MADE, VIEW)
+    np.testing.assert_allclose(values.numbers, weights[9], rtol=1e-6)
+    assert values.even == 1 / 25 and values.high == 16
+
+
+def test_a_hidden_patch_has_no_number_and_leaves_fewer_to_share():
+    made = fabricate.pictured(hidden=6)
+    values = row_of(made, VIEW)
+    assert hidden_tokens(made) == (6,) and np.isnan(values.numbers[6]) and values.even == 1 / 24
+    assert np.isfinite(np.delete(values.numbers, 6)).all()
+
+
+def test_a_threshold_by_mass_leaves_the_fewest_that_have_it():
+    weights = heads.weights(MADE[Kind.SELF].layer(1), 2)[9]
+    shown = row_of(MADE, View(layer=1, head=2, token=9, keep=0.6)).numbers
+    kept = np.isfinite(shown)
+    assert weights[kept].sum() >= 0.6 > weights[kept].sum() - weights[kept].min()
+    assert weights[kept].min() >= weights[~kept].max()
+
+
+def test_a_thumbnail_is_the_row_in_its_grid():
+    overview = rows_overview(MADE[Kind.SELF], VIEW)
+    assert [cells.shape for cells in overview.cells] == [(3, 4, 6)] * 2
+    np.testing.assert_array_equal(overview.cells[1][2].ravel(), np.round(255 * row_of(MADE, VIEW).shares[1:]))
+
+
+def test_the_picture_behind_is_small_and_knows_what_its_patches_cover():
+    behind = picture_behind(MADE, VIEW, "smooth", 0.5)
+    assert max(behind.pixels.shape) <= 96 and np.allclose(behind.covered, (0.96, 1), atol=1e-6)
+
+
+def test_a_smaller_picture_is_the_mean_of_squares():
+    picture = np.random.default_rng(0).integers(0, 256, (5, 7, 3), np.uint8)
+    small = smaller(picture, side=3)
+    assert small.shape == (2, 3, 3)
+    np.testing.assert_array_equal(small[0, 0], np.round(picture[:3, :3].mean((0, 1))))
+    np.testing.assert_array_equal(small[1, 2], np.round(picture[3:, 6:].mean((0, 1))))
+    assert smaller(picture, side=7) is picture

@@ -1,0 +1,82 @@
+// Numbers over a picture: the picture steps back, and what is looked at glows. theme.py has the same arithmetic for print.
+import { node, parts } from "./shared.js";
+
+export const STEPS = 256;
+
+// How much of its colour a share from 0 to 1 has.
+export const alphaOf = (share, opacity) => opacity * Math.min(1, 1.6 * share ** 0.8);
+
+// The colour and the cover of every step as [red, green, blue, 0 to 255].
+export function shadesOf(stops, opacity) {
+  const known = stops.map(parts);
+  return Array.from({ length: STEPS }, (_, step) => {
+    const share = step / (STEPS - 1), at = share * (known.length - 1), low = Math.min(Math.floor(at), known.length - 2);
+    const mixed = [0, 1, 2].map((c) => Math.round(known[low][c] + (known[low + 1][c] - known[low][c]) * (at - low)));
+    return [...mixed, Math.round(255 * alphaOf(share, opacity))];
+  });
+}
+
+// Of one channel of a pixel, how light it is under an overlay: greyer and darker the more the overlay covers.
+export const stepBack = (channel, grey, opacity) => (channel + (grey - channel) * 0.75 * opacity) * (1 - 0.35 * opacity);
+
+// The picture, {values, shape [high, wide, 3]}, on a canvas of its own size, stepped back.
+export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
+  const canvas = node("canvas"), pen = canvas.getContext("2d");
+  [canvas.width, canvas.height] = [wide, high];
+  const image = pen.createImageData(wide, high);
+  for (let at = 0; at < wide * high; at++) {
+    const [red, green, blue] = values.subarray(3 * at, 3 * at + 3), grey = 0.299 * red + 0.587 * green + 0.114 * blue;
+    [red, green, blue].forEach((each, c) => { image.data[4 * at + c] = stepBack(each, grey, opacity); });
+    image.data[4 * at + 3] = 255;
+  }
+  pen.putImageData(image, 0, 0);
+  return canvas;
+}
+
+const FINE = 8;   // pixels a patch has each way where it is drawn smooth
+
+// The value between the middles of cells, at x and y in cells; beyond the outer middles as there.
+function between(shares, [rows, columns], x, y) {
+  const inside = (at, most) => Math.max(0, Math.min(most - 1, at));
+  const left = inside(Math.floor(x - 0.5), columns), top = inside(Math.floor(y - 0.5), rows);
+  const right = inside(left + 1, columns), low = inside(top + 1, rows);
+  const across = Math.max(0, Math.min(1, x - 0.5 - left)), down = Math.max(0, Math.min(1, y - 0.5 - top));
+  const at = (row, column) => shares[row * columns + column];
+  const above = at(top, left) * (1 - across) + at(top, right) * across;
+  return above * (1 - down) + (at(low, left) * (1 - across) + at(low, right) * across) * down;
+}
+
+// Shares (row, column) from 0 to 1, below 0 for the second list of shades, as a canvas to be stretched over the picture.
+export function canvasOfShares(shares, [rows, columns], [shades, below = shades], smooth) {
+  const fine = smooth ? FINE : 1, canvas = node("canvas"), pen = canvas.getContext("2d");
+  [canvas.width, canvas.height] = [columns * fine, rows * fine];
+  const image = pen.createImageData(canvas.width, canvas.height);
+  for (let y = 0; y < rows * fine; y++) {
+    for (let x = 0; x < columns * fine; x++) {
+      const found = smooth ? between(shares, [rows, columns], (x + 0.5) / fine, (y + 0.5) / fine) : shares[y * columns + x];
+      const share = Math.max(-1, Math.min(1, found || 0)), shade = share < 0 ? below : shades;
+      image.data.set(shade[Math.round(Math.abs(share) * (STEPS - 1))], 4 * (y * canvas.width + x));
+    }
+  }
+  pen.putImageData(image, 0, 0);
+  return canvas;
+}
+
+// The picture, wide × high pixels of the pen from (x, y), and over the part of it that has patches the shares.
+export function drawOver(pen, picture, shares, [wide, high], [right, bottom], smooth, [x, y] = [0, 0]) {
+  pen.imageSmoothingEnabled = wide < 4 * picture.width;
+  pen.drawImage(picture, x, y, wide, high);
+  pen.imageSmoothingEnabled = smooth;
+  pen.drawImage(shares, x, y, right, bottom);
+}
+
+// The shades as a bar of CSS, over the middle grey that a picture steps back to; those of what is below 0 before them.
+export function barOf(shades, below = undefined) {
+  const grey = stepBack(150, 150, 0.8), steps = [0, 51, 102, 153, 204, 255];
+  const mixed = ([red, green, blue, cover]) => {
+    const mix = (channel) => Math.round(grey + (channel - grey) * (cover / 255));
+    return `rgb(${mix(red)} ${mix(green)} ${mix(blue)})`;
+  };
+  const stops = [...(below ? [...steps].reverse().map((step) => below[step]) : []), ...steps.map((step) => shades[step])];
+  return `linear-gradient(90deg, ${stops.map(mixed).join()})`;
+}

@@ -1,0 +1,21 @@
+// A picture that is pasted anywhere on the page goes where one that is dropped goes: into the file uploader.
+
+// What a clipboard holds of pictures.
+export const picturesIn = (data) => [...(data?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
+
+// The input of the uploader under this key, if the page has it.
+const inputOf = (key) => document.querySelector(`.st-key-${key} input[type=file]`);
+
+export const paste = ({ data: { key } }) => {
+  const take = (event) => {
+    const [picture] = picturesIn(event.clipboardData), input = inputOf(key);
+    if (!picture || !input) return;
+    const files = new DataTransfer();
+    files.items.add(picture);
+    input.files = files.files;
+    input.dispatchEvent(new Event("change", { bubbles: true }));
+    event.preventDefault();
+  };
+  document.addEventListener("paste", take);
+  return () => document.removeEventListener("paste", take);
+};

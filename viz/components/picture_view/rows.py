@@ -1,0 +1,91 @@
+"""What one token of a picture looks at: the patches, the open head's row, and every head's row for the grid."""
+import numpy as np
+
+from model.core.displayed import allowed_keys, displayed_rows
+from model.core.heads import Overview
+from model.core.query import Hide, Kind
+from model.core.record import AttentionMap, AttentionRecord
+from model.core.tokens import Tokens
+from model.core.view import View
+from viz import glow
+from viz.components.head_grid.payload import SMALL, GridPicture
+from viz.components.picture_view.payload import Patches, PatchValues
+from viz.format import visible_token
+from viz.text import strings
+
+WORDS = strings("components")["picture"]
+
+
+def patch_name(tokens: Tokens, token: int) -> str:
+    """A patch by its row and column, any other token by its text."""
+    place = tokens.place(token)
+    return visible_token(tokens.texts[token]) if place is None else WORDS["patch"].format(row=place[0], column=place[1])
+
+
+def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
+    """The picture of a record and which key is which part of it. Raises ValueError for a record of text."""
+    tokens = record[kind].keys
+    if record.picture is None or tokens.grid is None:
+        raise ValueError("expected a record of a picture, got one of text; draw it in another lens")
+    columns, numbers = tokens.grid[1], range(len(tokens))
+    places = [-1 if (place := tokens.place(token)) is None else place[0] * columns + place[1] for token in numbers]
+    boxes = np.array([(np.nan,) * 4 if box is None else box for box in tokens.boxes], np.float32)
+    return Patches(record.picture, tuple(patch_name(tokens, token) for token in numbers), boxes, tuple(places),
+                   tokens.grid, label)
+
+
+def hidden_tokens(record: AttentionRecord) -> tuple[int, ...]:
+    """The tokens that the question hides on the side of the source."""
+    return tuple(sorted(edit.token for edit in record.query.edits if isinstance(edit, Hide) and edit.side == "source"))
+
+
+def scale_of(attention_map: AttentionMap, token: int) -> tuple[float, float]:
+    """(even, most): what each key would have if the token's row were even, and the times that at which the colours are
+    full."""
+    allowed = allowed_keys(attention_map.layers[0], token)
+    return glow.even_weight(allowed), glow.most_times(int(allowed[0].sum()))
+
+
+def row_of(record: AttentionRecord, view: View) -> PatchValues:
+    """The row of the token in focus in the open head, after the view's filters."""
+    attention_map = record[view.kind]
+    rows = displayed_rows(attention_map, view)
+    at = [layer.index for layer in attention_map.layers].index(view.layer)
+    even, most = scale_of(attention_map, view.token or 0)
+    return PatchValues(rows[at][view.head], WORDS["head"].format(layer=view.layer, head=view.head), WORDS["weight"],
+                       even=even, high=most)
+
+
+def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
+    """The row of the token in focus in every head as thumbnails: the patches' shares of the colours in their grid."""
+    tokens = attention_map.keys
+    even, most = scale_of(attention_map, view.token or 0)
+    grid, patches = tokens.grid or (1, 1), np.array(tokens.patches)
+    places = np.array([tokens.place(token) for token in patches])
+    cells = []
+    for rows in displayed_rows(attention_map, view):
+        drawn = np.zeros((len(rows), *grid), np.uint8)
+        drawn[:, places[:, 0], places[:, 1]] = np.round(255 * glow.shares_of(rows[:, patches], even, most))
+        cells.append(drawn)
+    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), tuple(cells), (1, 1))
+
+
+def picture_behind(record: AttentionRecord, view: View, look: str, opacity: float) -> GridPicture:
+    """The record's picture as it lies behind the thumbnails. Raises ValueError for a record of text."""
+    tokens = record[view.kind].keys
+    if record.picture is None:
+        raise ValueError("expected a record of a picture, got one of text; draw its overview instead")
+    boxes = [box for box in tokens.boxes if box is not None]
+    covered = (max(box.right for box in boxes), max(box.bottom for box in boxes))
+    return GridPicture(smaller(record.picture), scale_of(record[view.kind], view.token or 0)[1], covered, look, opacity)
+
+
+def smaller(picture: np.ndarray, side: int = SMALL) -> np.ndarray:
+    """The picture with at most `side` pixels each way, each the mean of a square of it; uint8 (high, wide, 3)."""
+    step = -(-max(picture.shape[:2]) // side)
+    if step == 1:
+        return picture
+    rows, columns = (range(0, size, step) for size in picture.shape[:2])
+    sums = np.add.reduceat(np.add.reduceat(picture.astype(np.int64), list(rows), axis=0), list(columns), axis=1)
+    high, wide = (np.diff([*starts, size]) for starts, size in zip((rows, columns), picture.shape[:2], strict=True))
+    return np.round(sums / (high[:, None] * wide)[..., None]).astype(np.uint8)

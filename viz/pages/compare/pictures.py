@@ -1,0 +1,90 @@
+"""Two pictures, or one with a patch hidden: what is asked, and the row in focus over both and their difference."""
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from model.core.displayed import DisplayedHead
+from model.core.query import Hide, Query
+from model.core.record import AttentionRecord
+from model.core.view import View
+from model.studies.comparison import Alignment
+from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
+from viz.components.picture_view.rows import hidden_tokens, patches_of, scale_of
+from viz.page import PageContext
+from viz.pages.compare.claims import EQUAL
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import bind
+from viz.widgets.handout_button import picture_button
+from viz.widgets.pictures.choice import picture_name, picture_options
+from viz.widgets.pictures.strip import patch_strip
+
+EDITS = ("zero", "mean", "temper", "hide")   # what can be done to a head, or to a patch, of a picture
+HIGH = 360   # pixels of each of three
+
+
+def other_picture(page: PageContext, asked: Query) -> Query:
+    """The same question of another picture, which is chosen here."""
+    options = {sha256: name for sha256, name in picture_options().items() if sha256 != asked.image}
+    wanted = page.controls["picture"]
+    chosen = wanted if wanted in options else next(iter(options))
+    st.selectbox(strings("compare")["other_picture"], list(options), format_func=options.__getitem__, width=320,
+                 **bind(page.set_controls, "picture", chosen))
+    return replace(asked, image=chosen)
+
+
+def hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hide:
+    """The patch that nobody may look at, which is clicked here."""
+    tokens, wanted = record[view.kind].keys, page.controls["hidden"]
+    middle = tokens.patch_at((tokens.grid or (1, 1))[0] // 2, (tokens.grid or (1, 1))[1] // 2)
+    token = wanted if wanted in tokens.patches else middle if middle is not None else tokens.patches[0]
+
+    def take(event: PatchEvent) -> None:
+        if event.token is not None and tokens.place(event.token) is not None:
+            page.set_controls(hidden=event.token)
+
+    patch_strip(record, replace(view, token=token), key="compare-hide", says=strings("compare")["hide_which"],
+                on_event=take)
+    return Hide("source", token)
+
+
+def over_pictures(records: tuple[AttentionRecord, AttentionRecord]) -> bool:
+    """Whether the two can be drawn over their pictures, patch beside patch."""
+    grids = [record.maps[0].keys.grid for record in records]
+    return all(record.picture is not None for record in records) and grids[0] == grids[1]
+
+
+def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
+                        shown: tuple[DisplayedHead, ...], titles: list[list[str]], aligned: Alignment) -> None:
+    """The row in focus over the first picture, over the second, and what changed; a patch that is chosen in one of them
+    is in focus in all."""
+    row = next((place for place, group in enumerate(aligned.rows) if view.token in group.first), 0)
+    focus, changes = aligned.rows[row].first[0] if aligned.rows[row].first else 0, shown[2].weights[row]
+    bound = max(float(np.abs(np.nan_to_num(changes)).max()), EQUAL)
+
+    def take(event: PatchEvent) -> None:
+        if event.token is not None:
+            page.set_view(token=event.token)
+
+    columns = st.columns(3, gap="small", vertical_alignment="bottom")
+    for place, (column, name) in enumerate(zip(columns, ("first", "second", "difference"), strict=True)):
+        record, (title, *parts) = records[min(place, 1)], titles[place]
+        numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
+        for group, weight in zip(aligned.columns, shown[place].weights[row], strict=True):
+            numbers[list(group.second if place else group.first)] = weight
+        even, most = scale_of(record[view.kind], focus)
+        hidden = hidden_tokens(record)
+        numbers[list(hidden) if place < 2 else []] = np.nan
+        values = (PatchValues(numbers, _name(shown[place]), even=even, high=most) if place < 2 else
+                  PatchValues(numbers, _name(shown[place]), strings("compare")["change"], "signed", high=bound))
+        with column:
+            said = [f"**{escape_markdown(title)}**", *(map(escape_markdown, parts) if place < 2 else ())]
+            st.markdown(" · ".join(said))
+            drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
+                                 PatchState(focus, hidden=hidden), height=HIGH, key=f"compare-over-{name}",
+                                 on_event=take)
+            picture_button(drawn, records[place:place + 1] or records)
+
+
+def _name(shown: DisplayedHead) -> str:
+    return strings("components")["picture"]["head"].format(layer=shown.layer, head=shown.head)

@@ -1,0 +1,53 @@
+"""What is true of the row in focus over a picture, in words computed from the record."""
+import numpy as np
+
+from model.core import heads
+from model.core.displayed import allowed_keys
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import glow
+from viz.components.picture_view.rows import patch_name
+from viz.format import format_number, format_share, format_weight, head_label
+from viz.text import escape_markdown, strings
+
+NAMED = 3   # classes, at most, that are named
+
+
+def row_claims(record: AttentionRecord, view: View) -> list[str]:
+    """Sentences in Markdown on what the token in focus looks at in the open head."""
+    words, attention_map, token = strings("pictures")["claims"], record[view.kind], view.token or 0
+    layer, tokens = attention_map.layer(view.layer), attention_map.keys
+    weights = heads.row_weights(layer, token)[view.head].astype(np.float64)
+    patches, even = np.array(tokens.patches), glow.even_weight(allowed_keys(layer, token))
+    on_patches = weights[patches]
+    largest, share = on_patches.max(), on_patches.sum() / weights.sum()
+    alike = [int(patch) for patch in patches if format_weight(weights[patch]) == format_weight(largest)]
+    name = escape_markdown(patch_name(attention_map.queries, token))
+    facts = {"head": head_label(view.layer, view.head), "from": name,
+             "to": escape_markdown(patch_name(tokens, alike[0])), "weight": format_weight(largest), "count": len(alike),
+             "times": format_number(largest / even, 2)}
+    sentences = [words["most" if len(alike) == 1 else "alike"].format(**facts)]
+    if largest > 0:
+        half, size = half_of(on_patches), len(patches)
+        sentences.append(words["half"].format(half=half, size=size, even=-(-size // 2)))
+    special = len(tokens) - len(patches)
+    if special:
+        facts = {"share": format_share(1 - share), "even": format_share(special / len(tokens)), "count": special}
+        sentences.append(words["special"].format(**facts))
+    return sentences
+
+
+def half_of(weights: np.ndarray) -> int:
+    """How many of the largest weights make up half of their sum, at least."""
+    ordered = np.sort(weights)[::-1]
+    return int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
+
+
+def answer_claim(record: AttentionRecord) -> str | None:
+    """What the model answers about the picture: its best classes, or nothing where it names none."""
+    prediction, words = record.prediction, strings("pictures")["claims"]
+    if prediction is None or not prediction.texts:
+        return None
+    best = zip(prediction.texts[0][:NAMED], prediction.probabilities[0][:NAMED], strict=True)
+    return words["answer"].format(names=", ".join(f"{escape_markdown(name)} {format_share(share)}"
+                                                  for name, share in best))

@@ -1,0 +1,45 @@
+"""Files of the open head, of the grid and of the numbers, and the link of exactly this state."""
+import streamlit as st
+
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz.components.slider import slider
+from viz.page import PageContext
+from viz.print.options import Options
+from viz.session import session
+from viz.text import strings
+from viz.widgets.link_box import link_box
+
+
+def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Files of the open head in its lens, of the grid, of the numbers; each is made when its button is pressed."""
+    from viz import export
+
+    words = strings("heads")
+    with st.popover(words["export"], type="tertiary"):
+        st.caption(words["link"])
+        link_box(page)
+        zoom = session().export_zoom
+        slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
+        caption = st.toggle(words["export_caption"], value=True, key="export_caption")
+        for subject in (view.lens, "grid", "numbers"):
+            st.caption(words["subjects"][subject])
+            options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=page.link())
+            with st.container(horizontal=True):
+                for suffix, (form, _) in export.formats().items():
+                    if subject in form.subjects:
+                        _button(suffix, record, view, options)
+
+
+def _set_zoom(times: int) -> None:
+    session().export_zoom = times
+
+
+def _button(suffix: str, record: AttentionRecord, view: View, options: Options) -> None:
+    """A download whose file is made in a thread of its own when somebody asks for it."""
+    from viz import export
+
+    form, _ = export.formats()[suffix]
+    st.download_button(form.name, lambda: export.export(suffix, record, view, options),
+                       export.filename(suffix, record, view, options), form.mime,
+                       on_click="ignore", key=f"get_{suffix}_{options.grid}", help=form.about)

@@ -1,0 +1,1 @@
+"""Pictures on pages: which one, and where in it one looks from."""

@@ -1,0 +1,50 @@
+"""Whether a model looks at text or at pictures, and which one a page opens that takes only one of the two."""
+from dataclasses import replace
+
+from model.ask import sources
+from model.core import pictures
+from model.core.query import UserError
+from viz.page import PageContext
+from viz.session import session
+from viz.state import State
+
+FETCHED = "dinov2-small"   # offered where no model of pictures is on disk
+
+
+def what_it_reads(model: str) -> frozenset[str]:
+    """"text", "picture", or both. Of a model that is not there it is what the catalogue says."""
+    offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
+    try:
+        sides = sources.sides(model)
+    except UserError:
+        return frozenset({"picture" if offer is not None and offer.pictures else "text"})
+    if "image" not in sides:
+        return frozenset({"text"})
+    return frozenset({"picture", "text"} if "text" in sides else {"picture"})
+
+
+def picture_models() -> list[str]:
+    """The catalogue's models of pictures that are on this disk, those that were trained here last."""
+    return [offer.id for offer in sources.catalogue() if offer.pictures and offer.on_disk]
+
+
+def fit_question(page: PageContext) -> None:
+    """Puts a model that the page takes in the place of one that it does not, and a picture beside a model of pictures;
+    what was there comes back with the next page that takes it."""
+    if not page.about.asks_with(page.controls):
+        return
+    now, wanted = session(), page.about.reads
+    reads = what_it_reads(now.state.model)
+    if wanted != "both" and wanted not in reads:
+        if wanted == "picture":
+            now.text_model = now.state.model
+            page.set_question(model=now.picture_model or next(iter(picture_models()), FETCHED))
+        else:
+            now.picture_model = now.state.model
+            page.set_question(model=now.text_model or State().model)
+        reads = what_it_reads(now.state.model)
+    if "picture" in reads and wanted != "text":
+        if now.state.image is None:
+            now.state = replace(now.state, image=now.picture or pictures.shipped()[0].sha256)
+    elif now.state.image is not None:
+        now.picture, now.state = now.state.image, replace(now.state, image=None)
