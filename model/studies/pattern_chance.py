@@ -46,8 +46,8 @@ def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternCh
     same every time."""
     layer, random = attention_map.layers[0], np.random.default_rng(0)
     _, queries, keys = layer.shape
-    allowed = layer.allowed.block(slice(0, queries), slice(0, keys))
-    allowed = allowed if allowed.ndim == 2 else allowed.any(0)
+    block = layer.allowed.block(slice(0, queries), slice(0, keys))
+    allowed = block if block.ndim == 2 else np.any(block, axis=0)
     raw = np.concatenate([np.ones((1, queries, keys)), random.exponential(size=(draws, queries, keys))])
     rows = np.where(allowed, raw, 0)
     weights = (rows / rows.sum(-1, keepdims=True)).astype(np.float32)

@@ -46,7 +46,7 @@ def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: 
                 "colorbar": {"title": {"text": colour, "side": "right"}, "thickness": 10, "outlinewidth": 0, "x": 1.02,
                              "xanchor": "left"}})
     if dots.open_head is not None:
-        _mark(figure, theme, dots, sizes)
+        _mark(figure, theme, dots, sizes, dots.open_head)
     figure.update_layout(showlegend=False)
     return figure
 
@@ -59,9 +59,8 @@ def span(values: np.ndarray) -> list[float]:
     return [low - room, high + room]
 
 
-def _mark(figure: FigureSpec, theme: str, dots: HeadDots, sizes: np.ndarray) -> None:
+def _mark(figure: FigureSpec, theme: str, dots: HeadDots, sizes: np.ndarray, here: int) -> None:
     """A ring round the open head, with its name."""
-    here = dots.open_head
     at, room = placed_points(figure, dots.x, dots.y)
     side = name_sides(at, room, sizes / 2, [(here, dots.names[here], LETTERS)], always=1)[0]
     figure.add_scatter(x=dots.x[[here]], y=dots.y[[here]], mode="markers+text", hoverinfo="skip",
