@@ -81,9 +81,11 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         # in a presentation its buttons are not drawn
         of_token = None if page.state.present else look_here_first(record[view.kind], view, measures, page.set_view)
     with right:
-        picture = _open_head(page, record, view)
+        why = why_scale(page, record, view)
+        _head_bar(page, record, view, why)
+        drawn = _open_picture(page, record, view) if view.lens == "picture" else _open_head(page, record, view, why)
         _what_holds(page, record, view)
-        _ways_on(page, record, view, picture)
+        _ways_on(page, record, view, drawn)
     if of_token is not None:   # of a long text it takes longer than the picture too
         with of_token:
             look_from_and_at(record[view.kind], view,
@@ -209,20 +211,26 @@ def _heads_per_kv(attention_map: AttentionMap) -> int:
     return sizes.pop() if len(sizes) == 1 else 1
 
 
-def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """The open head in its lens, under the ways to show it and to take it away."""
-    words = strings("heads")
+def _head_bar(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
+    """Which head is open, and the ways to show it. why: its scale was chosen."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
+        st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}")
         lens_bar(record, view, page.set_view)
-        filters(record, view, page.set_view, why_scale(page, record, view))
-    if view.lens == "picture":
-        return open_picture(record, view, key="head-picture", height=Below(ABOVE) if page.state.present else PICTURE,
-                            on_event=lambda event: page.set_view(token=event.token))
+        filters(record, view, page.set_view, why)
+
+
+def _open_picture(page: PageContext, record: AttentionRecord, view: View) -> Picture:
+    """The open head over the picture that the model reads."""
+    return open_picture(record, view, key="head-picture", height=Below(ABOVE) if page.state.present else PICTURE,
+                        on_event=lambda event: page.set_view(token=event.token))
+
+
+def _open_head(page: PageContext, record: AttentionRecord, view: View, why: str) -> Picture:
+    """The open head as a matrix, as lines or over its text. why: its scale was chosen."""
     guess = marked_cells(page, record, view)
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
                      overlay=overlaid_heads(record, view), height=Below(ABOVE) if page.state.present else PICTURE,
-                     guess=guess, why_scale=why_scale(page, record, view), key="head",
+                     guess=guess, why_scale=why, key="head",
                      on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
 
 
