@@ -26,7 +26,8 @@ from huggingface_hub import constants
 from model.__main__ import main
 from model.ask.models import models
 from model.cli import corpus
-from model.core import files, npz
+from model.core import files
+from model.core.saving import npz
 from model.core.temporary import TemporaryFolder
 from model.core.types import quiet
 from model.pretrained import catalogue, fetch, hub

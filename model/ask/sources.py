@@ -64,7 +64,8 @@ def catalogue() -> tuple[Entry, ...]:
                         pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes,
                         entry.pictures)
                   for entry in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(entry)]
-    own = [Entry(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR)
+    own = [Entry(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR,
+                 pictures=name in scratch_catalogue.OF_PICTURES)
            for name, (title, good_for) in scratch_catalogue.OFFERS.items()]
     return (*pretrained, *own)
 

@@ -72,8 +72,8 @@ def network(kind: str, seed: int) -> "nn.Module":
         first, second, third = CHANNELS
         return nn.Sequential(nn.Unflatten(1, (1, SIDE)), nn.Conv2d(1, first, 3, padding=1), nn.ReLU(),
                              nn.Conv2d(first, second, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2),
-                             nn.Conv2d(second, third, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
-                             nn.Linear(third, CLASSES))
+                             nn.Conv2d(second, third, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(),
+                             nn.Linear(third * (SIDE // 4) ** 2, CLASSES))
 
 
 @cache

@@ -24,6 +24,7 @@ OFFERS = {   # name: (title, what it is good for)
                 "means nothing yet."),
 }
 TRANSLATOR = "translator"   # the one that the page Translate is about
+OF_PICTURES = ("marked-digit",)
 NAMES = {name: title for name, (title, _) in OFFERS.items()}
 # trainings that run beside a page: their name and where their weights will be (model/training/processes.py)
 RUNS: dict[str, Path] = {}

@@ -13,7 +13,7 @@ from model.scratch.tasks import marked_digit, resolver, translator
 from model.studies import induction
 
 DRAWS = 8    # random repeats that an induction model is put to
-MARKED_TWINS = 150   # pairs of canvases
+MARKED_TWINS = 50    # pairs of canvases
 TWINS = 50   # pairs of sentences that the others are put to, of nouns that were not trained on
 
 Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (name, head)

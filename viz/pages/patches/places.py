@@ -20,7 +20,8 @@ def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
     """A picture (row, column), uint8, as a tile: −1 to 1, an empty line between its patches."""
     ink = PAPER + (1 - PAPER) * (255 - pixels.astype(float)) / 255
     places = [np.arange(side, length, side) for length in pixels.shape]
-    return np.insert(np.insert(ink, places[0], np.nan, 0), places[1], np.nan, 1)
+    whole = np.insert(np.insert(ink, places[0], np.nan, 0), places[1], np.nan, 1)
+    return np.pad(whole, ((0, 0), (2, 2)), constant_values=np.nan)   # pictures beside each other stand apart
 
 
 def cut_section(page: PageContext, lesson: Lesson) -> None:

@@ -61,6 +61,7 @@ def render(page: PageContext) -> None:
         _ways_out(page, str(missing))
         return
     picture_pills(page)
+    _larger_model(page)
     fragment(page, _picture, record)
     _formula()
 
@@ -72,6 +73,14 @@ def _section(page: PageContext, record: AttentionRecord, name: str, section: Sec
             section(page, record, page.view())
 
     folded(strings("pictures")[name]["title"], inside, key=f"pictures-{name}")
+
+
+def _larger_model(page: PageContext) -> None:
+    """The way from a small model to one of photographs, where that is not here yet."""
+    words, offer = strings("pictures"), next((each for each in sources.catalogue() if each.id == FETCHED), None)
+    if offer is not None and not offer.on_disk and page.state.model != FETCHED and sources.may_fetch():
+        st.button(words["fetch"].format(model=escape_markdown(offer.title), size=offer.size / 1e6), help=offer.good_for,
+                  key="fetch-larger", type="tertiary", on_click=_fetch, args=(page, FETCHED))
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:

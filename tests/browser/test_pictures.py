@@ -1,0 +1,21 @@
+"""The page Pictures in a real browser, with the model that comes with the program: click a patch, open a head, and the
+link brings both back."""
+from playwright.sync_api import expect
+
+from tests.browser.watch import PATIENCE
+
+
+def test_a_patch_is_clicked_and_every_head_shows_where_it_looks_from_there(seen):
+    seen.page.goto(seen.address + "/pictures?model=marked-digit")
+    picture = seen.main.locator(".st-key-picture .ch.patches[data-drawn]")
+    expect(picture).to_be_visible(timeout=PATIENCE)
+    seen.rest().fine()
+    box = picture.locator("canvas").bounding_box()
+    seen.page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.7)
+    expect(picture.locator(".tip")).to_contain_text("patch 3,1")
+    expect(picture.locator(".tip")).to_contain_text("of an even row")
+    seen.page.mouse.click(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * 0.7)
+    expect(picture.locator(".say")).to_contain_text("From patch 3,1", timeout=PATIENCE)
+    expect(seen.main.locator(".st-key-picture-grid .ch.grid")).to_have_attribute("data-heads", "2")
+    params = seen.rest().params()
+    assert params["token"] == ["17"] and len(params["image"][0]) == 64
