@@ -45,6 +45,6 @@ def fit_question(page: PageContext) -> None:
         reads = what_it_reads(now.state.model)
     if "picture" in reads and wanted != "text":
         if now.state.image is None:
-            now.state = replace(now.state, image=now.picture or pictures.shipped()[0].sha256)
+            now.state = replace(now.state, image=now.picture or pictures.offered(now.state.model)[0].sha256)
     elif now.state.image is not None:
         now.picture, now.state = now.state.image, replace(now.state, image=None)

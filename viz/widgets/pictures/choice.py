@@ -32,7 +32,8 @@ def picture_options() -> dict[str, str]:
     """{sha256: name} of what one can choose: those that are shipped, those that were brought in this session, and the
     one of a link."""
     chosen = session().state.image
-    known = {each.sha256: each.name for each in pictures.shipped()} | session().own_pictures
+    known = {each.sha256: each.name for each in pictures.offered(session().state.model)} \
+        | session().own_pictures
     return known if chosen is None or chosen in known else known | {chosen: picture_name(chosen)
                                                                     or strings("pictures")["gone"]}
 
