@@ -106,8 +106,8 @@ def test_half_the_side_makes_four_times_as_many_patches_and_other_factors_of_wei
 def test_a_wrong_sentence_is_caught():
     found = shown("patches", guess="a")
     rules, places = shuffle_rules(OPEN) | place_rules(OPEN), sentences(found)
-    for place, (old, new) in {"notice cut 0": ("26", "25"), "notice cut 1": ("15.1", "16.0"), "notice shuffle 1": ("%", ".1%"),
-                              "notice places 1": ("cosine 0.", "cosine 0.9")}.items():
+    for place, (old, new) in {"notice cut 0": ("26", "25"), "notice cut 1": ("15.1", "16.0"),
+                              "notice shuffle 1": ("%", ".1%"), "notice places 1": ("cosine 0.", "cosine 0.9")}.items():
         assert len(wrong(places | {place: places[place].replace(old, new)}, rules)) == 1, place
 
 

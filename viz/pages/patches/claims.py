@@ -36,8 +36,8 @@ def above(number: float) -> str:
 
 
 def halved(words: dict, counted: Mapping[int, Mapping[str, int]], side: int) -> str:
-    """What half the side of a patch changes or, where a side has no half, twice the side. counted: by side in pixels, as
-    of `patch_sentence.numbers`."""
+    """What half the side of a patch changes or, where a side has no half, twice the side. counted: by side in pixels,
+    as of `patch_sentence.numbers`."""
     case, other = ("half", side // 2) if side % 2 == 0 else ("twice", 2 * side)
     weights = sorted((counted[side]["weights"], counted[other]["weights"]))
     return words[case].format(other=other, factor=weights[1] / weights[0])

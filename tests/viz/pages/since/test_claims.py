@@ -45,7 +45,7 @@ def wrong(said: str, this: design.Design, about: str, revealed: bool) -> list[st
     found += [] if f"**{SAYS[about, on]}**" in said else ["name"]
     cost = counted(replace(this, **{about: True})) - counted(replace(this, **{about: False}))
     verb = "cost" if cost >= 0 else "save"
-    who = f"It {verb}s" if on else f"{SAYS[about, True]} would {verb}"   # what is not there costs nothing yet
+    who = f"It {verb}s" if on else f"{WORDS['changes'][about]} would {verb}"   # what is not there costs nothing yet
     wanted = f"{who} {f'{abs(cost):,}' if cost else 'no'} parameters."
     found += [] if wanted in said else ["cost"]
     if about == "pre":
