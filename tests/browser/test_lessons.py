@@ -34,7 +34,7 @@ def answered(name: str) -> str:
     page, prose = pages()[name][0], strings(f"lessons/{name}")
     on = {each.name: "1" for each in page.controls if each.start is False}
     right = {table: "abcd"[each["right"]] for table, each in prose.items()
-             if isinstance(each, dict) and "right" in each}
+             if isinstance(each, dict) and isinstance(each.get("right"), int)}
     return f"/{name}?" + urlencode(on | {"guess": right["predict"]}
                                    | {each.name: "a" for each in page.controls if each.name.startswith("guess_")})
 

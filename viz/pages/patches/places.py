@@ -47,10 +47,9 @@ def cut_section(page: PageContext, lesson: Lesson) -> None:
 
 
 def _table(words: dict, counted: dict[int, dict[str, int]], side: int) -> str:
-    rows = [words["table_head"], "|---:|---:|---:|---:|---:|---:|"]
+    rows = [words["table_head"], "|---:|---:|---:|---:|"]
     for each, found in counted.items():
-        cells = [f"{number:,}" for number in (each, *(found[name] for name in
-                                                      ("tokens", "pixels", "weights", "map", "places")))]
+        cells = [f"{number:,}" for number in (each, *(found[name] for name in ("tokens", "pixels", "weights")))]
         rows.append("| " + " | ".join(f"**{cell}**" if each == side else cell for cell in cells) + " |")
     return "\n".join(rows)
 
