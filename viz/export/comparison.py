@@ -64,7 +64,7 @@ def _over_pictures(comparison: SavedComparison) -> list[PicturePlan]:
     for place, values in enumerate(comparison.values):
         record = comparison.records[min(place, 1)]
         patches, focus = patches_of(record, kind), comparison.view.token or 0
-        name = WORDS["times"] if values.kind == "weight" else WORDS["change"]
+        name = WORDS["times"] if values.kind == "weight" else values.what
         plans.append(over_picture.plan_of(
             patches.picture, patches.boxes, values.shares, focus=focus, hidden=hidden_tokens(record), notes=(),
             orientation=WORDS["picture"].format(a=patches.texts[focus]),

@@ -72,6 +72,8 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
     with left:
         _largest(shown, aligned, records[1].query.edits, head)
         looked = replace(view, token=focus, pair=None)
+        if over:   # the colours of a row are of its own largest change
+            titles[2][1:] = [words["bound"].format(bound=over[2].high)]
         saved = [" · ".join([name, *title[1:]]) for name, title in zip((*names.short, titles[2][0]), titles)]
         _save_menu(SavedComparison(shown, looked, bound, tuple(saved), records, page.link(), over))
     with right:

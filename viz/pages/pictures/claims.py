@@ -52,7 +52,7 @@ def answer_claim(record: AttentionRecord) -> str | None:
         return None
     names = [escape_markdown(name) for name in prediction.texts[0][:NAMED]]
     if not prediction.cosines:
-        said = [f"{name} {format_share(share)}" for name, share in zip(names, prediction.probabilities[0])]
+        said = [f"{name} ({format_share(share)})" for name, share in zip(names, prediction.probabilities[0])]
         return words["answer"].format(names=", ".join(said))
     said = [f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0])]
     count, share = len(prediction.texts[0]), format_share(prediction.probabilities[0][0])

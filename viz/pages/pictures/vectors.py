@@ -80,7 +80,9 @@ def similar_section(page: PageContext, record: AttentionRecord, view: View) -> N
         return
     cosines, name = similarities(record.prediction.vectors, token), patch_name(tokens, token)
     cosines[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
-    values = PatchValues(cosines.astype(np.float32), words["name"].format(name=name), words["what"], kind="signed")
+    others = np.delete(cosines, token)   # its own, 1, would take the colours from the rest
+    values = PatchValues(cosines.astype(np.float32), words["name"].format(name=name), words["what"], kind="plain",
+                         low=float(np.nanmin(others)), high=float(np.nanmax(others)) + 1e-6)
     left, right = st.columns([5, 7], gap="medium")
     with left:
         drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
