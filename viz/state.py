@@ -3,7 +3,7 @@ chose."""
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.core import heads
+from model.core import heads, pictures
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.types import HeadId
@@ -64,11 +64,13 @@ class State:
 
     def with_question(self, **changes: Any) -> "State":
         """The state after another question. Another model or example starts with its own head; an edited text keeps the
-        head that was open, another picture the patch too, and every one the scale that somebody chose."""
+        head that was open, another picture the patch too, and every one the scale that somebody chose. A model
+        with pictures of its own starts with one of them."""
         absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
         asked = replace(self, absent_texts=absent, **changes)
         if asked.model != self.model:
-            return replace(asked, user_set=self.user_set & {"scale"},
+            image = changes["image"] if "image" in changes else self.image and pictures.fitting(asked.model, self.image)
+            return replace(asked, image=image, user_set=self.user_set & {"scale"},
                            view=replace(self.view, overlay=(), quadrant="", order="layer"))
         kept = {"kind", "head", "scale"} | ({"token"} if set(changes) == {"image"} else set())
         return replace(asked, user_set=self.user_set & kept, view=replace(self.view, quadrant=""))

@@ -94,8 +94,14 @@ def find(sha256: str) -> Picture:
     return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.get(sha256)
 
 
+def join(sha256: str, session: str) -> Picture:
+    """The same, which stays as long as this session too: it followed a link to it, or reloaded its page. Raises
+    UserError as `find`."""
+    return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.join(sha256, session)
+
+
 def forget(session: str) -> None:
-    """Drops what a session brought: it ended."""
+    """Drops what a session brought or joined, and no other has: it ended."""
     _store.forget(session)
 
 
@@ -119,6 +125,15 @@ def _listed(folder: Path) -> tuple[Shipped, ...]:
 def offered(model: str) -> tuple[Shipped, ...]:
     """The pictures that are offered for a model: its own, where it has some, before those for every model."""
     return (*examples().get(model.split("@")[0], ()), *shipped())
+
+
+def fitting(model: str, sha256: str) -> str:
+    """The picture to begin with when this model takes another's place: the same one, unless it is shipped and this
+    model has pictures of its own, or it belongs to another model."""
+    own = {entry.sha256 for entry in examples().get(model.split("@")[0], ())}
+    of_others = {entry.sha256 for entries in examples().values() for entry in entries} - own
+    fits = sha256 in own if own else sha256 not in of_others
+    return sha256 if fits or sha256 not in _shipped_by_hash() else offered(model)[0].sha256
 
 
 @functools.cache

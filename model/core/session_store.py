@@ -28,7 +28,7 @@ class Held(NamedTuple, Generic[File]):
     """A file in memory."""
 
     file: File
-    session: str   # that brought it last
+    sessions: frozenset[str]   # that brought it, or look at it
 
 
 class SessionStore(Generic[File]):
@@ -50,11 +50,15 @@ class SessionStore(Generic[File]):
         """Keeps a file, and drops what no longer has room beside it."""
         with self._lock:
             self._drop_ended()
-            self._files[fingerprint] = Held(file, session)
+            held = self._files.get(fingerprint)
+            self._files[fingerprint] = Held(file, (held.sessions if held else frozenset()) | {session})
             self._files.move_to_end(fingerprint)
             self._dropped.pop(fingerprint, None)
-            self._drop(self.session_bytes, [key for key, held in self._files.items() if held.session == session])
+            self._drop(self.session_bytes, self._of(session))
             self._drop(self.total_bytes, list(self._files))
+
+    def _of(self, session: str) -> list[str]:
+        return [key for key, held in self._files.items() if session in held.sessions]
 
     def _drop(self, most: int, among: list[str]) -> None:
         """Drops the first of these until they have room; the newest stays, as it has been held against its limits."""
@@ -81,8 +85,15 @@ class SessionStore(Generic[File]):
                                                total=self.total_bytes // MB))
         raise UserError(gone)
 
+    def join(self, fingerprint: str, session: str) -> File:
+        """The file, which from now on stays for this session too: it reloaded its page, or followed a link. Raises
+        UserError for one that is not there, with the reason."""
+        file = self.get(fingerprint)
+        self.put(fingerprint, file, session)
+        return file
+
     def forget(self, session: str) -> None:
-        """Drops what this session brought and nobody brought after it. It never waits, so that a session that is taken
+        """Drops what this session has and no other. It never waits, so that a session that is taken
         out of memory may call it wherever that happens, in the midst of another call of this store too; who comes next
         drops the files then."""
         self._ended.append(session)
@@ -95,5 +106,9 @@ class SessionStore(Generic[File]):
     def _drop_ended(self) -> None:
         while self._ended:
             session = self._ended.popleft()
-            for key in [key for key, held in self._files.items() if held.session == session]:
-                del self._files[key]
+            for key in self._of(session):
+                held = self._files[key]
+                if held.sessions == {session}:
+                    del self._files[key]
+                else:
+                    self._files[key] = Held(held.file, held.sessions - {session})

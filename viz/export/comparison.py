@@ -8,9 +8,12 @@ from model.core.displayed import DisplayedHead
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
+from viz.components.picture_view import PatchValues
+from viz.components.picture_view.rows import hidden_tokens, patches_of
 from viz.export.csv import guard_cell
 from viz.print import matrix
-from viz.print.layout import WORDS
+from viz.print import picture as over_picture
+from viz.print.layout import WORDS, PicturePlan
 from viz.print.page import pictures_beside
 from viz.print.sheet import pen, save
 
@@ -30,6 +33,8 @@ class SavedComparison:
     titles: tuple[str, ...]                            # of each
     records: tuple[AttentionRecord, AttentionRecord]   # both sides
     link: str = ""                                     # the page's address
+    # of pictures, for each of the three: what the token in focus looks at, by the tokens of its own side; () of texts
+    values: tuple[PatchValues, ...] = ()
 
 
 def picture(comparison: SavedComparison, kind: str) -> bytes:
@@ -40,13 +45,31 @@ def picture(comparison: SavedComparison, kind: str) -> bytes:
                          for record in comparison.records])
     words = [" · ".join(part) for texts, lines in sentences for part in (texts, lines)]
     with pen():
-        plans = [matrix.plan_of([head], comparison.view, kind == "png",
-                                comparison.bound if name == "difference" else None)
-                 for name, head in zip(NAMES, comparison.shown, strict=True)]
+        plans = _over_pictures(comparison) if comparison.values else _matrices(comparison, kind == "png")
         drawn = pictures_beside(plans, list(comparison.titles), WORDS["comparison"],
                                 list(dict.fromkeys(filter(None, words))))
         dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
         return save(drawn, kind, ZOOM, metadata={WHERE[kind]: source} | dated)
+
+
+def _matrices(comparison: SavedComparison, raster: bool) -> list[PicturePlan]:
+    return [matrix.plan_of([head], comparison.view, raster, comparison.bound if name == "difference" else None)
+            for name, head in zip(NAMES, comparison.shown, strict=True)]
+
+
+def _over_pictures(comparison: SavedComparison) -> list[PicturePlan]:
+    """The row in focus over the first picture, over the second, and the difference over the second. Raises ValueError
+    for a comparison of texts."""
+    plans, kind = [], comparison.view.kind
+    for place, values in enumerate(comparison.values):
+        record = comparison.records[min(place, 1)]
+        patches, focus = patches_of(record, kind), comparison.view.token or 0
+        name = WORDS["times"] if values.kind == "weight" else values.what
+        plans.append(over_picture.plan_of(
+            patches.picture, patches.boxes, values.shares, focus=focus, hidden=hidden_tokens(record), notes=(),
+            orientation=WORDS["picture"].format(a=patches.texts[focus]),
+            colours=over_picture.Colours(tuple(values.ticks), name, values.kind == "signed")))
+    return plans
 
 
 def as_csv(shown: tuple[DisplayedHead, ...]) -> bytes:

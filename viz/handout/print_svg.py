@@ -55,8 +55,8 @@ def _picture_plan(saved: SavedPicture) -> PicturePlan:
     """The picture with its colours as an image, which is what a photograph is on paper, too."""
     values, shown = saved.values, saved.shown
     return picture.plan_of(saved.patches.picture, saved.patches.boxes, values.shares, focus=shown.focus,
-                           hidden=shown.hidden, orientation=caption(saved), notes=(), ticks=values.ticks,
-                           bar_name=values.what)
+                           hidden=shown.hidden, orientation=caption(saved), notes=(),
+                           colours=picture.Colours(tuple(values.ticks), values.what, values.kind == "signed"))
 
 
 def smaller(drawing: str) -> str:

@@ -1,5 +1,6 @@
 """The picture lens: what the token in focus looks at, over the picture that the model got."""
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,14 @@ from viz.print.sheet import Sheet
 
 WIDE = 420     # points of the longer side on paper
 PIXELS = 896   # of that side, so that edges of patches stay sharp
+
+
+class Colours(NamedTuple):
+    """What the bar of colours says."""
+
+    ticks: tuple[tuple[float, str], ...]   # (place on the bar, words)
+    name: str                              # what it is of
+    signed: bool = False                   # whether it runs from −1 to 1 instead of from 0
 
 
 def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
@@ -34,12 +43,11 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
               if box is None and np.isfinite(weight)]
     return plan_of(record.picture, boxes, glow.shares_of(row, glow.even_weight(allowed), most), focus=view.token,
                    hidden=hidden, orientation=WORDS["picture"].format(a=name), notes=_notes(view, beside),
-                   ticks=glow.ticks(most), bar_name=WORDS["times"])
+                   colours=Colours(tuple(glow.ticks(most)), WORDS["times"]))
 
 
 def plan_of(picture: np.ndarray, boxes: np.ndarray, shares: np.ndarray, *, focus: int | None, hidden: Sequence[int],
-            orientation: str, notes: Sequence[str], ticks: Sequence[tuple[float, str]],
-            bar_name: str) -> PicturePlan:
+            orientation: str, notes: Sequence[str], colours: Colours) -> PicturePlan:
     """The same of a picture, uint8 (high, wide, 3), whose tokens have boxes (token, 4) and shares of the colours
     (token), from −1 to 1."""
     large = enlarged(picture)
@@ -55,8 +63,8 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, shares: np.ndarray, *, focus
             _frame(sheet, (x, y, width, height), boxes[focus], theme.ACCENT)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
-    return PicturePlan(width, height, orientation, tuple(notes), "linear", paint, bar(signed=bool((shares < 0).any())),
-                       ticks=tuple(ticks), bar_name=bar_name)
+    return PicturePlan(width, height, orientation, tuple(notes), "linear", paint, bar(colours.signed),
+                       ticks=colours.ticks, bar_name=colours.name)
 
 
 def enlarged(picture: np.ndarray) -> np.ndarray:

@@ -1,4 +1,5 @@
 """Whether a model looks at text or at pictures, and which one a page opens that takes only one of the two."""
+import contextlib
 from dataclasses import replace
 
 from model.ask import sources
@@ -28,6 +29,17 @@ def picture_models() -> list[str]:
     return [offer.id for offer in sources.catalogue() if offer.pictures and offer.on_disk]
 
 
+def _join(image: str | None) -> None:
+    """Keeps a picture that a link or a reloaded page named as long as this session, as if it had been brought here."""
+    now = session()
+    if image is None or image in now.own_pictures:
+        return
+    with contextlib.suppress(UserError):   # one that is gone is said to be where it would be drawn
+        picture = pictures.join(image, now.id)
+        if not picture.licence:
+            now.own_pictures[image] = picture.name
+
+
 def fit_question(page: PageContext) -> None:
     """Puts a model that the page takes in the place of one that it does not, and a picture beside a model of pictures;
     what was there comes back with the next page that takes it."""
@@ -45,6 +57,9 @@ def fit_question(page: PageContext) -> None:
         reads = what_it_reads(now.state.model)
     if "picture" in reads and wanted != "text":
         if now.state.image is None:
-            now.state = replace(now.state, image=now.picture or pictures.offered(now.state.model)[0].sha256)
+            last = now.picture or pictures.offered(now.state.model)[0].sha256
+            image = last if now.state.model == now.picture_model else pictures.fitting(now.state.model, last)
+            now.state = replace(now.state, image=image)
+        _join(now.state.image)
     elif now.state.image is not None:
         now.picture, now.state = now.state.image, replace(now.state, image=None)

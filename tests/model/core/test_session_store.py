@@ -38,3 +38,15 @@ def test_who_has_too_much_loses_the_oldest_and_is_told_its_name():
     with pytest.raises(UserError, match=r"a was dropped\."):
         store.get("a")
     assert store.get("b") and store.get("c")
+
+
+def test_a_file_stays_as_long_as_any_session_that_joined_it():
+    store = SessionStore(10, 20, "It is gone.", "{name} was dropped.")
+    store.put("a", File("a", 3), "one")
+    assert store.join("a", "two").name == "a"
+    store.forget("one")
+    assert store.get("a").name == "a"
+    store.forget("two")
+    for ask in (store.get, lambda key: store.join(key, "three")):
+        with pytest.raises(UserError, match=r"It is gone\."):
+            ask("a")

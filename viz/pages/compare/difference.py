@@ -19,11 +19,12 @@ from model.core.view import SCALES, View
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import ViewEvent, head_view
+from viz.components.picture_view import PatchValues
 from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import format_change, format_weight, head_label
 from viz.page import PageContext
 from viz.pages.compare.claims import EQUAL, alone_claim, change_claim, unchanged_why
-from viz.pages.compare.pictures import over_pictures, three_over_pictures
+from viz.pages.compare.pictures import over_pictures, rows_over_pictures, three_over_pictures
 from viz.pages.compare.sides import Sides, of_pictures, sides
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
@@ -59,13 +60,22 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
         if not over_pictures(records):   # whose colours have one scale of their own
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
                      view.scale)
-    _three_pictures(page, records, view, shown, titles, aligned, bound)
+    over: tuple[PatchValues, ...] = ()
+    focus: int | None = None
+    if over_pictures(records):
+        focus, over = rows_over_pictures(records, view, shown, aligned)
+        three_over_pictures(page, records, view, focus, over, titles)
+    else:
+        focus = _focus(view, aligned)   # places are groups in matrices
+        _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:
         _largest(shown, aligned, records[1].query.edits, head)
-        grouped = replace(view, token=_focus(view, aligned), pair=None)   # places are groups here
+        looked = replace(view, token=focus, pair=None)
+        if over:   # the colours of a row are of its own largest change
+            titles[2][1:] = [words["bound"].format(bound=over[2].high)]
         saved = [" · ".join([name, *title[1:]]) for name, title in zip((*names.short, titles[2][0]), titles)]
-        _save_menu(SavedComparison(shown, grouped, bound, tuple(saved), records, page.link()))
+        _save_menu(SavedComparison(shown, looked, bound, tuple(saved), records, page.link(), over))
     with right:
         _answers(*records, tuple(map(escape_markdown, names.short)))
     return names
@@ -75,9 +85,6 @@ def _three_pictures(page: PageContext, records: tuple[AttentionRecord, Attention
                     shown: tuple[DisplayedHead, ...], titles: list[list[str]], aligned: Alignment,
                     bound: float) -> None:
     """Short texts in a row of three; of longer ones the two heads side by side and their difference below, larger."""
-    if over_pictures(records):
-        three_over_pictures(page, records, view, shown, titles, aligned)
-        return
     in_a_row = max(len(aligned.rows), len(aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
     columns = [*st.columns(3 if in_a_row else 2, gap="small", vertical_alignment="bottom"), None]
     heights = (HIGH[0],) * 3 if in_a_row else (HIGH[1], HIGH[1], HIGH[2])
@@ -188,11 +195,12 @@ def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: I
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
     """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence
     vectors. names: of the two, in Markdown."""
-    words, kinds = strings("compare"), [getattr(record.prediction, "kind", "none") for record in (first, second)]
+    words, kinds = strings("compare"), [_kind(record) for record in (first, second)]
     st.markdown(f"##### {words['answers']}")
     angle = cosine(first, second)
     if angle is not None:
-        st.markdown(words["cosine"].format(cosine=angle))
+        said = words["cosine" if first.picture is None else "cosine_of_pictures"]
+        st.markdown(said.format(cosine=angle))
     elif kinds == ["target", "target"]:
         texts = [" ".join(escape_markdown(best[0]) for best in prediction.texts)
                  for prediction in (first.prediction, second.prediction) if prediction is not None]
@@ -203,9 +211,16 @@ def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, 
     else:
         rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, format_change)} |"
                 for token, one, other in prediction_table(first, second, MOST_ANSWERS)]
-        st.caption(words["answers_place"])
-        head = " | ".join(words["answers_head"]).format(one=names[0], other=names[1])
+        of = "" if first.picture is None else "_of_pictures"
+        st.caption(words[f"answers_place{of}"])
+        head = " | ".join(words[f"answers_head{of}"]).format(one=names[0], other=names[1])
         st.markdown("\n".join([f"| {head} |", "|---|---|---|---|", *rows]))
+
+
+def _kind(record: AttentionRecord) -> str:
+    """What sort of answer a record has, as the page's words name it."""
+    kind = "none" if record.prediction is None else record.prediction.kind
+    return "vector_of_picture" if kind == "vector" and record.picture is not None else kind
 
 
 def _share(number: float, written: Callable[[float], str] = format_weight) -> str:

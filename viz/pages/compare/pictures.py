@@ -54,14 +54,29 @@ def over_pictures(records: tuple[AttentionRecord, AttentionRecord]) -> bool:
     return all(record.picture is not None for record in records) and grids[0] == grids[1]
 
 
-def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
-                        shown: tuple[DisplayedHead, ...], titles: list[list[str]], aligned: Alignment) -> None:
-    """The row in focus over the first picture, over the second, and what changed; a patch that is chosen in one of them
-    is in focus in all."""
+def rows_over_pictures(records: tuple[AttentionRecord, AttentionRecord], view: View, shown: tuple[DisplayedHead, ...],
+                       aligned: Alignment) -> tuple[int, tuple[PatchValues, ...]]:
+    """The token in focus, and what it looks at in the first, in the second, and how much more in the second, each by
+    the tokens of its own side; what is hidden has no number."""
     row = next((place for place, group in enumerate(aligned.rows) if view.token in group.first), 0)
     focus, changes = aligned.rows[row].first[0] if aligned.rows[row].first else 0, shown[2].weights[row]
-    bound = max(float(np.abs(np.nan_to_num(changes)).max()), EQUAL)
+    bound, found = max(float(np.abs(np.nan_to_num(changes)).max()), EQUAL), []
+    for place, head in enumerate(shown):
+        record = records[min(place, 1)]
+        numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
+        for group, weight in zip(aligned.columns, head.weights[row], strict=True):
+            numbers[list(group.second if place else group.first)] = weight
+        even, most = scale_of(record[view.kind], focus)
+        numbers[list(hidden_tokens(record)) if place < 2 else []] = np.nan
+        found.append(PatchValues(numbers, _name(head), even=even, high=most) if place < 2 else
+                     PatchValues(numbers, _name(head), strings("compare")["change"], "signed", high=bound))
+    return focus, tuple(found)
 
+
+def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View, focus: int,
+                        values: tuple[PatchValues, ...], titles: list[list[str]]) -> None:
+    """The row in focus over the first picture, over the second, and what changed; a patch that is chosen in one of them
+    is in focus in all."""
     def take(event: PatchEvent) -> None:
         if event.token is not None:
             page.set_view(token=event.token)
@@ -69,20 +84,12 @@ def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, Atten
     columns = st.columns(3, gap="small", vertical_alignment="bottom")
     for place, (column, name) in enumerate(zip(columns, ("first", "second", "difference"), strict=True)):
         record, (title, *parts) = records[min(place, 1)], titles[place]
-        numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
-        for group, weight in zip(aligned.columns, shown[place].weights[row], strict=True):
-            numbers[list(group.second if place else group.first)] = weight
-        even, most = scale_of(record[view.kind], focus)
-        hidden = hidden_tokens(record)
-        numbers[list(hidden) if place < 2 else []] = np.nan
-        values = (PatchValues(numbers, _name(shown[place]), even=even, high=most) if place < 2 else
-                  PatchValues(numbers, _name(shown[place]), strings("compare")["change"], "signed", high=bound))
         with column:
             said = [f"**{escape_markdown(title)}**", *(map(escape_markdown, parts) if place < 2 else ())]
             st.markdown(" · ".join(said))
-            drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
-                                 PatchState(focus, hidden=hidden), height=HIGH, key=f"compare-over-{name}",
-                                 on_event=take)
+            drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)),
+                                 values[place], PatchState(focus, hidden=hidden_tokens(record)), height=HIGH,
+                                 key=f"compare-over-{name}", on_event=take)
             picture_button(drawn, records[place:place + 1] or records)
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import Kind, NotOnDisk
+from model.core import pictures
+from model.core.query import Kind, NotOnDisk, UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patch_attention import MEASURES
@@ -23,7 +24,7 @@ from viz.page_controls import Choice, Number
 from viz.pages.pictures.all_layers import rollout_section
 from viz.pages.pictures.by_layer import layers_section
 from viz.pages.pictures.claims import answer_claim, row_claims
-from viz.pages.pictures.vectors import norms_section, positions_section
+from viz.pages.pictures.vectors import norms_section, positions_section, similar_section
 from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
@@ -43,8 +44,8 @@ PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(
     Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
     Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
 Section = Callable[[PageContext, AttentionRecord, View], None]
-SECTIONS: dict[str, Section] = {"layers": layers_section, "positions": positions_section, "norms": norms_section,
-                                "rollout": rollout_section}
+SECTIONS: dict[str, Section] = {"layers": layers_section, "positions": positions_section, "similar": similar_section,
+                                "norms": norms_section, "rollout": rollout_section}
 LARGE, ABOVE = 400, 180               # pixels of the open head, and over it in a presentation
 KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's mass; 0.6 is what Caron et al. 2021 show
 OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -55,6 +56,10 @@ def render(page: PageContext) -> None:
     words = strings("pictures")
     st.markdown(f"#### {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
+    if (gone := _gone(page)) is not None:
+        picture_pills(page)
+        st.warning(gone)
+        return
     try:
         record = page.record()
     except NotOnDisk as missing:
@@ -64,6 +69,15 @@ def render(page: PageContext) -> None:
     _larger_model(page)
     fragment(page, _picture, record)
     _formula()
+
+
+def _gone(page: PageContext) -> str | None:
+    """Why the picture of this address is not here, with what can be done; None where it is."""
+    try:
+        pictures.find(page.state.image or "")
+    except UserError as error:
+        return strings("pictures")["gone_here"].format(reason=escape_markdown(str(error)))
+    return None
 
 
 def _section(page: PageContext, record: AttentionRecord, name: str, section: Section) -> None:
@@ -121,7 +135,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         if (answer := answer_claim(record)) is not None:
             st.markdown(answer)
     for name, section in SECTIONS.items():   # in this fragment, as they are about the token and the head in focus
-        _section(page, record, name, section)
+        if name != "similar" or (record.prediction is not None and record.prediction.vectors is not None):
+            _section(page, record, name, section)
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:

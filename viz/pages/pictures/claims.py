@@ -7,10 +7,11 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow
 from viz.components.picture_view.rows import patch_name
-from viz.format import format_number, format_share, format_weight, head_label
+from viz.format import format_number, format_share, format_signed, format_weight, head_label
 from viz.text import escape_markdown, strings
 
-NAMED = 3   # classes, at most, that are named
+NAMED = 3    # classes or texts, at most, that are named
+SUM = 1e-4   # how far a sum of shares may be from 1
 
 
 def row_claims(record: AttentionRecord, view: View) -> list[str]:
@@ -44,10 +45,18 @@ def half_of(weights: np.ndarray) -> int:
 
 
 def answer_claim(record: AttentionRecord) -> str | None:
-    """What the model answers about the picture: its best classes, or nothing where it names none."""
+    """What the model answers about the picture: its best classes with their probabilities, or the texts that were typed
+    with their cosines; of a vector alone nothing."""
     prediction, words = record.prediction, strings("pictures")["claims"]
     if prediction is None or not prediction.texts:
         return None
-    best = zip(prediction.texts[0][:NAMED], prediction.probabilities[0][:NAMED], strict=True)
-    return words["answer"].format(names=", ".join(f"{escape_markdown(name)} {format_share(share)}"
-                                                  for name, share in best))
+    names = [escape_markdown(name) for name in prediction.texts[0][:NAMED]]
+    if not prediction.cosines:
+        said = [f"{name} ({format_share(share)})" for name, share in zip(names, prediction.probabilities[0])]
+        return words["answer"].format(names=", ".join(said))
+    said = [f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0])]
+    count, share = len(prediction.texts[0]), format_share(prediction.probabilities[0][0])
+    # a sigmoid for each (SigLIP) sums to anything, a softmax over all texts (CLIP) to 1
+    shared = abs(sum(prediction.probabilities[0]) - 1) < SUM
+    ends = "shared" if shared and count > 1 else "alone" if shared else "by_itself"
+    return words["texts"].format(names=", ".join(said)) + " " + words[ends].format(share=share, count=count)

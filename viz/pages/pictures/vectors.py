@@ -6,6 +6,7 @@ import streamlit as st
 from model.core.models import TraceQuery
 from model.core.query import Kind
 from model.core.record import AttentionRecord
+from model.core.tokens import Tokens
 from model.core.trace import Trace
 from model.core.view import View
 from model.studies.patch_attention import OUTLIER, lengths, outliers, similarities
@@ -69,6 +70,39 @@ def _nearest_claim(cosines: np.ndarray, patches: tuple[int, ...], token: int, na
     found = {name: format_signed(float(of(cosines[others])), ".2f")
              for name, of in (("mean", np.nanmean), ("most", np.nanmax), ("least", np.nanmin))}
     return words["claim"].format(name=escape_markdown(name), **found)
+
+
+def similar_section(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The cosine of the focused token's vector after the last layer with every patch's, of a model that answers with
+    vectors."""
+    words, tokens, token = strings("pictures")["similar"], record[view.kind].keys, view.token or 0
+    if record.prediction is None or record.prediction.vectors is None:   # the page does not offer it then
+        return
+    cosines, name = similarities(record.prediction.vectors, token), patch_name(tokens, token)
+    cosines[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
+    others = np.delete(cosines, token)   # its own, 1, would take the colours from the rest
+    values = PatchValues(cosines.astype(np.float32), words["name"].format(name=name), words["what"], kind="plain",
+                         low=float(np.nanmin(others)), high=float(np.nanmax(others)) + 1e-6)
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
+                             PatchState(token, page.controls["look"], page.controls["opacity"]), height=HIGH,
+                             key="picture-similar", on_event=lambda event: page.set_view(token=event.token))
+        picture_button(drawn, (record,))
+    with right:
+        st.markdown(similar_claim(cosines, tokens, token))
+        st.caption(words["about"])
+
+
+def similar_claim(cosines: np.ndarray, tokens: Tokens, token: int) -> str:
+    """How alike the vector of a token is to the patches', in words. cosines (token)."""
+    others = np.array([patch for patch in tokens.patches if patch != token])
+    of = cosines[others]
+    found = {name: format_signed(float(value), ".2f")
+             for name, value in (("mean", np.nanmean(of)), ("most", np.nanmax(of)), ("least", np.nanmin(of)))}
+    nearest = patch_name(tokens, int(others[np.nanargmax(of)]))
+    return strings("pictures")["similar"]["claim"].format(name=escape_markdown(patch_name(tokens, token)),
+                                                          nearest=escape_markdown(nearest), **found)
 
 
 def norms_section(page: PageContext, record: AttentionRecord, view: View) -> None:

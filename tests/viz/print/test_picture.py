@@ -1,0 +1,50 @@
+"""A picture on paper has the colours of its numbers, and its bar runs over what the numbers may be."""
+import numpy as np
+import pytest
+
+from model.core.query import UserError
+from model.core.view import View
+from tests import fabricate
+from viz import glow
+from viz.print import picture
+
+MADE = fabricate.pictured()
+VIEW = View(layer=1, head=2, token=9)
+
+
+def colours(signed: bool) -> picture.Colours:
+    return picture.Colours(((0.0, "a"), (1.0, "b")), "a number", signed)
+
+
+def test_the_bar_of_signed_numbers_has_both_sides_even_where_none_is_below_zero():
+    boxes = np.array([[0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
+    for signed in (False, True):
+        plan = picture.plan_of(np.full((10, 20, 3), 90, np.uint8), boxes, np.array([0.2, 0.9], np.float32), focus=None,
+                               hidden=(), orientation="", notes=(), colours=colours(signed))
+        np.testing.assert_array_equal(plan.bar, picture.bar(signed))
+        assert (plan.width, plan.height) == (picture.WIDE, picture.WIDE / 2)
+    assert (picture.bar(True)[0] != picture.bar(False)[0]).any()
+    np.testing.assert_array_equal(picture.bar(True)[-1], picture.bar(False)[-1])
+
+
+def test_what_is_not_a_patch_is_written_beside_it_and_a_filter_is_named():
+    plan = picture.plan(MADE, VIEW, True)
+    assert any("[CLS]" in note for note in plan.notes) and "patch 1,2" in plan.orientation
+    assert list(plan.ticks) == glow.ticks(16) and not any("60%" in note for note in plan.notes)
+    assert "60%" in picture.plan(MADE, View(layer=1, head=2, token=9, keep=0.6), True).notes[-1]
+
+
+def test_a_text_and_a_view_without_a_token_are_refused_in_one_sentence():
+    with pytest.raises(UserError, match="choose the matrix"):
+        picture.plan(fabricate.record(), VIEW, True)
+    with pytest.raises(UserError, match="choose a token"):
+        picture.plan(MADE, View(layer=1, head=2), True)
+
+
+@pytest.mark.parametrize("size, sharp", [((96, 192), False), ((40, 20), True)])
+def test_a_drawing_is_enlarged_by_repeating_its_pixels(size, sharp):
+    small = np.random.default_rng(1).integers(0, 256, (*size, 3), np.uint8)
+    large = picture.enlarged(small)
+    times = picture.PIXELS // max(size)
+    assert large.shape == (size[0] * times, size[1] * times, 3)
+    assert np.array_equal(large, small.repeat(times, 0).repeat(times, 1)) is sharp

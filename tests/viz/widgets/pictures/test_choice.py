@@ -1,0 +1,31 @@
+"""Which pictures one can choose, what they are called, and where a browser has a camera."""
+import pytest
+
+from model.core import pictures
+from viz.session import Session
+from viz.state import State
+from viz.text import strings
+from viz.widgets.pictures import choice
+
+
+@pytest.mark.parametrize("url, works", [
+    ("https://clearhead.example.org/pictures", True), ("http://localhost:8501/", True), ("http://127.0.0.1:8501", True),
+    ("http://[::1]:8501/", True), ("http://app.localhost/", True), ("http://192.168.1.9:8501/pictures", False),
+    ("http://clearhead.example.org", False), ("http://localhost.example.org", False), ("", False), (None, False)])
+def test_a_camera_works_over_https_or_on_this_machine(url, works):
+    assert choice.camera_works(url) is works
+
+
+def test_what_can_be_chosen_is_what_the_model_has_what_was_brought_and_what_a_link_names(monkeypatch):
+    now = Session(state=State("marked-digit", image="12" * 32), own_pictures={"ab" * 32: "mine.png"})
+    monkeypatch.setattr(choice, "session", lambda: now)
+    options = choice.picture_options()
+    offered = [each.sha256 for each in pictures.offered("marked-digit")]
+    assert list(options) == [*offered, "ab" * 32, "12" * 32] and "dot under" in options[offered[0]]
+    assert options["ab" * 32] == "mine.png" and options["12" * 32] == strings("pictures")["gone"]
+
+
+def test_a_picture_has_the_name_of_its_file():
+    entry = pictures.shipped()[0]
+    assert choice.picture_name(entry.sha256) == entry.name
+    assert choice.picture_name("12" * 32) == "" and choice.picture_name(None) == ""

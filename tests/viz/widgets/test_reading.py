@@ -1,0 +1,72 @@
+"""A page of pictures opens a model of pictures with one of its own, and one's own picture stays as long as anybody
+looks at it."""
+import gc
+import io
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+
+from model.core import pictures
+from model.core.query import UserError
+from viz.page import Page, PageContext
+from viz.session import Session
+from viz.state import State
+from viz.widgets import reading
+
+OF_PICTURES = Page("Fabricated", "Look", 9, "record", reads="picture")
+OF_TEXT = replace(OF_PICTURES, reads="text")
+CANVAS, PHOTOGRAPH = pictures.offered("marked-digit")[0].sha256, pictures.shipped()[0].sha256
+
+
+@pytest.fixture
+def visit(monkeypatch):
+    """A new session, and what fits its question to a page."""
+    def begin(state: State = State()):   # noqa: B008
+        now = Session(state=state)
+        for room in ("viz.session", "viz.page", "viz.widgets.reading"):
+            monkeypatch.setattr(f"{room}.session", lambda: now)
+        return now, lambda page: reading.fit_question(PageContext("fabricated", page, {}))
+    return begin
+
+
+def test_what_a_model_reads():
+    assert reading.what_it_reads("marked-digit") == {"picture"} and reading.what_it_reads("minilm") == {"text"}
+    assert reading.what_it_reads("no/such-model") == {"text"}
+
+
+def test_a_page_of_pictures_and_one_of_text_give_each_other_back_what_was_open(visit):
+    now, fit = visit(State(model="marked-digit", image=PHOTOGRAPH))
+    fit(OF_TEXT)
+    assert (now.state.model, now.state.image) == ("minilm", None)
+    fit(OF_PICTURES)
+    assert (now.state.model, now.state.image) == ("marked-digit", PHOTOGRAPH), "somebody had chosen it"
+    now, fit = visit(State(model="marked-digit"))
+    fit(OF_PICTURES)
+    assert now.state.image == CANVAS
+
+
+def test_a_model_with_pictures_of_its_own_starts_with_one_of_them():
+    assert State("dinov2-small", image=PHOTOGRAPH).with_question(model="marked-digit").image == CANVAS
+    assert State("marked-digit", image=CANVAS).with_question(model="dinov2-small").image == PHOTOGRAPH
+    assert State("dinov2-small", image="ab" * 32).with_question(model="marked-digit").image == "ab" * 32, "one's own"
+    assert State().with_question(model="marked-digit").image is None
+
+
+def test_a_reloaded_page_keeps_ones_own_picture_and_the_last_visitor_takes_it_along(visit):
+    target = io.BytesIO()
+    Image.new("RGB", (9, 7), (7, 8, 9)).save(target, "PNG")
+    first = Session()
+    mine = pictures.keep(target.getvalue(), "mine.png", first.id).sha256
+    now, fit = visit(State(model="marked-digit", image=mine))
+    fit(OF_PICTURES)
+    assert now.own_pictures == {mine: "mine.png"}
+    del first
+    gc.collect()
+    assert pictures.find(mine).name == "mine.png", "the page that was loaded again has it"
+    pictures.forget(now.id)
+    with pytest.raises(UserError, match="no longer in this server's memory"):
+        pictures.find(mine)
+    now, fit = visit(State(model="marked-digit", image=mine))
+    fit(OF_PICTURES)   # a link to it still opens a page, which says so
+    assert now.state.image == mine and now.own_pictures == {}
