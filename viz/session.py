@@ -58,6 +58,7 @@ class Session:
     toast: str = ""                                        # what came of "add to handout", to be said once
     answered: dict[str, dict[str, str]] | None = None      # what the browser remembers of the lessons; None: not asked
     forget_answers: bool = False                           # whether it shall forget that
+    picked: str = ""                                       # key of the figure in which a point was just picked
     saving: set[str] = field(default_factory=set)          # keys of the figures whose *Save* is open
     camera: str = "png"                                    # what a figure's camera saves
     export_zoom: int = 2                                   # pixels of an exported picture for each of the screen's

@@ -17,7 +17,7 @@ class About(Message):
 def test_every_requirement_is_pinned_and_in_the_readme_with_its_version_reason_and_licence():
     table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$",
                             (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
-    files = ROOT / "requirements.txt", ROOT / "requirements-dev.txt"
+    files = [ROOT / f"requirements{kind}.txt" for kind in ("", "-dev", "-ray")]
     licences = {each.name: each.licence for path in files for each in brought(path)}
     asked = [each for path in files for each in named(path)]
     assert len(asked) > 20 and {f"{each.name} {str(each.specifier).removeprefix('==')}" for each in asked} == set(table)

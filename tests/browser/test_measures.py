@@ -22,10 +22,6 @@ def test_silencing_fills_its_column_and_a_row_opens_its_head(seen):
     seen.page.goto(seen.address + "/measures")
     table = seen.main.locator(".st-key-head-table [data-testid=stDataFrame]")
     expect(table).to_be_visible(timeout=PATIENCE)
-    seen.rest().main.locator(".st-key-syntax summary").click()
-    drawing = seen.main.locator(".st-key-syntax-tree-wide .clearhead-chart[data-drawn]")
-    expect(drawing).to_be_visible(timeout=PATIENCE)
-    expect(seen.main.get_by_text(strings("syntax")["drawing_about"])).to_be_visible(timeout=PATIENCE)
     seen.rest().main.get_by_role("button", name=words["silence"]).click()
     expect(seen.main.locator(".st-key-chart-measures-effects .clearhead-chart[data-drawn]")).to_be_visible(
         timeout=PATIENCE)

@@ -31,10 +31,12 @@ def page_theme() -> str:
 
 
 @st.fragment
-def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "") -> None:
+def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "",
+           on_pick: Callable[[list[int]], None] | None = None) -> None:
     """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take
     one another's place have one key: the browser changes a chart in less time than it builds one. `alt` says in a
-    sentence what it shows, with its numbers. A fragment: its tools answer without the page."""
+    sentence what it shows, with its numbers. on_pick: as of `viz.components.chart.chart`; the page runs again after it.
+    A fragment: its tools answer without the page."""
     camera, saving, name = session().camera, session().saving, name_for(name or key, "figure")
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
 
@@ -44,8 +46,17 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
         else:
             saving.symmetric_difference_update({key})
 
+    def pick(points: list[int]) -> None:
+        if on_pick is not None:
+            session().picked = key
+            on_pick(points)
+
     chart(draw(page_theme()).to_plotly_json(), key=f"chart-{key}", alt=alt,
-          config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use)
+          config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use,
+          on_pick=None if on_pick is None else pick)
+    if session().picked == key:   # the page around the figure follows
+        session().picked = ""
+        st.rerun()
     if key in saving:
         _save(lambda: draw("light"), key, name, camera)
     show_result()

@@ -16,7 +16,7 @@ from viz.components import transformer_diagram
 from viz.components.arrows.payload import parse_event as read_arrows
 from viz.components.block_diagram.payload import DiagramBox
 from viz.components.block_diagram.payload import parse_event as read_box
-from viz.components.chart import TOOLS, tool_from_event
+from viz.components.chart import TOOLS, picked_points, tool_from_event
 from viz.components.handles.payload import parse_event as read_drag
 from viz.components.head_grid.payload import GridEvent, head_ids
 from viz.components.head_grid.payload import parse_event as read_grid
@@ -26,6 +26,7 @@ from viz.components.head_view.payload import ViewEvent
 from viz.components.head_view.payload import parse_event as read_view
 from viz.components.mask_editor.payload import parse_event as read_cells
 from viz.components.messages import pack, unpack
+from viz.components.picture_view.payload import parse_event as read_patch
 from viz.components.slider.payload import LATEST
 from viz.components.slider.payload import message as slider_message
 from viz.components.slider.payload import parse_event as read_slider
@@ -73,6 +74,10 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
             given_places = [each for each in (event.token, *(event.pair or ())) if each is not None]
             assert type(event) is kind and all(type(each) is int and 0 <= each < 7 for each in given_places)
     assert tool_from_event(message) in (None, *TOOLS)
+    patch = read_patch(message, 7)
+    assert patch is None or patch.token is None or (type(patch.token) is int and 0 <= patch.token < 7)
+    assert all(type(each) is int and each >= 0 for each in picked_points({"picked": message}))
+    assert picked_points(message) == [] or "picked" in message
     assert read_door(message, DOORS) in (None, "softmax", "inside")
     assert read_box(message, BOXES) in (None, "token", "pair")
     told = read_story(message, SCENE)
@@ -115,4 +120,5 @@ def test_the_components_are_all_here():
     with_events = {path.parent.name for path in folder.glob("*/payload.py")
                    if "def parse_event(" in path.read_text(encoding="utf-8")}
     assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_story", "head_view",
-                           "mask_editor", "sketch", "slider", "story", "token_strip", "transformer_diagram"}
+                           "mask_editor", "picture_view", "sketch", "slider", "story", "token_strip",
+                           "transformer_diagram"}

@@ -21,12 +21,19 @@ _CHART = st.components.v2.component("clearhead_chart", isolate_styles=False,
 
 
 def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None,
-          saving: bool = False, on_tool: Callable[[str], None] | None = None) -> None:
+          saving: bool = False, on_tool: Callable[[str], None] | None = None,
+          on_pick: Callable[[list[int]], None] | None = None) -> None:
     """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
     what every chart has. on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again;
-    without it there are none. saving: whether *Save* is open. In a presentation it grows with the page by itself."""
+    without it there are none. on_pick: gets the places of the first series' points that were clicked, or framed where
+    the layout's dragmode is "select". saving: whether *Save* is open. In a presentation it grows with the page by
+    itself."""
     def hand_on() -> None:
-        tool = tool_from_event(component_value(key))
+        value = component_value(key)
+        picked = picked_points(value)
+        if picked and on_pick is not None:
+            on_pick(picked)
+        tool = tool_from_event(value)
         if tool is not None and on_tool is not None:
             on_tool(tool)
 
@@ -34,13 +41,22 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     if on_tool:
         text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
     settings = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
-    _CHART(key=key, data={**spec, "config": settings, "alt": alt, "text": text, "saving": saving},
+    _CHART(key=key, data={**spec, "config": settings, "alt": alt, "text": text, "saving": saving,
+                      "picks": on_pick is not None},
            on_event_change=hand_on)
 
 
 def tool_from_event(value: Any) -> str | None:
     """What a browser sent: the name of a tool; None for anything else."""
     return value if isinstance(value, str) and value in TOOLS else None
+
+
+def picked_points(value: Any) -> list[int]:
+    """What a browser sent: the places of points, each once, in their order; none for anything else."""
+    points = value.get("picked") if isinstance(value, dict) else None
+    if not isinstance(points, list) or not all(type(point) is int and point >= 0 for point in points):
+        return []
+    return sorted(set(points))
 
 
 def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:

@@ -105,7 +105,18 @@ function begin(address, parent) {
     root.style.background = layout.paper_bgcolor;
     const size = { width: one.width, height: one.height }, round = raised(larger(layout, one.times), one);
     await lib.react(root, larger(data, one.times), { ...round, ...size }, configured(config));
+    if (one.data.picks && !one.listens) {
+      root.on("plotly_click", (event) => pick(event));
+      root.on("plotly_selected", (event) => pick(event));
+      one.listens = true;
+    }
     if (!one.ended) root.dataset.drawn = "";
+  }
+
+  // The points of the first series that were clicked, or inside the frame that was drawn.
+  function pick(event) {
+    const points = (event?.points ?? []).filter((each) => each.curveNumber === 0).map((each) => each.pointNumber);
+    if (points.length) one.tell("event", { picked: points });
   }
 
   one.update = ({ data, setTriggerValue }) => {

@@ -22,12 +22,11 @@ from viz.widgets.figure import figure
 from viz.widgets.folded import folded
 from viz.widgets.head_table import measures_table, silence_all
 from viz.widgets.lesson import source_listing
-from viz.widgets.syntax_section import CONTROLS, folded_syntax_section
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PAGE = Page("Every head measured", "Test", 1, "record", controls=CONTROLS, reads="both")
+PAGE = Page("Every head measured", "Test", 1, "record", reads="both")
 
 
 def render(page: PageContext) -> None:
@@ -55,7 +54,6 @@ def render(page: PageContext) -> None:
     elif record.prediction is not None and record.verification.status == "verified":
         silence_all(page, question, len(best))
     many_texts(page, record.query.model, record.query.revision, view.kind)
-    folded_syntax_section(page)
     _formula()
 
 

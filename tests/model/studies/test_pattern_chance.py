@@ -1,0 +1,34 @@
+"""Chance of a fit: even rows by the definition, luck against draws of another generator."""
+import numpy as np
+import pytest
+from scipy.spatial.distance import jensenshannon
+
+from model.ask import sources
+from model.core.query import Kind
+from model.studies.pattern_chance import PatternChanceQuery, pattern_chance
+from tests import fabricate
+
+
+def test_even_rows_fit_as_the_definition_says():
+    attention_map = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
+    chance, row, previous = pattern_chance(attention_map, 20), np.full(9, 1 / 9), np.eye(9)
+    wanted = 1 - np.mean([jensenshannon(row, previous[place - 1], base=2) ** 2 for place in range(1, 9)])
+    assert chance.even["previous"] == pytest.approx(wanted, abs=1e-6)
+    assert chance.even["even"] == pytest.approx(1, abs=1e-6) and chance.tokens == 9
+
+
+def test_luck_is_what_the_best_of_all_patterns_reaches_of_other_draws_too():
+    attention_map = fabricate.record(9, Kind.SELF, seed=1)[Kind.SELF]
+    few, many = pattern_chance(attention_map, 200).luck, pattern_chance(attention_map, 1000).luck
+    assert abs(few - many) < 0.02 and max(few, many) < 1
+    # rows drawn evenly from the simplex are nearer to even rows than to any single key
+    random = np.random.default_rng(7).dirichlet(np.ones(9), (300, 9))
+    near = [1 - np.mean([jensenshannon(row, np.full(9, 1 / 9), base=2) ** 2 for row in head]) for head in random]
+    assert np.quantile(near, 0.95) == pytest.approx(many, abs=0.02)
+
+
+def test_a_decoder_is_held_against_rows_under_its_own_mask():
+    query = sources.open_query("induction", "k7Qx2bVk7Q")
+    chance = sources.ask(PatternChanceQuery(query, Kind.CAUSAL)).result(60)
+    assert "next" not in chance.even or chance.even["next"] == 0
+    assert 0 < chance.even["previous"] < 1 and 0 < chance.luck < 1

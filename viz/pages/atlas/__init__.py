@@ -1,0 +1,168 @@
+"""What does every head do over many sentences? Every head a dot; a card for the open one, with the sentences behind its
+numbers; two models or two corpora side by side."""
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.types import HeadId
+from model.studies.atlas.folder import atlas_folder
+from model.studies.atlas.plane import principal_components
+from model.studies.atlas.question import AtlasQuery
+from model.studies.atlas.tables import Atlas
+from viz.format import head_label
+from viz.page import Page, PageContext
+from viz.page_controls import Places, Words
+from viz.pages.atlas.card import head_card
+from viz.pages.atlas.claims import corpus_sentence, plane_sentence
+from viz.pages.atlas.scatter import HeadDots, atlas_scatter
+from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
+from viz.widgets.fields import bind, text_value
+from viz.widgets.figure import figure
+from viz.widgets.folded import folded
+from viz.widgets.head_table import plain_table
+from viz.widgets.lesson import source_listing
+from viz.widgets.syntax_section import CONTROLS, folded_syntax_section
+
+COMPONENTS = ("pc1", "pc2")
+AXES = {"across": "entropy", "up": "distance", "colour": "special"}   # the controls, and what they show at first
+SIZE = "confidence"
+MOST_HEADS = 10_000
+PAGE = Page("Atlas of heads", "Test", 2, "record", controls=(
+    *(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300), Words("beside", "", 300),
+    Places("heads", MOST_HEADS, 600), *CONTROLS))
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    words = strings("atlas")
+    st.markdown(f"## {words['question']}")
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    atlas = _atlas(page, page.controls["folder"])
+    axes = _axes(page, atlas)
+    other = _atlas(page, page.controls["beside"]) if page.controls["beside"] else None
+    if other is None:
+        left, right = st.columns([7, 5], gap="large")
+        with left:
+            _map(page, atlas, axes, "atlas-map", open_head(page, atlas))
+        with right:
+            head_card(page, atlas, open_head(page, atlas), axes["across"])
+    else:
+        for place, each, key in zip(st.columns(2, gap="large"), (atlas, other), ("atlas-map", "atlas-beside"),
+                                    strict=True):
+            with place:
+                _map(page, each, axes, key, open_head(page, each))
+        head_card(page, atlas, open_head(page, atlas), axes["across"])
+    _chosen(page, atlas)
+    folded(words["more"], lambda: _sources(page), key="atlas-sources")
+    folded_syntax_section(page)
+    folded(words["code"], lambda: st.code(source_listing((principal_components,), {}), language="python"),
+           key="atlas-code")
+
+
+def _atlas(page: PageContext, named: str) -> Atlas:
+    """The atlas in a folder, or that of a model's name over the shipped sentences; "": of the sidebar's model."""
+    model = named or page.state.model
+    known = {offer.id for offer in sources.catalogue()} | {page.state.model}
+    if model in known:
+        return page.ask(AtlasQuery(model, sources.revision(model)))
+    return page.ask(atlas_folder(named, local=not sources.catalogue_only()))
+
+
+def open_head(page: PageContext, atlas: Atlas) -> HeadId:
+    """The head whose card is open: the one that is open on Heads, if the atlas has it."""
+    view, heads = page.view(), atlas.heads
+    return (view.layer, view.head) if (view.layer, view.head) in heads else heads[0]
+
+
+def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
+    """Draws what is across, upwards and in colour, and gives it; what the atlas has not becomes the start."""
+    words = strings("atlas")
+    titles = titles_of(atlas)
+    chosen = {}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for control, start in AXES.items():
+            options = list(titles) if control != "colour" else [name for name in titles if name not in COMPONENTS]
+            value = page.controls[control]
+            chosen[control] = value if value in options else start if start in options else options[0]
+            st.selectbox(words["axes"][control], options, format_func=lambda name: titles[name], width=260,
+                         **bind(page.set_controls, control, chosen[control]))
+    return chosen
+
+
+def titles_of(atlas: Atlas) -> dict[str, str]:
+    """{measure: title} of everything that can be an axis."""
+    words, table = strings("atlas"), atlas.tables["measures"]
+    groups = words["groups"]
+    titles = {row.measure: groups[row.group].format(title=row.title, unit=row.unit) for row in table.itertuples()}
+    return titles | {name: words["components"][name] for name in COMPONENTS}
+
+
+def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: HeadId) -> HeadDots:
+    """What is drawn of every head of an atlas."""
+    wide, heads = atlas.wide(), atlas.heads
+    places, _ = principal_components(wide)
+
+    def column(name: str) -> np.ndarray:
+        return places[:, COMPONENTS.index(name)] if name in COMPONENTS else wide[name].to_numpy(float)
+
+    size = column(SIZE) if SIZE in wide else np.full(len(heads), 0.5)
+    return HeadDots([head_label(*each) for each in heads], column(axes["across"]), column(axes["up"]),
+                    column(axes["colour"]), size, [place for place in chosen if place < len(heads)],
+                    heads.index(head))
+
+
+def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: HeadId) -> None:
+    words, titles, first = strings("atlas"), titles_of(atlas), key == "atlas-map"
+    dots = dots_of(atlas, axes, page.controls["heads"] if first else (), head)
+    st.markdown(f"##### {escape_markdown(atlas.about['title'])}")
+    st.caption(corpus_sentence(atlas))
+
+    def pick(points: list[int]) -> None:
+        heads = atlas.heads
+        known = [point for point in points if point < len(heads)]
+        if len(known) == 1:
+            page.set_view(head=heads[known[0]])
+        if first and known:
+            page.set_controls(heads=tuple(known) if len(known) > 1 else ())
+
+    figure(lambda theme: atlas_scatter(theme, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
+                                       colour=titles[axes["colour"]]), key=key, on_pick=pick,
+           alt=words["alt"].format(n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
+                                   head=head_label(*head)))
+    st.caption(words["how"])
+    if set(COMPONENTS) & {axes["across"], axes["up"]}:
+        st.caption(plane_sentence(atlas))
+
+
+def _chosen(page: PageContext, atlas: Atlas) -> None:
+    """The heads in the frame, as a table."""
+    words, heads = strings("atlas"), atlas.heads
+    chosen = [heads[place] for place in page.controls["heads"] if place < len(heads)]
+    if not chosen:
+        return
+    st.markdown(f"##### {words['chosen'].format(n=len(chosen))}")
+    names = {row.measure: row.measure.replace("_", " ") for row in atlas.tables["measures"].itertuples()}
+    plain_table(atlas.wide().loc[chosen].round(3), {"head": words["head"]} | names, key="atlas-chosen",
+                alt=words["chosen"].format(n=len(chosen)))
+    st.button(words["clear"], key="atlas-clear", on_click=lambda: page.set_controls(heads=()))
+
+
+def _sources(page: PageContext) -> None:
+    """Another corpus for the map, and a second map beside it."""
+    words = strings("atlas")
+    st.markdown(words["sources"], width=READABLE_WIDE)
+    if not sources.catalogue_only():
+        st.text_input(words["folder"], on_change=_take, args=(page, "folder"), placeholder=words["folder_example"],
+                      **text_value("atlas-folder", page.controls["folder"]))
+    names = {offer.id: offer.title for offer in sources.catalogue() if offer.on_disk and not offer.pictures}
+    options = {"": words["nothing"]} | names
+    if page.controls["beside"] not in options:
+        options[page.controls["beside"]] = page.controls["beside"]
+    st.selectbox(words["beside"], list(options), format_func=lambda name: options.get(name, name),
+                 accept_new_options=not sources.catalogue_only(),
+                 **bind(page.set_controls, "beside", page.controls["beside"]))
+
+
+def _take(page: PageContext, control: str) -> None:
+    page.set_controls(**{control: st.session_state[f"atlas-{control}"].strip()})

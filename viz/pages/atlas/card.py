@@ -1,0 +1,120 @@
+"""The card of one head: what it does best, its neighbours, and the sentences behind a measure from its lowest tenth to
+its highest."""
+from typing import TYPE_CHECKING, Any
+
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import UserError
+from model.core.types import HeadId
+from model.studies.atlas.plane import neighbours
+from model.studies.atlas.tables import STRONGEST, Atlas
+from model.studies.pattern_chance import PatternChance, PatternChanceQuery
+from viz.format import format_number, format_weight, head_label, visible_token
+from viz.page import PageContext
+from viz.pages.atlas.claims import behaviour_sentence
+from viz.text import escape_markdown, strings
+from viz.widgets.fields import pills
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+NEAR = 5          # heads that do most alike
+SHOWN = 3         # of the strongest examples
+AROUND = 9        # tokens to each side of a strip's marked ones
+
+
+def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> None:
+    """Draws it. measure: whose examples are shown, where the atlas has examples of it."""
+    words = strings("atlas")
+    st.markdown(f"##### {words['card'].format(head=head_label(*head))}")
+    st.markdown(behaviour_sentence(atlas, head, _chance(page, atlas)))
+    near = neighbours(atlas.wide(), head, NEAR)
+    if near:
+        st.caption(words["near"])
+        pills(words["near"], [(other, f"{head_label(*other)}  {far:.2f}") for other, far in near], page.set_view,
+              "head", None, "atlas-near")
+    st.button(words["open"], key="atlas-open", on_click=_open, args=(page, atlas, head))
+    measure = measure if measure in atlas.measures else atlas.measures[0]
+    examples = atlas.examples(*head, measure)
+    titles = {row.measure: row.title for row in atlas.tables["measures"].itertuples()}
+    st.markdown(f"**{words['examples'].format(title=titles[measure])}**")
+    if not len(examples):
+        st.caption(words["no_examples"])
+        return
+    st.caption(words["strips"])
+    _strips(page, atlas, head, examples)
+
+
+def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:
+    """What even rows and luck reach in the atlas' text of middling length; None where its model is not here."""
+    texts = atlas.tables["texts"]
+    lengths = texts["tokens"].map(len)
+    middle = lengths.sort_values(kind="stable").index[len(lengths) // 2]
+    try:
+        query = sources.open_query(atlas.about["model"], texts.loc[middle, "text"])
+        return page.ask(PatternChanceQuery(query, atlas.kind), height=0)
+    except UserError:
+        return None
+
+
+def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame") -> None:
+    """The strongest examples, then one of each tenth of the sentences, from the highest down."""
+    words = strings("atlas")
+    strongest = examples[(examples["sample"] == STRONGEST) & (examples["rank"] < SHOWN)]
+    tenths = examples[(examples["sample"] != STRONGEST) & (examples["rank"] == 0)].sort_values("decile",
+                                                                                             ascending=False)
+    with st.container(height=440, border=False, key="atlas-strips"):
+        for rows, label in ((strongest, words["strongest"]), (tenths, words["tenth"])):
+            for row in rows.to_dict("records"):
+                key = f"{row['sample']}-{row['decile']}-{row['rank']}"
+                with st.container(horizontal=True, vertical_alignment="top", key=f"atlas-strip-{key}"):
+                    st.button(format_number(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
+                              args=(page, atlas, head, row), help=words["go_help"])
+                    with st.container(width="stretch"):
+                        st.markdown(f":small[{label.format(decile=row['decile'])}: {_cell(row)}]  \n{strip(row)}")
+
+
+def strip(row: dict[str, Any]) -> str:
+    """The sentence as Markdown, with the token that looks and the one that it looks at marked; of a long one the part
+    round them."""
+    tokens, query, key = list(row["tokens"]), int(row["query"]), int(row["key"])
+    others = list(row["keys"]) or tokens
+    if query < 0 or key < 0:
+        return " ".join(escape_markdown(visible_token(token)) for token in tokens[:2 * AROUND])
+    if others is not tokens:   # two texts: the one that looks, and the one that is looked at
+        return f":orange-background[**{_word(tokens, query)}**] → :blue-background[**{_word(others, key)}**]"
+    start, end = max(0, min(query, key) - AROUND), max(query, key) + AROUND + 1
+    said = []
+    for place, token in list(enumerate(tokens))[start:end]:
+        shown = escape_markdown(visible_token(token))
+        if place == query:
+            shown = f":orange-background[**{shown}**]"
+        elif place == key:
+            shown = f":blue-background[**{shown}**]"
+        said.append(shown)
+    return f"{'… ' if start else ''}{' '.join(said)}{' …' if end < len(tokens) else ''}"
+
+
+def _cell(row: dict[str, Any]) -> str:
+    """The strongest cell of the head in this sentence, and its weight; "" where it has none."""
+    words, query, key = strings("atlas"), int(row["query"]), int(row["key"])
+    if query < 0 or key < 0:
+        return ""
+    others = list(row["keys"]) or list(row["tokens"])
+    return words["weight"].format(query=_word(list(row["tokens"]), query), key=_word(others, key),
+                                  weight=format_weight(row["weight"]))
+
+
+def _word(tokens: list[str], place: int) -> str:
+    return escape_markdown(visible_token(tokens[place]))
+
+
+def _open(page: PageContext, atlas: Atlas, head: HeadId, row: dict[str, Any] | None = None) -> None:
+    """Opens the head on *Heads*: at the example's very cell, or on the sentence of the sidebar."""
+    if row is not None or atlas.about["model"] != page.state.model:
+        page.set_question(model=atlas.about["model"], text=page.state.text if row is None else row["text"])
+    page.set_view(kind=atlas.kind, head=head)
+    if row is not None and row["query"] >= 0 and row["key"] >= 0:
+        page.set_view(token=int(row["query"]), pair=(int(row["query"]), int(row["key"])))
+    page.open_next("heads")
