@@ -170,7 +170,8 @@ class Run:
         return 1 if self.engine == "here" else self.workers or psutil.cpu_count(logical=False) or os.cpu_count() or 1
 
     def _state_memory(self) -> None:
-        """Tells whoever watches how much memory the workers take. Raises UserError where this machine has too little for its own."""
+        """Tells whoever watches how much memory the workers take. Raises UserError where this machine has too little
+        for its own."""
         each, free = worker_bytes(self.task.model), memory.memory_free()
         if self.address:
             _tell(f"Each worker takes about {each / 1e9:.1f} GB on its machine.")
