@@ -41,7 +41,7 @@ def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[
     if before is None or after is None:
         return None
     if before.vector is not None and after.vector is not None:
-        return "vector", 1 - cosine(before.vector, after.vector)
+        return "vector", max(0.0, 1 - cosine(before.vector, after.vector))   # rounding can bring it below 0
     if not before.ids or before.ids[-1][0] not in after.ids[-1]:
         return None
     return "probability", after.probabilities[-1][after.ids[-1].index(before.ids[-1][0])] - before.probabilities[-1][0]

@@ -25,9 +25,10 @@ def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str,
     return dict(zip(COLUMNS, rows[kind], strict=True))
 
 
-def cheapest(n: int, d: int, k: int, r: int) -> str:
-    """The type with the least complexity; of equals the first."""
-    return min(TYPES, key=lambda kind: table(kind, n, d, k, r)["complexity"])
+def cheapest(n: int, d: int, k: int, r: int) -> tuple[str, ...]:
+    """The types with the least complexity: several where they are equal."""
+    costs = {kind: table(kind, n, d, k, r)["complexity"] for kind in TYPES}
+    return tuple(kind for kind, cost in costs.items() if cost == min(costs.values()))
 
 
 @dataclass(frozen=True, eq=False)

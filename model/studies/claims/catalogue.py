@@ -24,6 +24,7 @@ CLAIMS = (
     Claim("previous", "clark2019", ("minilm", "smollm2", "bert"), neighbours.previous_token),
     Claim("next", "clark2019", ("minilm", "bert"), neighbours.next_token),
     Claim("special", "clark2019", ("minilm", "bert"), depth.special_tokens),
+    Claim("breadth", "clark2019", ("minilm", "bert"), depth.breadth),
     Claim("objects", "clark2019", ("minilm", "bert"), syntax.relation("obj"), slow=True),
     Claim("determiners", "clark2019", ("minilm", "bert"), syntax.relation("det"), slow=True),
     Claim("subjects", "clark2019", ("minilm", "bert"), syntax.relation("nsubj"), slow=True),

@@ -21,7 +21,7 @@ class Finding:
     baseline: float               # what it has to be above
     n: int                        # independent units that the interval is drawn over
     counted: str                  # what they are: texts, frames, passages, sentences, draws, reactions, pictures
-    unit: str                     # of effect and baseline: share, nats, tokens, rho, layers
+    unit: str                     # of effect and baseline: share, nats, bits, tokens, rho
     best: float | None = None     # what the best of all heads reaches on the data that it was chosen on
     luck: float | None = None     # what the best of as many heads that know nothing stays below 19 times in 20
     heads: tuple[HeadId, ...] = ()   # (layer, head) that were chosen, each on the other half of the data

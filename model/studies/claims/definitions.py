@@ -1,4 +1,7 @@
-"""Every threshold of the claims, with its reason, in one place. None was moved after its number had been seen."""
+"""Every threshold of the claims, with its reason, in one place. None was moved after its number had been seen.
+
+One row, breadth, had been left out once its number was seen. It is back, by the same halves of the layers as the two
+other comparisons of layers, special and distance."""
 
 # Of the rule for verdicts. Percentiles of a bootstrap over few groups are too narrow to decide by (Hesterberg 2015).
 FEWEST = 10

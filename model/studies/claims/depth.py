@@ -1,4 +1,4 @@
-"""What changes from the lower layers to the upper ones: special tokens and distance."""
+"""What changes from the lower layers to the upper ones: special tokens, breadth and distance."""
 import numpy as np
 
 from model.core import measures
@@ -16,20 +16,27 @@ def special_tokens(asked: NamesModel, models: Models, report: Progress) -> Measu
     return _change("special", "share", asked, models, report)
 
 
+def breadth(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Do the lower half of the layers look more broadly? Of the entropy of rows, lower half less upper half."""
+    return _change("entropy", "bits", asked, models, report, upwards=False)
+
+
 def distance(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """Do the upper half of the layers look farther?"""
     return _change("distance", "tokens", asked, models, report)
 
 
-def _change(measure: str, unit: str, asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Of a measure the mean over heads of the upper half of the layers less that of the lower half; of an odd number of
-    layers the middle one counts in neither."""
+def _change(measure: str, unit: str, asked: NamesModel, models: Models, report: Progress,
+            upwards: bool = True) -> Measurement:
+    """Of a measure the mean over heads of the upper half of the layers less that of the lower half, or the other way
+    round where it is to fall upwards; of an odd number of layers the middle one counts in neither."""
     changes = []
     for _, _, record in records(asked, models.open(asked, report), report):
         attention_map = map_of(record)
         lower, upper = halves(attention_map)
         values = measures.measure(attention_map).values[measure]
-        changes.append(values[upper].mean() - values[lower].mean())
+        change = values[upper].mean() - values[lower].mean()
+        changes.append(change if upwards else -change)
     found = finding(measure, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
     return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind,
                                          settings=(("colour", measure),)))

@@ -56,8 +56,10 @@ def test_the_longest_path_is_that_of_a_walk():
 
 
 def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
-    for n, wanted in ((511, "attention"), (513, "recurrent")):
+    for n, wanted in ((511, ("attention", "restricted")), (512, ("attention", "recurrent", "restricted")),
+                      (513, ("recurrent",))):   # no key is left out where r is above n
         assert layer_types.cheapest(n, 512, 3, 10**6) == wanted
+    assert layer_types.cheapest(65_536, 4096, 64, 4096) == ("recurrent", "restricted")
     table = {kind: layer_types.table(kind, np.array([4.0, 64.0]), 16, 2, 8) for kind in layer_types.TYPES}
     assert table["attention"]["complexity"].tolist() == [256, 65_536]
     assert table["restricted"]["complexity"].tolist() == [256, 8192]

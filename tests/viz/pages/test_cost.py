@@ -57,10 +57,10 @@ def about_tiles(controls: dict) -> tuple[int, int, float]:
 
 
 def cheapest(n: int, d: int, k: int, r: int) -> str:
-    """The first name of the least product."""
+    """The names of the least product, as they are printed."""
     cost = {"attention": n * n * d, "recurrent": n * d * d, "convolution": k * n * d * d,
             "restricted": min(r, n) * n * d}
-    return WORDS["types"]["names"][min(cost, key=cost.__getitem__)]
+    return "** and **".join(WORDS["types"]["names"][kind] for kind in cost if cost[kind] == min(cost.values()))
 
 
 def rules_at(controls: dict) -> Rules:
@@ -94,7 +94,7 @@ def rules_at(controls: dict) -> Rules:
                                               min(12, controls["step"] * controls["tile"]), 12),
         "notice paths 0": lambda line: (agrees(line, abs(one - other), *ways.values()) if one != other
                                         else "no distance" in line),
-        "notice types 0": lambda line: agrees(line, n, d) and f"**{cheapest(n, d, k, r)}**" in line,
+        "notice types 0": lambda line: agrees(line, n, d) and f"that of **{cheapest(n, d, k, r)}**." in line,
         "more types 0": lambda line: agrees(line, 0.76, 1.04, 1.09, 5),
         "alt cost-types": lambda line: agrees(line, n, d, k, r) and line.startswith(
             WORDS["types"]["columns"][controls["column"]])}

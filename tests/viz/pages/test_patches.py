@@ -50,6 +50,13 @@ def shuffle_rules(where: dict) -> Rules:
             **{f"alt patches-{name}": (lambda line, name=name: agrees(line, *heights[name])) for name in heights}}
 
 
+def half_or_twice(side: int) -> tuple[int, float]:
+    """The other side of a patch, and how many times as many weights the finer of both has."""
+    other = side // 2 if side % 2 == 0 else 2 * side
+    cells = sorted(((40 // each) ** 2 + 1) ** 2 for each in (side, other))
+    return other, cells[1] / cells[0]
+
+
 def place_rules(where: dict) -> Rules:
     side, table = where["side"], patch_sentence.network().embedding.positions.table[1:].detach()
     cosines = torch.nn.functional.cosine_similarity(table[:, None], table[None], -1).numpy()
@@ -62,6 +69,8 @@ def place_rules(where: dict) -> Rules:
     at = [*divmod(best, 5), *divmod(where["place"], 5), float(cosines[where["place"], best])]
     even = abs(near - far) <= claims.NOTABLE
     return {"notice cut 0": lambda line: agrees(line, side, side, count + 1, (count + 1) ** 2),
+            "notice cut 1": lambda line: agrees(line, *half_or_twice(side))
+            and line.startswith("Half" if side % 2 == 0 else "Twice"),
             "notice cut 2": lambda line: agrees(line, patch_sentence.blocks()),
             "more cut 0": lambda line: "appendix D.3" in line,
             "alt patches-cut": lambda line: agrees(line, 40, 40, count, side, side),
@@ -86,17 +95,19 @@ def test_what_is_said_of_patches_is_true_of_them(turned):
         assert f"| {row} |" in table
 
 
-def test_half_the_side_makes_nearly_sixteen_times_as_many_weights():
-    for side, half in ((40, 20), (20, 10), (8, 4), (4, 2), (2, 1)):
-        whole, more = (patch_sentence.numbers(40, 40, each, 64) for each in (side, half))
-        assert more["tokens"] - 1 == 4 * (whole["tokens"] - 1) and 6 < more["weights"] / whole["weights"] < 16
+def test_half_the_side_makes_four_times_as_many_patches_and_other_factors_of_weights():
+    counted = {side: patch_sentence.numbers(40, 40, side, 64) for side in SIDES}
+    said = {side: claims.halved(PROSE["cut"]["halves"], counted, side) for side in SIDES}
+    assert "**6.2** times as many weights" in said[40] and "**15.1** times" in said[8]
+    assert all(agrees(line, *half_or_twice(side)) for side, line in said.items())
+    assert all(counted[side // 2]["tokens"] - 1 == 4 * (counted[side]["tokens"] - 1) for side in SIDES if side % 2 == 0)
 
 
 def test_a_wrong_sentence_is_caught():
     found = shown("patches", guess="a")
     rules, places = shuffle_rules(OPEN) | place_rules(OPEN), sentences(found)
-    for place, (old, new) in {"notice cut 0": ("26", "25"), "notice shuffle 1": ("%", ".1%"),
-                              "notice places 1": ("cosine 0.", "cosine 0.9")}.items():
+    for place, (old, new) in {"notice cut 0": ("26", "25"), "notice cut 1": ("15.1", "16.0"),
+                              "notice shuffle 1": ("%", ".1%"), "notice places 1": ("cosine 0.", "cosine 0.9")}.items():
         assert len(wrong(places | {place: places[place].replace(old, new)}, rules)) == 1, place
 
 

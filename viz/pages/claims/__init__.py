@@ -10,14 +10,14 @@ from model.studies.claims import definitions, verdicts
 from model.studies.claims.catalogue import Row, rows
 from viz.page import Page, PageContext
 from viz.page_controls import Switch
-from viz.pages.claims.row import Result, draw_claim, question, result_of, wait_for
+from viz.pages.claims.row import Place, Result, draw_claim, question, result_of, wait_for
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.folded import folded
 
-# measured when the page opens, a few seconds each; all others when somebody asks
-OPENING = (("previous", "minilm"), ("special", "minilm"), ("distance", "minilm"))
+# measured when the page opens, in a second once the model is open; all others when somebody asks
+OPENING = (("special", "minilm"),)
 ASKED = "claims-asked"   # in the session: the rows that somebody asked for
 PAGE = Page("Claims", "Test", 4, "nothing", controls=(Switch("all"),))
 
@@ -33,7 +33,7 @@ def render(page: PageContext) -> None:
     waiting = _controls(page, table)
     st.caption(words["legend"], width=READABLE_WIDE)
     results = {row: result_of(row) for row in table}
-    titles, places = {offer.id: offer.title for offer in sources.catalogue()}, dict[Row, DeltaGenerator]()
+    titles, places = {offer.id: offer.title for offer in sources.catalogue()}, dict[Row, Place]()
     for _, group in groupby(table, key=lambda row: row.claim.name):
         places |= draw_claim(page, {row: results[row] for row in group}, waiting, _ask, titles)
     folded(words["rule_title"], _rule, key="claims-rule")

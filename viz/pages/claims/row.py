@@ -14,7 +14,7 @@ from model.studies.claims.report import because, bibtex, fetching, missing
 from model.studies.claims.verdicts import Verdict, judge
 from model.studies.claims.words import papers, short_source
 from viz.figures.effects import effect
-from viz.format import format_number
+from viz.format import format_number, format_signed
 from viz.page import PageContext
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
@@ -40,6 +40,14 @@ class Result:
         return None if self.open else Verdict.UNTESTED
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where what is measured later is drawn."""
+
+    body: DeltaGenerator    # the verdict and the numbers
+    heads: DeltaGenerator   # among the details: which heads the numbers are of
+
+
 def question(row: Row) -> ClaimQuery:
     """The question of a row that has a model."""
     return ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
@@ -57,8 +65,8 @@ def result_of(row: Row) -> Result:
 
 
 def draw_claim(page: PageContext, results: dict[Row, Result], waiting: set[Row], ask: Callable[[Row], None],
-               titles: dict[str, str]) -> dict[Row, DeltaGenerator]:
-    """Draws one claim with all models that it is put to; for each row the place in which what is measured later is
+               titles: dict[str, str]) -> dict[Row, Place]:
+    """Draws one claim with all models that it is put to; for each row the places in which what is measured later is
     drawn. titles: of the models, by id."""
     claim, words = next(iter(results)).claim, strings("claims")
     places = {}
@@ -66,31 +74,28 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: set[Row],
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
                         f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
-            _details_button(claim.name, results)
+            # drawn with the page, so that it opens also while rows are measured
+            with st.popover(words["details"], type="tertiary", key=f"details-{claim.name}"):
+                heads = _details(results)
         for row, result in results.items():
-            places[row] = st.empty()
-            with places[row].container():
+            places[row] = Place(st.empty(), heads[row])
+            with places[row].body.container():
                 _body(page, row, result, titles, None if row in waiting else ask)
     return places
 
 
-@st.fragment
-def _details_button(name: str, results: dict[Row, Result]) -> None:
-    with st.popover(strings("claims")["details"], type="tertiary", key=f"details-{name}", on_change="rerun") as opened:
-        if opened.open:
-            _details(results)
-
-
-def wait_for(page: PageContext, row: Row, place: DeltaGenerator, titles: dict[str, str]) -> None:
+def wait_for(page: PageContext, row: Row, place: Place, titles: dict[str, str]) -> None:
     """Measures a row, with progress in its place. titles: of the models, by id."""
     asked = question(row)
-    with place.container():
+    with place.body.container():
         try:
             page.ask(asked, 0)
         except UserError as error:
             st.session_state.setdefault(ERRORS, {})[asked] = str(error)
-    with place.container():
-        _body(page, row, result_of(row), titles, None)
+    result = result_of(row)
+    with place.body.container():
+        _body(page, row, result, titles, None)
+    place.heads.markdown(_chosen_heads(row, result))
 
 
 def _body(page: PageContext, row: Row, result: Result, titles: dict[str, str],
@@ -150,20 +155,18 @@ def _written(value: float | None, unit: str) -> str:
     if value is None:
         return ""
     if unit == "share":
-        return f"{value:.1%}"
-    return f"{format_number(value)} {strings('claims')['units'][unit]}"
+        return format_signed(value, ".1%")
+    return f"{format_number(value).replace('-', '−')} {strings('claims')['units'][unit]}"
 
 
-def _details(results: dict[Row, Result]) -> None:
-    """What was measured there and here, and both as BibTeX."""
+def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
+    """What was measured there and here, and both as BibTeX; for each row the place of the heads that were chosen."""
     words, claim = strings("claims"), next(iter(results)).claim
     said = words["claims"][claim.name]
     st.markdown(f"**{words['there']}.** {said['there']}  \n**{words['here']}.** {said['here']}")
+    places = {row: st.empty() for row in results}
     for row, result in results.items():
-        heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
-                 for head in found.heads]
-        if heads:
-            st.markdown(words["heads"].format(model=row.model, heads=", ".join(dict.fromkeys(heads))))
+        places[row].markdown(_chosen_heads(row, result))
     st.markdown(f"**{words['cite_claim']}**")
     st.code(papers()[claim.paper], language="bibtex", wrap_lines=True)
     there = [row for row in results if row.model]
@@ -172,6 +175,15 @@ def _details(results: dict[Row, Result]) -> None:
         st.code("\n\n".join(bibtex(row, sources.revision(row.model)) for row in there), language="bibtex",
                 wrap_lines=True)
     st.caption(f"`{words['json_help'].format(name=claim.name)}`")
+    return places
+
+
+def _chosen_heads(row: Row, result: Result) -> str:
+    """Which heads the numbers are of; nothing where none was chosen."""
+    heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
+             for head in found.heads]
+    said = strings("claims")["heads"].format(model=row.model, heads=", ".join(dict.fromkeys(heads)))
+    return said if heads else ""
 
 
 def _open(page: PageContext, picture: Picture) -> None:

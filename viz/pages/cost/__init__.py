@@ -227,7 +227,8 @@ def _types(page: PageContext, lesson: Lesson) -> None:
             st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
         lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.order_sensitivity),
                            shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
-                           cheapest=words["names"][layer_types.cheapest(n, d, k, r)],
+                           cheapest=words["and"].join(words["names"][kind] for kind in
+                                                      layer_types.cheapest(n, d, k, r)),
                            near=layer_types.NEAR, **moved)
 
 

@@ -35,6 +35,14 @@ def above(number: float) -> str:
     return f"1e{math.floor(math.log10(number)) + 1 if number else -6}"
 
 
+def halved(words: dict, counted: Mapping[int, Mapping[str, int]], side: int) -> str:
+    """What half the side of a patch changes or, where a side has no half, twice the side. counted: by side in pixels,
+    as of `patch_sentence.numbers`."""
+    case, other = ("half", side // 2) if side % 2 == 0 else ("twice", 2 * side)
+    weights = sorted((counted[side]["weights"], counted[other]["weights"]))
+    return words[case].format(other=other, factor=weights[1] / weights[0])
+
+
 def neighbours(rows: int, columns: int) -> np.ndarray:
     """Which places lie side by side, or one above the other, bool (place, place)."""
     down, across = np.divmod(np.arange(rows * columns), columns)

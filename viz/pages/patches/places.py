@@ -42,7 +42,8 @@ def cut_section(page: PageContext, lesson: Lesson) -> None:
         with right:
             st.markdown(_table(words, counted, side))
         lesson.explanation("cut", shown=(patch_sentence.cut, patch_sentence.numbers), shapes={"picture": pixels},
-                           side=side, blocks=patch_sentence.blocks(), **now)
+                           side=side, blocks=patch_sentence.blocks(),
+                           halved=claims.halved(words["halves"], counted, side), **now)
 
 
 def _table(words: dict, counted: dict[int, dict[str, int]], side: int) -> str:

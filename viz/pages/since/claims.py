@@ -27,7 +27,8 @@ def block_claim(words: dict, this: design.Design, about: str, revealed: bool) ->
     said = [says[case].format(**numbers)]
     cost = changed.parameters - unchanged.parameters
     if about != "groups":
-        said.append(words["costs"]["none" if cost == 0 else "more" if cost > 0 else "fewer"].format(by=abs(cost)))
+        costs = words["costs" if on else "would"]["none" if cost == 0 else "more" if cost > 0 else "fewer"]
+        said.append(costs.format(by=abs(cost), change=words["changes"][about]))
     elif on:
         said.append(words["costs"]["merged"].format(by=-cost))
     if about == "groups" and revealed:

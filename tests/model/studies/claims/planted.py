@@ -1,4 +1,5 @@
 """Records in which heads do exactly what they are told, and models that answer with them."""
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from types import SimpleNamespace
@@ -7,7 +8,7 @@ import numpy as np
 
 from model.core.masks import Causal, Full
 from model.core.query import Kind
-from model.core.record import AttentionMap, AttentionRecord, Reported
+from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
 from tests.fabricate import record, tokens
 
 ASKED = SimpleNamespace(model="fake", revision="r")
@@ -23,13 +24,20 @@ def looking(count: int, target: Callable[[int], int], share: float = 1.0, kind: 
     return weights.astype(np.float32)
 
 
-def planted(layers: list[list[np.ndarray]], kind: Kind = Kind.SELF, texts: list[str] | None = None) -> AttentionRecord:
+def planted(layers: list[list[np.ndarray]], kind: Kind = Kind.SELF,
+            texts: list[str] | Tokens | None = None) -> AttentionRecord:
     """A record of these layers of heads, each (query, key)."""
     count = len(layers[0][0])
-    side = tokens(texts or count)
+    side = texts if isinstance(texts, Tokens) else tokens(texts or count)
     allowed = Causal() if kind is Kind.CAUSAL else Full()
     made = tuple(Reported(index, np.stack(heads), allowed) for index, heads in enumerate(layers))
     return replace(record(count), maps=(AttentionMap(kind, side, side, made),))
+
+
+def of_words(text: str) -> Tokens:
+    """A token for each word and sign of a text, where it stands there."""
+    found = list(re.finditer(r"\w+|[^\w\s]", text))
+    return replace(tokens([each[0] for each in found]), spans=tuple(each.span() for each in found))
 
 
 class FakeModels:

@@ -3,16 +3,18 @@ import numpy as np
 import pytest
 
 from model.core.types import quiet
-from model.studies.claims.depth import distance, halves, special_tokens
+from model.studies.claims.depth import breadth, distance, halves, special_tokens
 from model.studies.claims.verdicts import Reason, judge
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 
 WORDS = ["[CLS]", *(f"t{at}" for at in range(8)), "[SEP]"]
 NEAR, FAR = looking(10, lambda row: row), looking(10, lambda row: 9 - row)
 TO_SPECIAL, TO_WORDS = looking(10, lambda row: 0), looking(10, lambda row: 4)
+BROAD = looking(10, lambda row: row, 0.1)
 
 
-@pytest.mark.parametrize(("measure", "low", "high"), [(distance, NEAR, FAR), (special_tokens, TO_WORDS, TO_SPECIAL)])
+@pytest.mark.parametrize(("measure", "low", "high"), [(distance, NEAR, FAR), (special_tokens, TO_WORDS, TO_SPECIAL),
+                                                    (breadth, BROAD, NEAR)])
 def test_the_verdict_follows_what_changes_upwards(measure, low, high):
     up, down = ([[low], [low], [high], [high]], [[high], [high], [low], [low]])
     for layers, reason in ((up, Reason.ABOVE), (down, Reason.BELOW), ([[low]] * 4, Reason.UNCLEAR)):

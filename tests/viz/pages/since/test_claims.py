@@ -44,7 +44,9 @@ def wrong(said: str, this: design.Design, about: str, revealed: bool) -> list[st
     on = getattr(this, about)
     found += [] if f"**{SAYS[about, on]}**" in said else ["name"]
     cost = counted(replace(this, **{about: True})) - counted(replace(this, **{about: False}))
-    wanted = "costs no parameters" if cost == 0 else f"{'costs' if cost > 0 else 'saves'} {abs(cost):,} parameters"
+    verb = "cost" if cost >= 0 else "save"
+    who = f"It {verb}s" if on else f"{WORDS['changes'][about]} would {verb}"   # what is not there costs nothing yet
+    wanted = f"{who} {f'{abs(cost):,}' if cost else 'no'} parameters."
     found += [] if wanted in said else ["cost"]
     if about == "pre":
         output = torchs(this)
@@ -80,7 +82,9 @@ def test_a_sentence_that_stands_at_the_wrong_position_is_caught(about):
 
 
 @pytest.mark.parametrize(("part", "name", "sentence"), [("costs", "none", "It costs {by:,} parameters more."),
-                                                        ("costs", "fewer", "It costs {by:,} parameters.")])
+                                                        ("costs", "fewer", "It costs {by:,} parameters."),
+                                                        ("would", "fewer", "It saves {by:,} parameters."),
+                                                        ("would", "none", "It costs no parameters.")])
 def test_a_wrong_cost_is_caught(part, name, sentence):
     planted = copy.deepcopy(WORDS)
     planted[part][name] = type(WORDS["says"]["pre"]["on"])(sentence)

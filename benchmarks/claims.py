@@ -1,0 +1,107 @@
+"""Which claims about attention heads hold here? `python -m benchmarks.claims [--json FILE] [--only CLAIM]`
+
+Measures every claim on every model of this disk, one thread, and writes the page `benchmarks/claims.md`. """
+import argparse
+import json
+import os
+import platform
+import time
+from collections.abc import Sequence
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.tasks_table import table
+from model.ask import sources
+from model.ask.models import models
+from model.core.files import write as write_file
+from model.core.query import UserError
+from model.core.threads import one_thread
+from model.core.types import quiet
+from model.studies.claims.catalogue import ClaimQuery, Row, rows
+from model.studies.claims.report import as_object
+from model.studies.claims.words import short_source, words
+
+PAGE = Path(__file__).with_name("claims.md")
+INTRODUCTION = """# Which claims about attention heads hold here?
+
+Written by `python -m benchmarks.claims`; the same rows as JSON: `python -m model claims --json`. What was measured
+there and here stands with each row on the page *Claims*. *Effect*: with its 95 % interval. *Baseline*: what the whole
+interval has to be above. *Luck*: what the best of as many heads that know nothing stays below 19 times in 20; the best
+head, in brackets, has to be above it. The verdict follows from these numbers by one rule
+(`model/studies/claims/verdicts.py`); a claim holds if all its numbers do. That one does not hold here, on small models
+and own sentences, does not refute it.
+"""
+
+
+def measured(row: Row) -> dict:
+    """A row as `python -m model claims --json` gives it, with its source in short, and the seconds that it took."""
+    begun, revision, answer, error = time.perf_counter(), sources.revision(row.model) if row.model else None, None, ""
+    if revision is not None:
+        question = ClaimQuery(row.claim.name, row.model, revision)
+        try:
+            answer = question.answer(models, quiet)
+        except UserError as refused:
+            error = str(refused)
+    found = as_object(row, revision, answer, error)
+    return found | {"short_source": short_source(row.claim.paper), "seconds": time.perf_counter() - begun}
+
+
+def lines(found: dict) -> list[list[str]]:
+    """The lines of the table for one row: one a finding, or one that says why there is none."""
+    first = [f"{found['sentence']} ({found['short_source']})", found["model"] or "–"]
+    verdict = f"**{found['verdict']}**"
+    if not found["findings"]:
+        return [[*first, verdict, found["because"], "–", "–", "–", "–"]]
+    return [[*(first if number == 0 else ["", ""]), verdict if number == 0 else "", *numbers(each)]
+            for number, each in enumerate(found["findings"])]
+
+
+def numbers(finding: dict) -> list[str]:
+    """One finding: what, effect (interval), baseline, luck (best head), units."""
+    def written(value: float | None) -> str:
+        if value is None:
+            return "–"
+        share = finding["unit"] == "share"
+        return (f"{value:z.1%}" if share else f"{value:z.3f}").replace("-", "−")
+
+    unit = "" if finding["unit"] == "share" else f" {words()['units'][finding['unit']]}"
+    interval = "" if finding["interval"] is None else f" ({' to '.join(map(written, finding['interval']))})"
+    luck = "–" if finding["luck"] is None else f"{written(finding['luck'])} ({written(finding['best'])})"
+    return [finding["what"], written(finding["effect"]) + interval + unit, written(finding["baseline"]), luck,
+            f"{finding['n']} {words()['counted'][finding['counted']]}"]
+
+
+def page(figures: dict) -> str:
+    """The page as Markdown."""
+    columns = ["claim", "model", "verdict", "number", "effect (interval)", "baseline", "luck (best head)", "over"]
+    shown = [line for found in figures["rows"] for line in lines(found)]
+    slowest = max(figures["rows"], key=lambda found: found["seconds"])
+    return "\n".join([INTRODUCTION, f"{figures['machine']} {sum(each['seconds'] for each in figures['rows']):.0f} s in "
+                      f"all, {slowest['seconds']:.0f} s the slowest row (“{slowest['sentence']}” on "
+                      f"{slowest['model']}).\n", table(columns, shown)]) + "\n"
+
+
+def main(arguments: Sequence[str] | None = None, target: Path = PAGE) -> None:
+    """Every row of this disk onto this page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.claims", description=__doc__.splitlines()[0])
+    parser.add_argument("--only", action="append", help="only this claim; may be repeated")
+    parser.add_argument("--json", type=Path, help="write the rows to this file too")
+    given = parser.parse_args(arguments)
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
+    machine = (f"{date.today()}, one thread on {os.cpu_count()} cores, {platform.system()}, Python "
+               f"{platform.python_version()}, {packages}.")
+    there, found = {offer.id for offer in sources.catalogue() if offer.on_disk}, []
+    with one_thread():
+        for row in rows(there):
+            if not given.only or row.claim.name in given.only:
+                found.append(measured(row))
+                print(f"{row.claim.name} {row.model}: {found[-1]['verdict']}, {found[-1]['seconds']:.0f} s", flush=True)
+                figures = {"machine": machine, "rows": found}
+                if given.json:
+                    write_file(given.json, json.dumps(figures, indent=1, ensure_ascii=False).encode("utf-8"))
+    write_file(target, page(figures).encode("utf-8"))
+
+
+if __name__ == "__main__":
+    main()

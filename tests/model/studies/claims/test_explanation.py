@@ -1,0 +1,34 @@
+"""The claim holds where the best head ranks tokens worse than removals rank one another, and not where it ranks them as
+the effect does."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from model.core.query import Query
+from model.core.types import quiet
+from model.studies.attribution import ceiling
+from model.studies.claims import explanation
+from model.studies.claims.verdicts import Reason, judge
+from model.studies.faithfulness.cases import texts
+from model.studies.faithfulness.report import by_head
+from tests.model.studies.claims.planted import ASKED
+from tests.model.studies.faithfulness.test_report import made
+
+
+@pytest.mark.parametrize(("truth", "reason"), [(None, Reason.ABOVE), ((1, 0), Reason.BELOW)])
+def test_the_verdict_follows_what_the_best_head_knows(monkeypatch, truth, reason):
+    shipped = texts(explanation.SET)
+    known = [made(number, truth) for number in range(len(shipped))]
+    asked = [SimpleNamespace(query=Query("fake", "r", text.text), answer=lambda models, report, one=one: one)
+             for text, one in zip(shipped, known, strict=True)]
+    monkeypatch.setattr(explanation, "questions", lambda *given: asked)
+    found = explanation.not_explanation(ASKED, None, quiet)
+    (number,) = found.findings
+    assert judge(found.findings).reason is reason
+    assert (number.n, number.unit) == (len({text.group for text in shipped}), "rho")
+    if truth is not None:   # the same head in both halves: the difference of each text, and their mean
+        head = 2 * truth[0] + truth[1]
+        short = [ceiling(one).mean() - by_head(one)[head] for one in known]
+        assert number.effect == pytest.approx(np.mean(short)) and found.picture.head == (5, 0)
+    assert found.picture.text == shipped[0].text
