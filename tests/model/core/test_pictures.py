@@ -108,8 +108,8 @@ def test_a_bomb_is_refused_by_its_header(content, sentence):
 
 
 @pytest.mark.parametrize(("name", "sentence"), [
-    ("8,000 by 8,000 in one bit", r"\(8,000 × 8,000\) has 8,\d+ pixels a byte and the limit is 200; make it smaller, or "
-                                  "set CLEARHEAD_PICTURE_GROWTH higher"),
+    ("8,000 by 8,000 in one bit", r"\(8,000 × 8,000\) has 8,\d+ pixels a byte and the limit is 200; make it smaller, "
+                                  "or set CLEARHEAD_PICTURE_GROWTH higher"),
     ("6,000,000 by 1", "has 6,000,000 pixels and the limit is 65,535; cut it into shorter ones, or set "
                        "CLEARHEAD_PICTURE_LENGTH higher")])
 def test_a_few_kilobytes_of_one_colour_are_not_decoded(name, sentence, monkeypatch):
