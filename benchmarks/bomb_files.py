@@ -137,6 +137,18 @@ def good_record() -> bytes:
         return fabricate.record(64, layers=6).save(Path(place) / "good.safetensors").read_bytes()
 
 
+def picture(width: int, height: int, mode: str, form: str, **options: object) -> Callable[[], bytes]:
+    """A picture of one colour."""
+    def write() -> bytes:
+        from PIL import Image
+
+        target = io.BytesIO()
+        Image.new(mode, (width, height)).save(target, form, **options)
+        return target.getvalue()
+
+    return write
+
+
 def nothing(folder: Path) -> Path:
     return folder / "config.json"
 
@@ -170,6 +182,12 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "deep JSON": lambda: handout(title=0).replace(b'"title": 0', b'"title": ' + b"[" * DEEP + b"]" * DEEP),
         "10,000,000 lists": lambda: b"[" + b"[]," * 10_000_000 + b"[]]",
         "a million items": lambda: handout(items=[{}] * 1_000_000)},
+    "picture": {
+        "good": picture(640, 480, "RGB", "JPEG"),
+        "8,000 by 8,000 in one bit": picture(8_000, 8_000, "1", "PNG"),
+        "8,000 by 8,000 of a palette": picture(8_000, 8_000, "P", "PNG", bits=1, transparency=0),
+        "8,000 by 8,000 with transparency": picture(8_000, 8_000, "RGBA", "WEBP", lossless=True),
+        "6,000,000 by 1": picture(1, 6_000_000, "1", "PNG")},
     "gguf": {
         "good": good_gguf,
         "2^60 entries": lambda: gguf(2**60), "2^60 tensors": lambda: gguf(0, 2**60),

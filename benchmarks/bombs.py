@@ -49,6 +49,10 @@ def prepare(kind: str) -> Callable[[Path], object]:
         from model.imported import source
 
         return lambda path: source.store(path.read_bytes(), path.name)
+    if kind == "picture":
+        from model.core import pictures
+
+        return lambda path: pictures.keep(path.read_bytes(), path.name)
     if kind == "handout":
         from viz.handout import files
 

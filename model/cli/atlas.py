@@ -16,7 +16,7 @@ import psutil
 
 from model.ask import sources
 from model.ask.shard_worker import open_worker, worker_bytes
-from model.cli.commands import FilePath, whole
+from model.cli.commands import Commands, FilePath, whole
 from model.cli.places import refuse_overwriting
 from model.core import memory
 from model.core.query import Kind, UserError
@@ -30,7 +30,7 @@ from model.studies.corpus_files import FIELD
 MOST_WORKERS = 1024
 
 
-@click.group("atlas")
+@click.group("atlas", cls=Commands)
 def atlas_command() -> None:
     """What every head does over a corpus, kept as Parquet files."""
 
@@ -89,6 +89,12 @@ def csv_command(folder: Path, out: Path | None) -> None:
     """Writes an atlas' tables as CSV files too, for whatever reads no Parquet."""
     places = files.write_csv(files.open_atlas(folder), _made(out or folder / "csv"))
     click.echo(f"{len(places)} files are in {places[0].parent}")
+
+
+def _tell(sentence: str) -> None:
+    """Shows what a person watches; into a file goes a refusal alone, as one sentence."""
+    if sys.stderr.isatty():
+        click.echo(sentence, err=True)
 
 
 def _made(folder: Path) -> Path:
@@ -164,14 +170,15 @@ class Run:
         return 1 if self.engine == "here" else self.workers or psutil.cpu_count(logical=False) or os.cpu_count() or 1
 
     def _state_memory(self) -> None:
-        """Says how much memory the workers take. Raises UserError where this machine has too little for its own."""
+        """Tells whoever watches how much memory the workers take. Raises UserError where this machine has too little
+        for its own."""
         each, free = worker_bytes(self.task.model), memory.memory_free()
         if self.address:
-            click.echo(f"Each worker takes about {each / 1e9:.1f} GB on its machine.", err=True)
+            _tell(f"Each worker takes about {each / 1e9:.1f} GB on its machine.")
             return
         count = self._count()
-        click.echo(f"{count} worker{'s' * (count > 1)} of about {each / 1e9:.1f} GB each; {free / 1e9:.1f} GB of "
-                   f"memory are free.", err=True)
+        _tell(f"{count} worker{'s' * (count > 1)} of about {each / 1e9:.1f} GB each; {free / 1e9:.1f} GB of memory "
+              f"are free.")
         if count > 1 and count * each > free:
             raise UserError(f"{count} workers would take about {count * each / 1e9:.1f} GB and {free / 1e9:.1f} GB are "
                             f"free; take at most {max(1, int(free // each))} with --workers.")

@@ -180,8 +180,7 @@ def _decoded(content: bytes, name: str) -> "Image":
     try:
         with _decoding, Image.open(io.BytesIO(content), formats=FORMATS) as image:
             pixels = image.width * image.height
-            LIMITS.refuse_above("picture_pixels", pixels, f"{name} ({image.width:,} × {image.height:,})",
-                                "make it smaller")
+            _refuse_size(image.width, image.height, len(content), name)
             scale = min(1.0, (LIMITS.picture_kept / pixels) ** 0.5)
             size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
             if scale < 1:
@@ -202,6 +201,16 @@ def _decoded(content: bytes, name: str) -> "Image":
         plain.getexif()[0x0112] = orientation
         plain = ImageOps.exif_transpose(plain)
     return Image.fromarray(np.asarray(plain))   # nothing but its pixels
+
+
+def _refuse_size(width: int, height: int, packed: int, name: str) -> None:
+    """Raises UserError for a picture of too many pixels, by itself or for the bytes of its file: decoding takes up to
+    16 bytes a pixel, and a few kilobytes of one colour may state millions of them."""
+    whose, pixels = f"{name} ({width:,} × {height:,})", width * height
+    LIMITS.refuse_above("picture_pixels", pixels, whose, "make it smaller")
+    LIMITS.refuse_above("picture_length", max(width, height), whose, "cut it into shorter ones")
+    if pixels > LIMITS.picture_kept:
+        LIMITS.refuse_above("picture_growth", pixels // packed, whose, "make it smaller")
 
 
 def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":

@@ -57,7 +57,7 @@ def asks_as_opened(name: str) -> bool:
 
 @pytest.mark.parametrize("name", list(CONTROLS))
 def test_what_does_not_apply_or_is_nonsense_is_as_if_it_were_not_there(app, name):
-    unread = {"model": "induction", "text": "abcabcab", "text_b": "B", "target": "C"}
+    unread = {"model": "induction", "text": "abcabcab", "text_b": "B", "target": "C", "image": "a" * 64}
     foreign = dict.fromkeys(FOREIGN.difference(control.name for control in CONTROLS[name]), "1") | {"": "1"}
     nonsense = nonsense_for(name)
     together = {parameter: values[number % len(values)] for number, (parameter, values) in enumerate(nonsense.items())}

@@ -14,13 +14,13 @@ from viz.link import from_params, to_params
 from viz.page import Page, pages, with_controls
 from viz.state import State, complete_view
 
-OWN = ("model", "text", "text_b", "target", "kind", "layer", "head", "token", "pair", "lens", "scale", "order",
+OWN = ("model", "text", "text_b", "target", "image", "kind", "layer", "head", "token", "pair", "lens", "scale", "order",
        "quadrant", "transpose",
        "hide_special", "renormalise", "words", "keep", "overlay")
 VALUES = st.one_of(TEXTS, st.sampled_from((*NUMBERS, *PIECES)),
                    st.from_regex(r"[0-9]{1,7}([.,][0-9]{1,7}){0,9}", fullmatch=True),
                    st.sampled_from(("matrix", "self", "cross", "causal", "1", "log", "AB", "entropy", "pair", "0.5",
-                                    "3,1", "0.1,1.2")))
+                                    "3,1", "0.1,1.2", "a" * 64, "A" * 64, "a" * 63)))
 RECORDS = {kind: record(7, kind) for kind in (Kind.SELF, Kind.CAUSAL)}
 PAGES = {name: page for name, (page, _) in pages().items()}
 

@@ -122,7 +122,9 @@ def _check_column(name: str, file: Any, field: str) -> None:
     kind = schema.field(field).type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise UserError(f"{name}: the column {field!r} holds {kind} and no texts; choose another with --field.")
+    leaves = metadata.schema   # a column of several fields has a place for each of them there
+    places = [number for number in range(len(leaves)) if leaves.column(number).path == field]
     for group in range(metadata.num_row_groups):
-        column = metadata.row_group(group).column(schema.names.index(field))
-        LIMITS.refuse_above("corpus_group_bytes", column.total_uncompressed_size, f"{name}, row group {group}: the "
-                            f"column {field!r}", "write smaller row groups")
+        size = sum(metadata.row_group(group).column(place).total_uncompressed_size for place in places)
+        LIMITS.refuse_above("corpus_group_bytes", size, f"{name}, row group {group}: the column {field!r}",
+                            "write smaller row groups")

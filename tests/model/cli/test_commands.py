@@ -11,6 +11,7 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import click
 import numpy as np
@@ -18,16 +19,19 @@ import pytest
 from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
+from benchmarks.bomb_files import FILES
 from model.__main__ import main as model_commands
-from model.cli import coreference
+from model.cli import claims, coreference
 from model.cli.commands import LARGEST, Commands, FilePath, in_one_line
 from model.core import files
 from model.core.query import UserError
-from model.pretrained import fetch
 from model.pretrained.hub import Unreachable
+from model.pretrained.packaged import wheel
 from model.scratch import train, weights
 from model.studies.coreference.cases import shipped_cases
+from tests import fabricate
 from tests.conftest import ROOT
 from tests.fabricate import items
 from tests.hostile import TEXTS
@@ -37,7 +41,17 @@ from viz.handout import pdf as handout_pdf
 from viz.handout.files import Handout, save
 
 PROGRAMS: dict[str, Commands] = {"model": model_commands, "viz": viz_commands}
-COMMANDS = {(program, name): command for program, group in PROGRAMS.items() for name, command in group.commands.items()}
+
+
+def below(group: click.Group, before: str = "") -> dict[str, click.Command]:
+    """{what is typed: command}, of the group and of those within it."""
+    found = {}
+    for name, command in group.commands.items():
+        found |= below(command, f"{name} ") if isinstance(command, click.Group) else {before + name: command}
+    return found
+
+
+COMMANDS = {(program, name): command for program, group in PROGRAMS.items() for name, command in below(group).items()}
 LINES = 160 if settings.default.max_examples <= 100 else 2000
 DIGITS = "9" * 5000
 NUMBERS = st.sampled_from(("0", "1", "2", "3", "1", "8", "-1", "-0", "1.5", "nan", "inf", "-inf", "1e400", "1e3", "0x1",
@@ -48,21 +62,34 @@ HOSTILE_PATHS = ("~nosuch", "~nosuch/x.png", "", " ", "/", ".", "..", "\0", "a\0
                  "loop", "\udcff.txt", "nosuch.txt",
                  "-", "--", "\x1b[31m.txt", "a\nb.csv")
 BAD_FILES = ("latin.txt", "latin.csv", "zero.txt", "empty.txt", "empty.csv", "empty.npz", "half.jsonl", "bad.npz",
-             "bad.gguf", "bad.handout.json", "half.csv")
+             "bad.gguf", "bad.handout.json", "half.csv", "half.png", "bomb.png", "gif.png", "empty.png",
+             "half.safetensors", "bad.safetensors", "half.conllu", "circle.conllu", "latin.conllu", "half.parquet")
 OUT_FILES = ("out.csv", "out.png", "out.svg", "out.html", "out.pdf", "out.npz", "out.docx", "out")
 STRANGE_MODELS = ("induction@-1", f"induction@{DIGITS}", "nonsense", "smollm2", "owner/name", "a" * 5000, "bad.gguf",
                   "nosuch.gguf", "imported:1", "x.npz", "good.txt", *HOSTILE_PATHS)
 # strings that make sense, by the parameter's name, and where need be the command's
-SENSE = {"measures file": ("good.txt", "good.csv", "good.jsonl"), "handout file": ("good.handout.json",),
-         "export file": ("good.npz",), "cases": ("cases.csv",), "select_on": ("cases.csv",),
+SENSE = {"measures file": ("good.txt", "good.csv", "good.jsonl"), "syntax file": ("good.conllu",),
+         "atlas build corpus": ("good.txt", "good.conllu", "good.jsonl"),
+         "atlas csv folder": ("atlas", "atlas", "trained"),
+         "atlas build on": ("here",), "atlas build model_id": ("induction",), "image": ("good.png",),
+         "relations": ("det", "det,nsubj"), "lesson": ("softmax", "masks"),
+         "claims names": ("previous", "sink"), "handout file": ("good.handout.json",),
+         "export file": ("good.npz", "good.safetensors"), "cases": ("cases.csv",), "select_on": ("cases.csv",),
          "fetch model_id": ("minilm",),
          "model_id": ("induction", "induction", "scratch", "resolver-narrow", "translator", "induction@0"),
+         "syntax model_id": ("resolver-narrow", "translator", "induction"),
          "text": ("abcabc", "The cat saw it.", "ab " * 100), "text_b": ("abc",), "target": ("abc",), "field": ("text",),
          "task": ("induction", "resolver"), "token": ("a", "0"), "pair": ("a", "1")}
 
 
+# what a line is about: the parameters that say it, of which a person gives none that say another
+ABOUT = {"text": ("model_id", "text", "text_b", "target"), "image": ("model_id", "image"), "record": ("file",)}
+
+
 def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
     """What a person would type."""
+    if words := SENSE.get(f"{command} {parameter.name}"):
+        return st.sampled_from(words)
     match parameter.type:
         case FilePath(use="write"):
             return st.sampled_from(OUT_FILES)
@@ -73,7 +100,7 @@ def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
         case click.IntRange():
             return st.sampled_from(("1", "0", "3"))
         case _:
-            return st.sampled_from(SENSE.get(f"{command} {parameter.name}") or SENSE.get(parameter.name, ("good.txt",)))
+            return st.sampled_from(SENSE.get(parameter.name, ("good.txt",)))
 
 
 def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
@@ -96,16 +123,20 @@ def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
     """A program and its arguments: a command, what it requires, some of its options, and nonsense for a few of them, so
     that most lines get far; seldom a word that belongs nowhere."""
     program, name = draw(st.sampled_from(list(COMMANDS)))
+    about = draw(st.sampled_from(("text", "text", "image", "record")))
+    foreign = set(sum(ABOUT.values(), ())).difference(ABOUT[about])
     words, plain = [], []
     for parameter in COMMANDS[program, name].params:
-        needed = parameter.required or parameter.name in ("model_id", "text", "to_html")
-        if draw(st.integers(0, 19)) >= (19 if needed else 6):
+        needed = parameter.required or parameter.name in (*ABOUT[about][:2], "to_html")
+        if draw(st.integers(0, 19)) >= (19 if needed else 1 if parameter.name in foreign else 6):
             continue
         if isinstance(parameter, click.Option) and parameter.is_flag:
             words.append(parameter.opts[0])
             continue
         kind = nonsense if draw(st.integers(0, 4)) == 0 else sense
-        given = [draw(kind(name, parameter)) for _ in range(parameter.nargs)]
+        of_pictures = about == "image" and parameter.name == "model_id"
+        given = [draw(st.just("marked-digit") if of_pictures and kind is sense else kind(name, parameter))
+                 for _ in range(parameter.nargs if parameter.nargs > 0 else draw(st.integers(1, 2)))]
         if isinstance(parameter, click.Option):
             words += [draw(st.sampled_from(parameter.opts)), *given]
         else:
@@ -113,7 +144,18 @@ def command_lines(draw: st.DrawFn) -> tuple[str, list[str]]:
     if draw(st.integers(0, 19)) == 0:
         stray = draw(st.sampled_from(("--nosuch", "-h", "--", "", "-", "--out=", "\udcff")))
         words.insert(draw(st.integers(0, len(words))), stray)
-    return program, [name, *words, *plain]
+    return program, [*name.split(), *words, *plain]
+
+
+@cache
+def built() -> dict[str, bytes]:
+    """The files of an atlas."""
+    with TemporaryDirectory() as place:
+        (Path(place) / "texts.txt").write_bytes(b"abcabc\n")
+        done = CliRunner().invoke(model_commands, ["atlas", "build", f"{place}/texts.txt", "--model", "induction",
+                                                   "--out", f"{place}/atlas"])
+        assert done.exit_code == 0, done.output
+        return {f"atlas/{path.name}": path.read_bytes() for path in (Path(place) / "atlas").iterdir()}
 
 
 @cache
@@ -121,6 +163,11 @@ def contents() -> dict[str, bytes]:
     """Good and bad files."""
     attention = io.BytesIO()
     np.savez(attention, attention=np.full((2, 2, 3, 3), 1 / 3, np.float32), tokens=np.array(["a", "b", "c"]))
+    tree = "# text = The cat\n1\tThe\t_\t_\t_\t_\t{}\tdet\t_\t_\n2\tcat\t_\t_\t_\t_\t{}\tsubj\t_\t_\n\n"
+    image = io.BytesIO()
+    Image.effect_noise((40, 30), 50).save(image, "PNG")
+    with TemporaryDirectory() as place:
+        saved = fabricate.record(3).save(Path(place) / "good.safetensors").read_bytes()
     cases = "sentence,pronoun,correct,wrong\nThe cat saw the dog and it ran.,it,dog,cat\n"
     return {
         "good.txt": b"abcabc\nabab\n", "good.csv": b"text\nabcabc\n", "cases.csv": cases.encode(),
@@ -128,6 +175,12 @@ def contents() -> dict[str, bytes]:
         "good.handout.json": save(Handout("A lesson", (items.head(),))), "latin.txt": b"caf\xe9\n",
         "latin.csv": b"text,sentence,pronoun,correct,wrong\n\xff,\xff\n", "zero.txt": b"a\0b\n",
         "half.jsonl": b'{"text": ' + b"[" * 5000, "bad.npz": attention.getvalue()[:200], "bad.gguf": b"GGUF\3",
+        "good.png": image.getvalue(), "half.png": image.getvalue()[:300],
+        "bomb.png": FILES["picture"]["6,000,000 by 1"](),
+        "gif.png": b"GIF89a\1\0\1\0", "empty.png": b"", "good.safetensors": saved, "half.safetensors": saved[:900],
+        "bad.safetensors": saved.replace(b"Clearhead", b"Clearbead"), "good.conllu": tree.format(2, 0).encode(),
+        "half.conllu": tree.format(2, 0)[:30].encode(), "circle.conllu": tree.format(2, 1).encode(),
+        "latin.conllu": b"# text = \xe9\n", "half.parquet": b"PAR1\0\0", **built(),
         "bad.handout.json": b'{"items": [1e400]}', "half.csv": cases.encode()[:50], "empty.txt": b"", "empty.csv": b"",
         "empty.npz": b""}
 
@@ -137,6 +190,7 @@ def fill(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "folder").mkdir(parents=True)
     (folder / "folder.png").mkdir()
+    (folder / "atlas").mkdir()
     (folder / "loop").symlink_to(folder / "loop")
     for name, content in contents().items():
         (folder / name).write_bytes(content)
@@ -145,14 +199,18 @@ def fill(folder: Path) -> None:
 @pytest.fixture
 def stubbed(monkeypatch, tmp_path):
     """What a line may ask for and would take minutes or the network: a training writes a file of no weights at once,
-    the shipped cases are four, nothing is downloaded, no PDF is drawn. Everything else is real."""
+    the shipped cases are four, no claim is measured, nothing is downloaded, no PDF is drawn. Everything else is
+    real."""
     def no_training(task, out, steps=None, seed=1, progress=None):
         path = Path(out) / f"{task.name}.safetensors"
         files.make_folder(path.parent)
         weights.write(path, {}, {"scores": {"right": 1.0}})
         return path
 
-    def no_network(*_):
+    def no_measurement(query):
+        raise UserError("Nothing is measured in this test.")
+
+    def no_network(*_, **__):
         raise Unreachable("There is no network in this test; models on this disk still work.")
 
     folder = tmp_path / "b" / "c" / "d"   # so deep that no path of these leads out of it
@@ -160,8 +218,9 @@ def stubbed(monkeypatch, tmp_path):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(fetch, "_pip_download", no_network)
+    monkeypatch.setattr(wheel, "download", no_network)
     monkeypatch.setattr(train, "train", no_training)
+    monkeypatch.setattr(claims, "answer_to", no_measurement)
     monkeypatch.setattr(coreference, "shipped_cases", lambda name: shipped_cases(name)[:4])
     monkeypatch.setattr(pdf, "export", lambda *_: b"%PDF-1.4")
     monkeypatch.setattr(handout_pdf, "pdf", lambda _: b"%PDF-1.4")
@@ -222,6 +281,14 @@ def test_every_path_and_every_number_is_of_a_type_that_refuses():
     ("viz", ["export", "--model", "induction", "--out", "a.png"], "--record"),
     ("viz", ["export", "--record", "good.npz", "--text", "a", "--out", "a.png"], "leave --model, --text"),
     ("viz", ["export", "--record", "good.txt", "--out", "a.png"], "end its name in .npz"),
+    ("model", ["atlas", "build", "half.parquet", "--model", "induction", "--out", "new"], "cannot be read as Parquet"),
+    ("model", ["atlas", "csv", "folder"], "There is no atlas"),
+    ("model", ["syntax", "circle.conllu", "--model", "resolver-narrow"], "line"),
+    ("model", ["claims", "--only", "x" * 5000], "There is no claim"),
+    ("model", ["ask", "--model", "marked-digit", "--image", "half.png"], "cannot be read as a picture"),
+    ("model", ["ask", "--model", "marked-digit", "--image", "bomb.png"], "limit is 65,535"),
+    ("viz", ["export", "--record", "half.safetensors", "--out", "a.png"], "cut off"),
+    ("viz", ["export", "--record", "bad.safetensors", "--out", "a.png"], "bad.safetensors"),
     ("viz", ["handout", "bad.handout.json", "--html", "a.html"], "handout")])
 def test_what_was_a_traceback_is_a_sentence(stubbed, program, line, sentence):
     ran = ended_well(program, line)
@@ -232,6 +299,8 @@ def test_what_was_a_traceback_is_a_sentence(stubbed, program, line, sentence):
     ("model", ["ask", "--model", "induction", "--text", "abcabc", "--npz", "full.npz"]),
     ("model", ["measures", "good.txt", "--model", "induction", "--out", "full.csv"]),
     ("model", ["train", "induction", "--out", "full"]),
+    ("model", ["atlas", "build", "good.txt", "--model", "induction", "--out", "full"]),
+    ("viz", ["export", "--record", "good.safetensors", "--out", "full.svg"]),
     ("viz", ["export", "--model", "induction", "--text", "abcabc", "--out", "full.html"]),
     ("viz", ["handout", "good.handout.json", "--html", "full.html"])])
 def test_a_disk_without_room_is_one_sentence(stubbed, program, line):
@@ -282,7 +351,9 @@ def test_every_way_to_end_is_one_line(way, code, sentence):
 def test_without_a_command_the_commands_are_listed():
     for program, group in PROGRAMS.items():
         ran = CliRunner().invoke(group, [])
-        assert ran.exit_code == 0 and all(name in ran.stdout for owner, name in COMMANDS if owner == program)
+        assert ran.exit_code == 0 and all(name.split()[0] in ran.stdout for owner, name in COMMANDS if owner == program)
+    ran = CliRunner().invoke(model_commands, ["atlas"])
+    assert ran.exit_code == 0 and "build" in ran.stdout and ran.stderr == ""
 
 
 def test_one_line_has_nothing_that_a_terminal_obeys():

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageFile
 
+from benchmarks.bomb_files import FILES
 from model.core import pictures
 from model.core.limits import LIMITS
 from model.core.query import UserError
@@ -85,7 +86,7 @@ def test_a_telephones_photograph_is_shrunk():
 
 @pytest.mark.parametrize("mode", ["RGBA", "P", "I;16", "L", "LA", "1"])
 def test_a_large_picture_of_any_kind_is_shrunk_and_keeps_its_tone(mode, monkeypatch):
-    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=100 * 80))
+    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=100 * 80, picture_growth=10**6))
     plain = Image.new("L", (400, 320), 255 if mode == "1" else 120)
     image = (Image.fromarray(np.full((320, 400), 120 * 257, np.uint16)) if mode == "I;16" else plain.convert(mode))
     picture = pictures.keep(packed(image), "large.png")
@@ -104,6 +105,24 @@ def test_a_bomb_is_refused_by_its_header(content, sentence):
         pictures.keep(content, "bomb.png")
     assert tracemalloc.get_traced_memory()[1] < 2**21
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("name", "sentence"), [
+    ("8,000 by 8,000 in one bit", r"\(8,000 × 8,000\) has 8,\d+ pixels a byte and the limit is 200; make it smaller, "
+                                  "or set CLEARHEAD_PICTURE_GROWTH higher"),
+    ("6,000,000 by 1", "has 6,000,000 pixels and the limit is 65,535; cut it into shorter ones, or set "
+                       "CLEARHEAD_PICTURE_LENGTH higher")])
+def test_a_few_kilobytes_of_one_colour_are_not_decoded(name, sentence, monkeypatch):
+    content = FILES["picture"][name]()
+    monkeypatch.setattr(ImageFile.ImageFile, "load", None)   # so that decoding fails in another way
+    with pytest.raises(UserError, match=sentence):
+        pictures.keep(content, "it.png")
+
+
+def test_a_drawing_of_few_colours_is_no_bomb():
+    drawing = Image.new("RGB", (4000, 2500), "white")
+    drawing.paste(Image.fromarray(RNG.integers(0, 256, (120, 160, 3), np.uint8)))   # 60 KB
+    assert pictures.keep(packed(drawing), "drawing.png").width < 4000
 
 
 @pytest.mark.parametrize(("content", "sentence"), [

@@ -75,6 +75,9 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path, monkeypatch):
     assert "cannot be read as Parquet" in refused(bytes(content), "y.parquet")
     monkeypatch.setattr("model.studies.atlas.corpora.LIMITS", type(LIMITS)(corpus_group_bytes=10))
     assert "write smaller row groups" in refused({"text": ["a" * 50]})
+    monkeypatch.setattr("model.studies.atlas.corpora.LIMITS", type(LIMITS)(corpus_group_bytes=2000))
+    long, short = ["a" * 1500 + str(number) for number in range(9)], [{"a": 1, "b": 2}] * 9
+    assert "write smaller row groups" in refused({"id": short, "text": long})   # the second column, and the third leaf
 
 
 def test_what_is_no_file_is_refused(tmp_path):
