@@ -1,6 +1,7 @@
 """What a hostile person sends: texts, values of URLs, values that a browser hands back. The tests of every border draw
 from here."""
 import copy
+from random import Random
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -70,6 +71,25 @@ def damaged(draw: st.DrawFn, content: bytes) -> bytes:
         content = draw(st.sampled_from((content[:at], content[:at] + new + content[at + len(new):],
                                         content[:at] + new + content[at:], content[:at] + content[at + len(new):])))
     return content
+
+
+def changed_by(random: Random, document: object) -> object:
+    """A JSON document with something else in one to three of its places, which may also be gone, as a seed wants it."""
+    document = copy.deepcopy(document)
+    other = (None, True, 0, -1, 1.5, 2**31, 2**63, -2**64, 10**30, float("nan"), [], [1, [2]], {}, {"shape": [9]},
+             *PIECES)
+    for _ in range(random.randint(1, 3)):
+        place = document
+        while isinstance(place, dict | list) and place:
+            key = random.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            if random.random() < 0.5 or not isinstance(place[key], dict | list) or not place[key]:
+                if random.random() < 0.8:
+                    place[key] = copy.deepcopy(random.choice(other))
+                else:
+                    del place[key]
+                break
+            place = place[key]
+    return document
 
 
 @st.composite
