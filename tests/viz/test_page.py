@@ -14,7 +14,7 @@ from viz.widgets.lesson import lessons
 
 ADDRESSES = {
     "Look": ["heads", "compare", "next_word", "translate", "pictures"],
-    "Test": ["coreference", "measures", "explain", "training", "claims"],
+    "Test": ["coreference", "measures", "atlas", "explain", "training", "claims"],
     "Learn": ["lessons", *lessons(), "glossary"],
     "Take away": ["handout"],
 }

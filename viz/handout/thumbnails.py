@@ -42,7 +42,7 @@ def _style(grid: SavedGrid) -> str:
     if grid.behind is None:
         return "".join(f".c{step}{{stroke:{_hex(colour)}}}" for step, colour in enumerate(theme.ramp(steps=LEVELS)))
     colours, cover = glow.shades(grid.behind.opacity, steps=LEVELS)
-    return "".join(f".c{step}{{stroke:{_hex(colour)};stroke-opacity:{covers:.2f}}}"
+    return "".join(f".c{step}{{stroke:{_hex(colour)};stroke-opacity:{covers:z.2f}}}"
                    for step, (colour, covers) in enumerate(zip(colours, cover, strict=True)))
 
 

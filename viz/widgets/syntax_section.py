@@ -125,7 +125,7 @@ def table_of(report: SyntaxReport) -> "DataFrame":
     something."""
     columns = strings("syntax")["columns"]
     frame = report.frame().reset_index()
-    frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:.1f} to {100 * high:.1f}"
+    frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
                          for low, high in zip(frame["low"], frame["high"], strict=True)]
     frame["beyond"] = ["✓" if beyond(score) else "" for score in report.relations]
     frame["best"] = [name_of(score.best) for score in report.relations]

@@ -87,7 +87,7 @@ def section():
     from viz.page import PageContext, pages
     from viz.widgets.syntax_section import syntax_section
 
-    syntax_section(PageContext("measures", pages()["measures"][0], {}))
+    syntax_section(PageContext("atlas", pages()["atlas"][0], {}))
 
 
 def test_the_section_shows_a_table_and_a_sentence_and_another_relation():

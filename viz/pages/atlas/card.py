@@ -32,7 +32,7 @@ def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> No
     near = neighbours(atlas.wide(), head, NEAR)
     if near:
         st.caption(words["near"])
-        pills(words["near"], [(other, f"{head_label(*other)}  {far:.2f}") for other, far in near], page.set_view,
+        pills(words["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set_view,
               "head", None, "atlas-near")
     st.button(words["open"], key="atlas-open", on_click=_open, args=(page, atlas, head))
     measure = measure if measure in atlas.measures else atlas.measures[0]
