@@ -30,6 +30,7 @@ from model.core import files
 from model.core.saving import npz
 from model.core.temporary import TemporaryFolder
 from model.core.types import quiet
+from model.imported.record_file import read_record
 from model.pretrained import catalogue, fetch, hub
 from model.pretrained.packaged import wheel
 from model.scratch import task as tasks
@@ -149,6 +150,19 @@ def reads(folder: Path) -> str:
         return ""
     with np.load(folder / "file") as arrays:
         return unless(arrays["self"].ndim == 4 and "provenance" in arrays, "half an archive")
+
+
+def save_record(folder: Path) -> None:
+    fabricate.record().save(folder / "file.safetensors")
+
+
+def opens(folder: Path) -> str:
+    """Whether the saved record, if there is one, is whole; anything half would be refused."""
+    place = folder / "file.safetensors"
+    if not place.exists():
+        return ""
+    with place.open("rb") as file:
+        return unless(read_record(file, place.name).nbytes > 0, "half a record")
 
 
 # -- a handout
@@ -293,6 +307,7 @@ CASES = {
     "file": Case(lambda folder: files.write(folder / "file", NEW), is_one_of(OLD, NEW), is_one_of(NEW),
                  lambda folder: (folder / "file").write_bytes(OLD)),
     "npz": Case(write_npz, reads, reads),
+    "record": Case(save_record, opens, opens),
     "handout": Case(change, handout(1, 2), handout(2, 3), lambda folder: change(folder, "first")),
     "fetch": Case(fetch_model, is_whole_if_there, is_fetched, every=3),
     "package": Case(fetch_package, converted_is_whole_if_there, is_converted, small_package, every=5),

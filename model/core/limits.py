@@ -42,7 +42,7 @@ class Limits:
     case_rows: int = _limit(20_000, "rows", "one file of cases")
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
-    corpus_group_bytes: int = _limit(512 * MB, "bytes", "the texts in one row group of a Parquet file, unpacked")
+    corpus_group_bytes: int = _limit(64 * MB, "bytes", "the texts in one row group of a Parquet file, unpacked")
     atlas_bytes: int = _limit(512 * MB, "bytes", "one Parquet file of an atlas")
     sentence_words: int = _limit(1_000, "words", "one sentence of a treebank")
     treebank_words: int = _limit(400_000, "words", "one treebank")
