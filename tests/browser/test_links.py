@@ -11,6 +11,7 @@ WORDS = strings("frame")
 # longer than an address shows as it is, and longer than it holds; each word is one token, for the page's sake
 LONG = " ".join("it was" if number % 2 else "a" * 150 + "ä" * number for number in range(24))
 TOO_LONG = "It was " + "".join(hashlib.sha256(str(number).encode()).hexdigest() for number in range(160)) + "."
+HELD = "(text) => Object.values(sessionStorage).some((each) => each.includes(text))"   # whether the tab has it by now
 
 
 def text_of(seen):
@@ -35,6 +36,7 @@ def test_long_texts_survive_a_reload_and_whoever_gets_their_link_is_told_what_is
     type_in(seen.rest(), TOO_LONG)
     assert "text_id" in seen.params() and len(seen.page.url) < 6_000
     expect(seen.page.get_by_text(WORDS["too_long"])).to_be_visible()
+    seen.page.wait_for_function(HELD, arg=TOO_LONG, timeout=PATIENCE)
     seen.page.reload()
     expect(text_of(seen)).to_have_value(TOO_LONG, timeout=PATIENCE)
     assert "text_id" in seen.rest().params()
