@@ -11,6 +11,7 @@ from model.core.types import Progress
 from model.studies.patterns import best_patterns, fit
 
 DRAWS = 400       # heads of random weights
+EVEN = "even"     # the pattern that a head without a habit fits
 QUANTILE = 0.95   # what luck reaches one time in twenty lies above
 
 
@@ -31,7 +32,7 @@ class PatternChance:
     """What fits without a habit are."""
 
     even: dict[str, float]   # {pattern: fit of rows that share their weight evenly among the allowed keys}
-    luck: float              # the best pattern's fit that random heads exceed one time in twenty
+    luck: float              # the best fit to any other pattern that random heads exceed one time in twenty
     tokens: int              # of the text
 
     @property
@@ -42,8 +43,8 @@ class PatternChance:
 
 def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternChance:
     """Even rows, and `draws` heads whose rows are drawn evenly from all rows of weights that the first layer's mask
-    allows (Dirichlet distribution with all parameters 1), each with the pattern that it fits best; the draws are the
-    same every time."""
+    allows (Dirichlet distribution with all parameters 1), each with the pattern that it fits best, even rows aside,
+    which are no habit; the draws are the same every time."""
     layer, random = attention_map.layers[0], np.random.default_rng(0)
     _, queries, keys = layer.shape
     block = layer.allowed.block(slice(0, queries), slice(0, keys))
@@ -54,5 +55,5 @@ def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternCh
     fits = fit(AttentionMap(attention_map.kind, attention_map.queries, attention_map.keys,
                             (Reported(0, weights, layer.allowed),))).frame()
     even = {str(name): float(value) for name, value in fits.iloc[0].items()}
-    best = best_patterns(fits.iloc[1:])["fit"]
+    best = best_patterns(fits.iloc[1:].drop(columns=EVEN))["fit"]
     return PatternChance(even, float(best.quantile(QUANTILE)), queries)

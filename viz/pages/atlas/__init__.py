@@ -85,7 +85,7 @@ def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
             options = list(titles) if control != "colour" else [name for name in titles if name not in COMPONENTS]
             value = page.controls[control]
             chosen[control] = value if value in options else start if start in options else options[0]
-            st.selectbox(words["axes"][control], options, format_func=lambda name: titles[name], width=260,
+            st.selectbox(words["axes"][control], options, format_func=lambda name: titles[name], width=330,
                          **bind(page.set_controls, control, chosen[control]))
     return chosen
 
