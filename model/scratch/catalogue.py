@@ -18,7 +18,8 @@ OFFERS = {   # name: (title, what it is good for)
     "stories": ("Stories, word by word", "A decoder of four blocks that learned very short stories of two animals: "
                                          "which of them is \"it\", and what does it eat?"),
     "marked-digit": ("Marked digit", "A Vision Transformer of two blocks that reads pictures: which digit has the dot "
-                                     "below it? One head tells the digits where the dot is, one fetches the marked digit."),
+                                     "below it? One head tells the digits where the dot is, one fetches the marked "
+                                     "digit."),
     "scratch": ("From scratch, untrained",
                 "The Transformer of the paper before it has seen a single text: what attention looks like when it "
                 "means nothing yet."),
