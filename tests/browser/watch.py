@@ -34,7 +34,7 @@ class Watch:
 
     def __init__(self, page, address):
         self.page, self.address, self.wrong = page, address, []
-        self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
+        self.page.on("pageerror", lambda error: self.wrong.append(error.stack or str(error)))
         self.page.on("console", lambda message: self.wrong.append(message.text)
                      if message.type == "error" and "404" not in message.text else None)
         self.page.on("request", lambda request: self.wrong.append(request.url)
@@ -67,4 +67,4 @@ class Watch:
     def fine(self):
         assert self.main.locator("[data-testid=stException]").count() == 0
         assert self.main.get_by_text(strings("frame")["unknown_page_error"]).count() == 0
-        assert self.wrong == []
+        assert self.wrong == [], self.wrong

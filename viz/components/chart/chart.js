@@ -104,13 +104,16 @@ function begin(address, parent) {
     [one.width, one.height] = [root.clientWidth, fill()];
     root.style.background = layout.paper_bgcolor;
     const size = { width: one.width, height: one.height }, round = raised(larger(layout, one.times), one);
-    await lib.react(root, larger(data, one.times), { ...round, ...size }, configured(config));
+    await lib.react(root, larger(data, one.times), { ...round, ...size }, configured(config)).catch((error) => {
+      if (!one.ended) throw error;   // plotly's last steps miss a chart that was taken away while it was drawn
+    });
+    if (one.ended) return;
     if (one.data.picks && !one.listens) {
       root.on("plotly_click", (event) => pick(event));
       root.on("plotly_selected", (event) => pick(event));
       one.listens = true;
     }
-    if (!one.ended) root.dataset.drawn = "";
+    root.dataset.drawn = "";
   }
 
   // The points of the first series that were clicked, or inside the frame that was drawn.

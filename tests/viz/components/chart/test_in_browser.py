@@ -1,4 +1,5 @@
 """A chart for a room, in a real browser."""
+from plotly.offline import get_plotlyjs
 
 GROWN = """({ larger }, times) => larger({
     data: [{ marker: { size: 4 }, line: { width: 2 }, y: [1, 2], colorbar: { tickfont: { size: 10 } } }],
@@ -12,3 +13,24 @@ def test_letters_lines_and_their_room_grow_and_numbers_do_not(run_module):
         "layout": {"height": 300, "margin": {"l": 80}, "font": {"size": 24}, "legend": {"y": 1.2},
                    "annotations": [{"font": {"size": 16}, "text": "x", "yshift": 36}]}}
     assert run_module("js/larger.js", GROWN, 1)["data"][0]["marker"]["size"] == 4
+
+
+GONE = """async ({ chart }, library) => {
+    const wrong = [], noted = (event) => wrong.push(String(event.reason));
+    addEventListener("unhandledrejection", noted);
+    const script = URL.createObjectURL(new Blob([library], { type: "text/javascript" }));
+    const mount = await chart(script), parent = document.body;
+    const data = { data: [{ y: [1, 2] }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: {}, text: {},
+                   alt: "" };
+    const drawn = () => document.querySelector(".clearhead-chart[data-drawn]");
+    const frames = (n) => n ? new Promise((next) => requestAnimationFrame(() => next(frames(n - 1)))) : null;
+    mount({ parentElement: parent, data, setTriggerValue: () => {} });
+    while (!drawn()) await frames(1);
+    mount({ parentElement: parent, data: { ...data, data: [{ y: [2, 1] }] }, setTriggerValue: () => {} })();
+    await frames(20);
+    return [wrong, document.querySelectorAll(".clearhead-chart").length];
+}"""
+
+
+def test_a_chart_taken_away_while_it_is_drawn_ends_without_an_error(run_module):
+    assert run_module("chart/chart.js", GONE, get_plotlyjs()) == [[], 0]
