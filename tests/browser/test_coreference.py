@@ -19,7 +19,7 @@ def page(watch):
         opened.goto(f"{seen.address}/coreference{query}")
         expect(opened.get_by_text("One sentence is an anecdote")).to_be_visible(timeout=PATIENCE)
         # the set is answered; before, a click may meet a page that is still growing
-        opened.wait_for_function(STILL, timeout=PATIENCE)
+        opened.wait_for_function(STILL, arg=0, timeout=PATIENCE)
         return opened
 
     return opener

@@ -12,7 +12,6 @@ SECONDS = 20   # until a page that rests has drawn all that Chromium drew
 # as with the browser's own arrows: to load Streamlit anew takes longer than most pages
 GO = """(path) => {
   window.before = document.querySelector("[data-testid=stMain]").textContent;
-  window.quiet = undefined;
   history.pushState(null, "", path);
   dispatchEvent(new PopStateEvent("popstate"));
 }"""
