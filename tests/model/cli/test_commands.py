@@ -304,7 +304,7 @@ def test_what_was_a_traceback_is_a_sentence(stubbed, program, line, sentence):
     ("viz", ["handout", "good.handout.json", "--html", "full.html"])])
 def test_a_disk_without_room_is_one_sentence(stubbed, program, line):
     """A file may have ten bytes while the command runs, which Linux refuses to go beyond."""
-    import resource   # not on Windows
+    import resource  # not on Windows
 
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     # first without the limit: what is imported meanwhile is compiled into files
