@@ -23,7 +23,8 @@ GONE = """async ({ chart }, library) => {
     const frame = () => new Promise(requestAnimationFrame);
     const draw = (y, displayModeBar) => mount({
         parentElement: document.body, setTriggerValue: () => {},
-        data: { data: [{ y }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: { displayModeBar }, text: {} },
+        data: { data: [{ y }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: { displayModeBar },
+                text: {} },
     });
     for (let steps = 0; steps < 24; steps++) {
         draw([1, 2], false);
