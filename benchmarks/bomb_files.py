@@ -211,7 +211,8 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "8,000 by 8,000 of a palette": picture(8_000, 8_000, "P", "PNG", bits=1, transparency=0),
         "8,000 by 8,000 with transparency": picture(8_000, 8_000, "RGBA", "WEBP", lossless=True),
         "6,000,000 by 1": picture(1, 6_000_000, "1", "PNG"),
-        "8,000 by 8,000 of a palette, padded": padded(picture(8_000, 8_000, "P", "PNG", bits=1, transparency=0), SPREAD),
+        "8,000 by 8,000 of a palette, padded": padded(
+            picture(8_000, 8_000, "P", "PNG", bits=1, transparency=0), SPREAD),
         "8,000 by 8,000 of 16 bits, padded": padded(picture(8_000, 8_000, "I;16", "PNG"), SPREAD),
         "8,000 by 8,000 in colour, padded": padded(picture(8_000, 8_000, "RGB", "PNG"), SPREAD),
         "6,100 by 6,100 with transparency, padded": padded(picture(6_100, 6_100, "RGBA", "PNG"), SPREAD),

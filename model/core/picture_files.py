@@ -1,4 +1,4 @@
-"""The file of a picture that somebody brings: what is refused before it is decoded, and its pixels, upright and bare."""
+"""The file of a picture that somebody brings: what is refused before it is decoded; its pixels, upright and bare."""
 import io
 import threading
 from typing import TYPE_CHECKING

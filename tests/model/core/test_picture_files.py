@@ -107,10 +107,11 @@ def test_a_picture_that_takes_much_memory_is_refused_before_it_does(monkeypatch)
     monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_growth=10**6))
     large = packed(Image.new("RGB", (7_000, 7_000)))
     monkeypatch.setattr(ImageFile.ImageFile, "load", None)
-    with pytest.raises(UserError, match=r"^it.png \(7,000 × 7,000\) would take about 257 MB of memory while it is decoded "
-                                        "and the limit is 200; make it smaller or save it as JPEG, or set "
-                                        "CLEARHEAD_PICTURE_WORK_MB higher.$"):
+    with pytest.raises(UserError) as refusal:
         decode(large, "it.png")
+    assert str(refusal.value) == (
+        "it.png (7,000 × 7,000) would take about 257 MB of memory while it is decoded and the limit is 200; make it "
+        "smaller or save it as JPEG, or set CLEARHEAD_PICTURE_WORK_MB higher.")
 
 
 @pytest.mark.parametrize(("form", "mode", "options", "expected"), [
@@ -132,7 +133,7 @@ def test_a_jpeg_of_many_scans_is_refused_before_it_takes_seconds(monkeypatch):
     few = bomb_files.scans(640, 50)()
     assert decode(few, "few.jpg").size == (640, 640)
     monkeypatch.setattr(ImageFile.ImageFile, "load", None)
-    with pytest.raises(UserError, match="^many.jpg has 1,001 scans and the limit is 100; save it again, or set "):
+    with pytest.raises(UserError, match=r"^many\.jpg has 1,001 scans and the limit is 100; save it again, or set "):
         decode(bomb_files.scans(640, 1_000)(), "many.jpg")
 
 
