@@ -58,8 +58,9 @@ def _with_windows(excluded: dict[str, str], totals: Counter, count: int) -> list
     lines = [f"not counted: {len(excluded)} of {known}, each with its reason below"]
     if windows:
         shown, every = totals["verified"] + totals["reported"], count + windows
-        lines.append(f"with the {windows} that look within windows counted, as refused: verified or reported {shown} of "
-                     f"{every} ({shown / every:.0%}), verified {totals['verified']} ({totals['verified'] / every:.0%})")
+        lines.append(f"with the {windows} that look within windows counted, as refused: verified or reported "
+                     f"{shown} of {every} ({shown / every:.0%}), verified {totals['verified']} "
+                     f"({totals['verified'] / every:.0%})")
     return lines
 
 

@@ -51,8 +51,8 @@ def alone_claim(aligned: Alignment, over_pictures: bool = False) -> str:
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
     if not rows and not columns:
         return ""
-    return strings("compare")["alone_over" if over_pictures else "alone"].format(rows=rows, columns=columns, of_rows=len(aligned.rows),
-                                              of_columns=len(aligned.columns))
+    words = strings("compare")["alone_over" if over_pictures else "alone"]
+    return words.format(rows=rows, columns=columns, of_rows=len(aligned.rows), of_columns=len(aligned.columns))
 
 
 def turns(patches: PatchEffects, number: float) -> bool:
