@@ -56,7 +56,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("lessons", nargs="*", default=lessons())
     names = options.parse_args().lessons
-    failed = pytest.main(["-n", "0", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning", *(file for name in names for file in files_of(name))])
+    files = [file for name in names for file in files_of(name)]
+    failed = pytest.main(["-n", "0", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning", *files])
     print(*(line for name in names for line in lines_of(name)), sep="\n")
     pairs = sum(len(each.read & each.there) for name in names for each in TALLY.positions[name])
     apart = sum(TALLY.apart[name] for name in names)
