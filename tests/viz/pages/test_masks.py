@@ -18,12 +18,14 @@ from viz.text import strings
 PROSE = strings("lessons/masks")
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 ALL = tuple(range(N * N))
-SQUARES = [{}, {"pad": 4, "row": 7, "method": "after", "seed": 40}, {"pad": 0, "ahead": False, "row": 0, "method": "finite"},
+SQUARES = [{}, {"pad": 4, "row": 7, "method": "after", "seed": 40},
+           {"pad": 0, "ahead": False, "row": 0, "method": "finite"},
            {"pad": 0, "ahead": False, "flips": ALL, "method": "renormalised"},
            {"pad": 4, "ahead": True, "flips": (0, 1, 9), "row": 1, "seed": 99}]
 PATTERNS = [{"pattern": "random", "random": 8, "n": 32}, {"pattern": "window", "window": 16, "n": 16, "causal": True},
             {"pattern": "dilated", "dilation": 1, "window": 1, "n": 64, "global": 0, "draw": 99},
-            {"pattern": "global", "global": 8, "causal": True, "n": 128, "random": 0}, {"pattern": "full", "dilation": 8, "draw": 50}]
+            {"pattern": "global", "global": 8, "causal": True, "n": 128, "random": 0},
+            {"pattern": "full", "dilation": 8, "draw": 50}]
 PLACES = [one | other for one, other in (itertools.product(SQUARES, PATTERNS) if LONG
                                          else zip(SQUARES, PATTERNS, strict=True))]
 OPEN = {"pad": 2, "ahead": True, "flips": (), "row": 3, "seed": 0, "method": "before", "pattern": "bigbird", "n": 32,
@@ -175,11 +177,11 @@ def says_of_patterns(page: Shown, where: dict) -> None:
 
 def test_a_wrong_sentence_is_caught():
     page = shown("masks", guess="a")
-    for section, wrong, check in (("build", ("33 of", "34 of"), lambda: says_of_cells(page, cells_of(OPEN))),
+    for section, planted, check in (("build", ("33 of", "34 of"), lambda: says_of_cells(page, cells_of(OPEN))),
                                   ("methods", ("0.121", "1.000"), lambda: says_of_methods(page, OPEN)),
                                   ("patterns", ("never spreads", "spreads"), lambda: says_of_patterns(page, OPEN))):
         check()
-        page.notices[section] = [sentence.replace(*wrong) for sentence in page.notices[section]]
+        page.notices[section] = [sentence.replace(*planted) for sentence in page.notices[section]]
         with pytest.raises(AssertionError):
             check()
 

@@ -197,14 +197,14 @@ def says_of_the_answers(answers: list[dict], shares: dict) -> None:
 
 def test_a_wrong_sentence_is_caught():
     page = shown("positions", guess="a")
-    for section, wrong, check in (("shuffle", ("**Equivariant**", "Invariant"), says_of_the_shuffle),
+    for section, planted, check in (("shuffle", ("**Equivariant**", "Invariant"), says_of_the_shuffle),
                                   ("table", ("21 of", "20 of"), says_of_the_table),
                                   ("distance", ("it rises", "it falls"), says_of_distance),
                                   ("shift", ("90.59", "91.59"), says_of_turns),
                                   ("rotary", ("17.2", "27.2"), says_of_turns)):
         check(page, OPEN)
         true = page.notices[section]
-        page.notices[section] = [sentence.replace(*wrong) for sentence in true]
+        page.notices[section] = [sentence.replace(*planted) for sentence in true]
         with pytest.raises(AssertionError):
             check(page, OPEN)
         page.notices[section] = true
