@@ -160,7 +160,8 @@ def test_what_is_said_once_answered_fits_the_numbers_of_the_page(dk, keys, kind,
 @pytest.mark.parametrize(("place", "old", "new"), [
     ("notice see 0", "a factor of ", "a factor of 1"), ("notice variance 1", "about", "9"),
     ("notice temperature 0", "**", "**1"),
-    ("notice reasons 0", "60-fold", "70-fold"), ("alt scale-entropy", "median ", "median 1"), ("more see 0", "95th", "96th")])
+    ("notice reasons 0", "60-fold", "70-fold"), ("alt scale-entropy", "median ", "median 1"),
+    ("more see 0", "95th", "96th")])
 def test_a_wrong_sentence_is_caught(place, old, new, opened):
     said = sentences(opened)
     rules = rules_at({"dk": 64, "keys": 64, "seed": 0, "draw": "normal"})
