@@ -90,8 +90,8 @@ def test_where_one_row_is_shown_the_change_is_one_of_that_row(only, words):
 
 
 @pytest.mark.parametrize("edit, words", [
-    (Silence(Kind.SELF, 1, 0), "looks where it looked"), (Silence(Kind.SELF, 1, 1), "stands in layer 1"),
-    (Silence(Kind.SELF, 2, 0), "stands in layer 2"), (Silence(Kind.SELF, 0, 0), ""),
+    (Silence(Kind.SELF, 1, 0), "looks where it looked"), (Silence(Kind.SELF, 1, 1), "made in layer 1"),
+    (Silence(Kind.SELF, 2, 0), "made in layer 2"), (Silence(Kind.SELF, 0, 0), ""),
     (Patch(Kind.SELF, 1, 0, Query("m", "0", "a")), "looks where it looked"), (Temper(Kind.SELF, 1, 0, 1.0), "")])
 def test_why_a_head_did_not_change_is_said_where_it_is_known(edit, words):
     why = unchanged_why(frozenset([edit]), (1, 0))
