@@ -50,9 +50,11 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
             right_of = {kind: np.array(runs) for kind, runs in shipped["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}
-            _by_length(lesson, right_of)
-            shown = own or _first(shipped)
-            _alignment(lesson, shown)
+            shown, (by_length, alignment) = own or _first(shipped), st.columns([5, 4], gap="small")
+            with by_length:
+                _by_length(lesson, right_of)
+            with alignment:
+                _alignment(lesson, shown)
         numbers = {"date": shipped["date"], "command": shipped["command"], "machine": shipped["machine"],
                    "seeds": len(shipped["copy_seeds"]), "steps": shipped["copy_steps"]}
         st.caption(words["from"].format(**numbers) if own is None else
@@ -64,7 +66,8 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
         at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
               for name, place in places.items()}
         off = np.abs(shown.alignment.argmax(1) - np.arange(len(shown.alignment))).mean()
-        lesson.explanation("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment},
+        lesson.explanation("copying", shown=(Copier.forward, Copier.weights), notices_in=right,
+                           shapes={"alignment": shown.alignment},
                            trained=copying.TRAINED, **at, **shipped["copying"]["parameters"], off=off,
                            wide_trained=np.array(shipped["copying"]["right"]["wide"]).mean(0)[places["trained"]])
 
