@@ -12,5 +12,6 @@ def test_the_nearest_patch_is_named_and_the_token_itself_is_not_among_them():
     cosines = similarities(vectors, 2)
     said = similar_claim(cosines, patch_tokens(2, 3), 2)
     others = np.delete(cosines, [0, 2])
-    assert said.startswith("After the last layer the vector of patch 0,1 ") and "with patch 1,1, the most alike" in said
-    assert f"{others.min():.2f}".replace("-", "−") + " with the least" in said and " 1.00 with patch" in said
+    assert said.startswith("After the last layer the vector of patch 0,1 ")
+    assert "with patch 1,1, with no other more" in said
+    assert f"{others.min():.2f}".replace("-", "−") + " with the least alike" in said and " 1.00 with patch" in said
