@@ -95,7 +95,8 @@ def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray], place: DeltaGene
         drawn.append(drawn_line(lesson.page.controls["drawn"], lengths, (0, 1)))
     with place:
         figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03),
-                                   height=340, marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
+                                   height=340,
+                                   marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
                                    bounds=[(1 / 12, words["guessing"])]),
                key="kernels-copying",
                alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
