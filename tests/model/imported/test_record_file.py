@@ -1,6 +1,7 @@
 """Records of strangers: what is damaged or made up is one sentence, before memory is spent, and never a traceback."""
 import io
 import json
+import re
 import struct
 import tracemalloc
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import heads
+from model.core import heads, pictures
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
@@ -53,6 +54,15 @@ def opened(content: bytes) -> RecordFile | None:
             assert np.isfinite(heads.weights(layer, 0)).all()
     assert found.verification.status in ("recorded", "imported") and found.nbytes >= 0 and found.card.note
     return found
+
+
+@pytest.mark.parametrize("name, said", [
+    ("cat", r"Chelsea, a cat \(CC0-1\.0; .*\), sha256 "), (None, "a picture, sha256 ")])
+def test_a_record_of_a_picture_says_which_one_it_was(name, said, tmp_path):
+    sha256 = next((each.sha256 for each in pictures.shipped() if each.key == name), "cd" * 32)
+    path = fabricate.pictured(image=sha256).save(tmp_path / "x.safetensors")
+    with path.open("rb") as file:
+        assert re.fullmatch(said + sha256, read_record(file, "x.safetensors").text)
 
 
 def test_the_good_file_opens(good):

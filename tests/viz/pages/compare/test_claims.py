@@ -80,9 +80,18 @@ def test_a_change_that_no_digit_shows_is_not_called_one(second, words):
     assert words in change_claim(first, other, aligned(True, True))
 
 
+@pytest.mark.parametrize("only, words", [
+    (None, "No change is larger than that of **t1 → t0**, from 0.100 to 0.900."),
+    (0, "Of this token's row no change is larger than that of **t0 → t1**, from 0.500 to 0.700.")])
+def test_where_one_row_is_shown_the_change_is_one_of_that_row(only, words):
+    first, second = np.array([[0.5, 0.5], [0.1, 0.9]]), np.array([[0.4, 0.7], [0.9, 0.1]])
+    assert change_claim(first, second, aligned(True, True), only) == words
+    assert "this token's row" in change_claim(first, np.array([first[0], second[1]]), aligned(True, True), 0)
+
+
 @pytest.mark.parametrize("edit, words", [
-    (Silence(Kind.SELF, 1, 0), "looks where it looked"), (Silence(Kind.SELF, 1, 1), "stands in layer 1"),
-    (Silence(Kind.SELF, 2, 0), "stands in layer 2"), (Silence(Kind.SELF, 0, 0), ""),
+    (Silence(Kind.SELF, 1, 0), "looks where it looked"), (Silence(Kind.SELF, 1, 1), "made in layer 1"),
+    (Silence(Kind.SELF, 2, 0), "made in layer 2"), (Silence(Kind.SELF, 0, 0), ""),
     (Patch(Kind.SELF, 1, 0, Query("m", "0", "a")), "looks where it looked"), (Temper(Kind.SELF, 1, 0, 1.0), "")])
 def test_why_a_head_did_not_change_is_said_where_it_is_known(edit, words):
     why = unchanged_why(frozenset([edit]), (1, 0))
