@@ -1,5 +1,6 @@
 """python -m model claims: what has been said about attention heads, measured again."""
 import json
+import math
 import sys
 
 import click
@@ -76,9 +77,17 @@ def as_text(result: dict, measured: Measurement | None) -> str:
 
 
 def _numbers(found: Finding) -> str:
-    said = words()
+    said, write = words(), f"{{:z.{_digits(found)}f}}".format
     luck = "" if found.luck is None or found.best is None else said["numbers_luck"].format(
-        luck=f"{found.luck:.3f}", best=f"{found.best:.3f}")
+        luck=write(found.luck), best=write(found.best))
+    between = "no_interval" if math.isnan(found.low) or math.isnan(found.high) else "interval"
     return f"{said['findings'][found.name]['what']}: " + said["numbers"].format(
-        effect=f"{found.effect:.3f}", low=f"{found.low:.3f}", high=f"{found.high:.3f}",
-        baseline=f"{found.baseline:.3f}", luck=luck, n=found.n, counted=said["counted"][found.counted])
+        effect=write(found.effect), interval=said[between].format(low=write(found.low), high=write(found.high)),
+        baseline=write(found.baseline), luck=luck, n=found.n, counted=said["counted"][found.counted])
+
+
+def _digits(found: Finding) -> int:
+    """As many decimals as show on which side of its bound each number lies that the rule compares, three at least."""
+    apart = [abs(one - other) for one, other in ((found.low, found.baseline), (found.high, found.baseline),
+                                                 (found.best, found.luck)) if one is not None and other is not None]
+    return next((digits for digits in range(3, 9) if not any(0 < each < 10.0**-digits for each in apart)), 9)

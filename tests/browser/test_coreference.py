@@ -7,6 +7,21 @@ from playwright.sync_api import expect
 from model.studies.coreference.cases import FOLDER
 from tests.browser.watch import STILL
 
+# of each picture with dots: how many words it has, pairs of words on one another, words behind dots
+COVERED = """() => [...document.querySelectorAll("[data-testid=stMain] .clearhead-chart")].map((chart) => {
+    const words = [...chart.querySelectorAll("text")].filter((text) => text.textContent.trim())
+        .map((text) => ({ said: text.textContent, box: text.getBoundingClientRect() }))
+        .filter(({ box }) => box.width);
+    const dots = [...chart.querySelectorAll(".scatterlayer .point")].map((dot) => dot.getBoundingClientRect());
+    const shared = (a, b) => Math.min(Math.min(a.right, b.right) - Math.max(a.left, b.left),
+        Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top));
+    return { words: words.length, dots: dots.length, fits: chart.querySelector(".main-svg").clientWidth <= innerWidth,
+        covered: words.flatMap(({ said, box }, at) => words.slice(at + 1)
+            .filter((other) => shared(box, other.box) > 1.5).map((other) => [said, other.said])),
+        hidden: words.filter(({ box }) => dots.some((dot) => shared(box, dot) > 2.5)).map(({ said }) => said) };
+})"""
+FITTED = """() => [...document.querySelectorAll("[data-testid=stMain] .clearhead-chart")].every((chart) =>
+    chart.clientWidth < innerWidth && chart.querySelector(".main-svg").clientWidth === chart.clientWidth)"""
 PATIENCE = 180_000   # ms: a set is 280 passes of the model on a busy machine
 
 
@@ -31,6 +46,14 @@ def test_one_sentence_its_twin_and_the_set_and_a_click_exchanges_the_nouns_and_t
     expect(opened.get_by_text("the inference fails")).to_be_visible()
     expect(opened.get_by_text("No better than chance.")).to_be_visible(timeout=PATIENCE)
     expect(opened.get_by_text("does not say words")).to_be_visible(timeout=PATIENCE)
+    for width in (1440, 900, 390):
+        opened.set_viewport_size({"width": width, "height": 900})
+        opened.wait_for_function(FITTED, timeout=PATIENCE)
+        opened.wait_for_function(STILL, timeout=PATIENCE)
+        for chart in (found := opened.evaluate(COVERED)):
+            assert chart["fits"] and chart["covered"] == chart["hidden"] == [], (width, chart)
+        assert [chart["dots"] for chart in found] == [72, 72] and all(chart["words"] > 12 for chart in found)
+    opened.set_viewport_size({"width": 1440, "height": 900})
     opened.get_by_role("radio", name="street").first.click()
     opened.wait_for_url("**correct=street**", timeout=PATIENCE)
     twin = opened.locator("h5", has_text="The twin, with animal right")

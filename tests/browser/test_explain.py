@@ -8,7 +8,7 @@ from viz.text import strings
 RESOLVER = "model=resolver-wide&text=the+giraffe+didn%27t+fear+the+wolf+over+there+since+it+was+far+too+big+."
 
 
-# pairs of numbers in cells, and of numbers and labels, whose letters lie on one another; how many numbers there are
+# pairs of numbers in cells, and of labels, whose letters lie on one another; how many numbers there are
 COVERED = """() => {
     const chart = document.querySelector(".st-key-chart-explain-picture .clearhead-chart");
     const seen = (query) => [...chart.querySelectorAll(query)].filter((text) => text.textContent.trim())
@@ -17,7 +17,7 @@ COVERED = """() => {
     const all = [...numbers, ...seen(".xtick text, .ytick text, .annotation text")];
     const meet = ({ box: a }, { box: b }) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 0.5
         && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.5 * Math.min(a.height, b.height);
-    const covered = numbers.flatMap((one, at) => all.slice(at + 1).filter((other) => meet(one, other))
+    const covered = all.flatMap((one, at) => all.slice(at + 1).filter((other) => meet(one, other))
         .map((other) => [one.said, other.said]));
     return { covered, numbers: numbers.length };
 }"""
@@ -42,7 +42,7 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     words = strings("explain")
     main = at(seen, "layer=3&head=1", "picture", "agreement")
     expect(main.get_by_text("One sentence of 14 ranked tokens says almost nothing.")).to_be_visible()
-    for width, least in ((1280, 100), (390, 0)):
+    for width, least in ((1440, 100), (900, 0), (390, 0)):
         seen.page.set_viewport_size({"width": width, "height": 900})
         seen.page.wait_for_function(FITTED, timeout=PATIENCE)
         found = seen.page.evaluate(COVERED)

@@ -4,14 +4,18 @@ import dataclasses
 import io
 import json
 import re
+import xml.etree.ElementTree as ET
 
 import numpy as np
 import pypdf
 import pytest
 from pandas import DataFrame
+from PIL import Image
 from pypdf.generic import DictionaryObject, NameObject
 
+from model.core import pictures
 from model.core.query import Silence, UserError
+from model.core.record import Prediction
 from model.core.view import View
 from tests import fabricate
 from tests.fabricate import items
@@ -139,6 +143,16 @@ def hostile_record():
     return dataclasses.replace(made, card=card, query=query)
 
 
+def hostile_picture():
+    """A record over a visitor's picture whose file has a hostile name, and of whose classes each is one."""
+    content = io.BytesIO()
+    Image.fromarray(np.full((40, 60, 3), 128, np.uint8)).save(content, "PNG")
+    kept = pictures.keep(content.getvalue(), "".join(LOUD))
+    made = fabricate.pictured(image=kept.sha256)
+    answers = Prediction("label", (0,), texts=(LOUD[:5],), probabilities=((0.2,) * 5,))
+    return dataclasses.replace(made, card=hostile_record().card, prediction=answers)
+
+
 def parts() -> list[Item]:
     """The small components with hostile names."""
     labels = list(LOUD[:20])
@@ -181,7 +195,8 @@ def handout() -> Handout:
     heads = [head_item(made, View(token=1, pair=(1, 2), lens=lens), link=f"{link}?lens={LOUD[0]}&model={TEXT}")
              for lens, link in (("matrix", LOCAL), ("lines", PUBLIC), ("text", LOCAL))]
     items = [*heads, head_item(made, View(token=1), covered=True), grid_item(made, View(pair=(1, 2))), *parts(),
-             *charts()[:6]]
+             *charts()[:6], head_item(hostile_picture(), View(token=9, lens="picture")),
+             grid_item(hostile_picture(), View())]
     items = [dataclasses.replace(item, caption=TEXT[:2000], about=TEXT[:1000]) for item in items]
     return load(save(Handout("".join(LOUD)[:200], tuple(items))))
 
@@ -194,13 +209,17 @@ def files() -> dict[str, bytes]:
                 for at, lens in enumerate(lens for lens in ("matrix", "lines", "text")
                                           if lens in formats()[suffix][0].subjects)}
     produced |= {f"grid{suffix}": export(suffix, made, View(), Options(grid=True)) for suffix in (".svg", ".html")}
+    over = hostile_picture()
+    produced |= {f"picture{suffix}": export(suffix, over, View(token=9, lens="picture"), options[at])
+                 for at, suffix in enumerate((".svg", ".html")) if "picture" in formats()[suffix][0].subjects}
     shown = (fabricate.shown(made),) * 3
     comparison = SavedComparison(shown, View(), 1.0, tuple(LOUD[:3]), (made, made), f"{LOCAL}?text={TEXT}")
     produced["comparison.svg"] = picture(comparison, "svg")
     produced["figure.html"] = figure_page(bars("light", list(LOUD), {LOUD[0]: np.ones(len(LOUD))},
                                                axes=(LOUD[1], LOUD[2])))
     produced["handout.html"] = page(handout())
-    for name, shown in {"notebook": show(made), "notebook, one head": show(made, layer=0, head=0, token=1)}.items():
+    for name, shown in {"notebook": show(made), "notebook, one head": show(made, layer=0, head=0, token=1),
+                        "notebook, picture": show(over, layer=0, head=0, token=9)}.items():
         produced[f"{name}.html"] = f"<!doctype html><body>{shown._repr_html_()}".encode()
     pasted = [content[content.index(b"<svg"):] for name, content in produced.items() if name.endswith(".svg")]
     return produced | {"drawings that somebody pasted.html": b"<!doctype html><body>" + b"<p>".join(pasted)}
@@ -209,6 +228,14 @@ def files() -> dict[str, bytes]:
 def test_no_script_from_text_runs_in_any_file(detector):
     ran = {name: seen for name, content in files().items() if (seen := detector.what_ran(name, content))}
     assert ran == {}
+
+
+def test_the_name_of_a_visitors_picture_is_in_every_file_as_text():
+    """Else the test above would be about files without it."""
+    over, said = hostile_picture(), "<script>window.got=1</script>"
+    drawn = export(".svg", over, View(token=9, lens="picture"), Options())
+    assert "picture" in formats()[".svg"][0].subjects and said in "".join(ET.fromstring(drawn).itertext())
+    assert said in head_item(over, View(token=9, lens="picture")).about
 
 
 def names_in(pdf_bytes: bytes) -> tuple[set[str], list[str]]:
@@ -234,8 +261,9 @@ ACTIONS = {"/JS", "/JavaScript", "/OpenAction", "/AA", "/Launch", "/SubmitForm",
 
 def test_script_in_a_pdf_is_text_and_no_action(detector):
     exported = export(".pdf", hostile_record(), View(token=1, lens="text"), Options(link=f"{LOCAL}?text={TEXT}"))
+    over = export(".pdf", hostile_picture(), View(token=9, lens="picture"), Options())
     printed = detector.printed(page(Handout("x", handout().items[:3])))
-    for content, wanted in ((exported, []), (printed, [PUBLIC])):
+    for content, wanted in ((exported, []), (over, []), (printed, [PUBLIC])):
         names, links = names_in(content)
         assert not names & ACTIONS, names & ACTIONS
         assert sorted({link.split("?")[0] for link in links}) == wanted

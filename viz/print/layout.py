@@ -10,6 +10,7 @@ import numpy as np
 from model.core.displayed import AxisItem, DisplayedHead
 from model.core.view import View
 from viz import theme
+from viz.claims import as_printed
 from viz.print import fonts
 from viz.print.sheet import Dashes, Sheet
 from viz.text import strings
@@ -17,6 +18,8 @@ from viz.text import strings
 WORDS = strings("export")
 MOST = 1024   # cells a side of a picture; the cells of a longer text stand for several tokens
 MIDDLE = 0.36  # of a font's size: from the baseline to the middle of its small letters
+# share of the bound from which on what is below 0 is struck through, so that signs differ without colour too
+STRUCK = 0.08
 GAP = 4       # points between a label and what it names
 
 
@@ -36,6 +39,7 @@ class PicturePlan:
     bound: float | None = None                     # the bar runs from −bound to bound
     ticks: tuple[tuple[float, str], ...] = ()      # (place on the bar, words), where they are not the scale's
     bar_name: str = ""                             # what the bar is of, where it is no weight on a scale
+    signed: bool = False                           # whether the bar runs from below 0, whose half is struck through
 
 
 @dataclass(frozen=True)
@@ -114,7 +118,8 @@ def _ordinal(number: int) -> str:
 
 
 def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
-    """What the rows really sum to, after every filter."""
+    """What the rows really sum to, after every filter, told from the digits that are printed."""
     sums = np.nansum(shown.weights, 1)
-    return words["one"] if np.abs(sums - 1).max() < 1e-3 else words["other"].format(low=sums.min(), high=sums.max())
+    even = all(as_printed(end, "{:.2f}".format) == 1 for end in (sums.min(), sums.max()))
+    return words["one"] if even else words["other"].format(low=sums.min(), high=sums.max())
 

@@ -13,8 +13,9 @@ from model.studies.syntax.counts import DIRECTIONS, counts_of
 from model.studies.syntax.report import RelationScore, SyntaxQuery, SyntaxReport
 from model.studies.syntax.statistics import Choice as HeadChoice
 from model.studies.syntax.treebank import SUFFIX, Sentence, read_treebank, shipped_treebank
+from viz.claims import lead
 from viz.figures.dependency_tree import Look, dependency_tree, sentence_width
-from viz.format import head_label, visible_token
+from viz.format import format_share, head_label, visible_token
 from viz.page import PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
@@ -104,9 +105,10 @@ def claims(report: SyntaxReport) -> list[str]:
 
 
 def beyond(score: RelationScore) -> bool:
-    """Whether the whole interval lies above the fixed offset and above what luck reaches one time in twenty."""
+    """Whether the whole interval lies above the fixed offset and above what luck reaches one time in twenty, in the
+    digits that the table prints."""
     return (score.held_out is not None and score.offset is not None
-            and score.held_out.low > max(score.offset, score.luck.high))
+            and lead(score.held_out.low, max(score.offset, score.luck.high), format_share) > 0)
 
 
 def _table(report: SyntaxReport) -> None:

@@ -19,7 +19,9 @@ from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz import theme
 from viz.export import export
 from viz.print import figure, fonts, matrix, sheet
+from viz.print.layout import sum_words
 from viz.print.options import Options
+from viz.text import strings
 
 WORDS = ("[CLS]", "the", "animal", "it", "the")
 LENSES = ("matrix", "lines", "text")
@@ -61,6 +63,15 @@ def test_each_cell_has_the_colour_of_its_weight(scale, transpose, zoom, kind):
     y = (zoom * (top + (np.arange(rows) + 0.5) * (bottom - top) / rows)).astype(int)
     x = (zoom * (left + (np.arange(columns) + 0.5) * (right - left) / columns)).astype(int)
     assert (pixels(export(".png", made, view, Options(zoom=zoom)))[np.ix_(y, x)] == expected).all()
+
+
+@pytest.mark.parametrize("sums, words", [
+    ((1.0, 1.0), "each row sums to 1"), ((1.004, 0.996), "each row sums to 1"),
+    ((1.0, 1.006), "rows sum to 1.00 to 1.01"), ((0.994, 1.0), "rows sum to 0.99 to 1.00")])
+def test_what_rows_sum_to_is_told_from_the_printed_digits(sums, words):
+    shown = displayed_head(record(list("ab")), View())
+    shown = dataclasses.replace(shown, weights=np.array([[sums[0], 0], [0, sums[1]]], np.float32))
+    assert sum_words(shown, strings("export")["row_sums"]) == words
 
 
 def test_cells_of_a_long_text_are_whole_pixels():

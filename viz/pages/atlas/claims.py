@@ -1,4 +1,5 @@
 """What is said of an atlas in sentences: each is chosen by the numbers that are printed."""
+import math
 from typing import TYPE_CHECKING
 
 from model.core.types import HeadId
@@ -6,6 +7,7 @@ from model.studies.atlas.plane import principal_components
 from model.studies.atlas.tables import Atlas
 from model.studies.pattern_chance import PatternChance
 from model.studies.patterns import TITLES
+from viz.claims import as_printed, first_true, lead
 from viz.format import format_share, head_label
 from viz.text import escape_markdown, strings
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     from pandas import Series
 
 FIT = "fit_"
+FITS = "{:z.2f}".format   # how a fit is printed
 
 
 def corpus_sentence(atlas: Atlas) -> str:
@@ -41,19 +44,26 @@ def best_fit(atlas: Atlas, head: HeadId) -> tuple[str, "Series"] | None:
 
 
 def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None) -> str:
-    """The pattern that the head fits best, beside what even rows and luck reach; the printed digits decide."""
+    """The pattern that the head fits best, beside what even rows and luck reach, and which others it fits as well; the
+    printed digits decide."""
     words, best = strings("atlas")["behaviour"], best_fit(atlas, head)
     if best is None:
         return words["none"].format(head=head_label(*head))
     name, row = best
-    fit = round(float(row["mean"]), 2)
-    said = {"head": head_label(*head), "title": TITLES[name], "fit": fit, "sd": row["sd"], "n": int(row["n"])}
-    if chance is None:
-        return words["alone"].format(**said)
-    even, luck = round(chance.even.get(name, float("nan")), 2), round(chance.luck, 2)
-    said |= {"even": even, "luck": luck, "tokens": chance.tokens}
-    if name == "even":
-        return words["even"].format(**said)
-    if fit > max(even, luck):
-        return words["above"].format(**said)
-    return words["luck" if fit <= luck else "baseline"].format(**said)
+    fit, even, luck = as_printed(row["mean"], FITS), math.nan, math.nan
+    if chance is not None:
+        even, luck = as_printed(chance.even.get(name, math.nan), FITS), as_printed(chance.luck, FITS)
+    form = first_true([(chance is None, "alone"), (name == "even", "even"), (fit <= luck, "luck"),
+                       (math.isnan(even), "above_luck"), (fit <= even, "baseline"), (True, "above")])
+    sentence = words[form].format(head=head_label(*head), title=TITLES[name], fit=fit, sd=row["sd"], n=int(row["n"]),
+                                  even=even, luck=luck, tokens=chance.tokens if chance is not None else 0)
+    others = [TITLES[other] for other in _as_good(atlas, head, row["mean"]) if other != name]
+    return " ".join([sentence, *([words["shared"].format(titles=", ".join(f"*{title}*" for title in others))]
+                                 if others else [])])
+
+
+def _as_good(atlas: Atlas, head: HeadId, most: float) -> list[str]:
+    """The patterns that a head fits as well as its best one, in the digits that are printed."""
+    fits = atlas.of_head(*head)["mean"]
+    return [str(name).removeprefix(FIT) for name, fit in fits[fits.index.str.startswith(FIT)].items()
+            if lead(fit, most, FITS) == 0 and not math.isnan(fit)]

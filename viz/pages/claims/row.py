@@ -1,4 +1,5 @@
 """A row of the page Claims: the claim, the verdict in words, its numbers as small figures, the way to the picture."""
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.figure import figure
 
 COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "orange", Verdict.UNTESTED: "gray"}
+MORE = 6                    # digits, at most, that are printed beyond the usual ones
 ERRORS = "claims-errors"   # in the session: {question: why it could not be measured}
 
 
@@ -139,10 +141,12 @@ def _number(row: Row, found: Finding) -> None:
     """One finding: its words, its figure, its numbers."""
     words = strings("claims")
     what = words["findings"][found.name]["what"]
-    shown: dict[str, Any] = {name: _written(getattr(found, name), found.unit)
+    digits = _digits(found)
+    shown: dict[str, Any] = {name: _written(getattr(found, name), found.unit, digits)
                              for name in ("effect", "low", "high", "baseline")}
+    shown["interval"] = words["interval" if shown["low"] and shown["high"] else "no_interval"].format(**shown)
     shown |= {"n": found.n, "counted": words["counted"][found.counted]}
-    luck, best = _written(found.luck, found.unit), _written(found.best, found.unit)
+    luck, best = (_written(value, found.unit, digits) for value in (found.luck, found.best))
     alt = words["alt"].format(name=what, **shown, luck=luck and words["alt_luck"].format(luck=luck))
     st.caption(what)
     figure(lambda theme: effect(theme, found.effect, (found.low, found.high), found.baseline, found.luck, found.best),
@@ -150,13 +154,24 @@ def _number(row: Row, found: Finding) -> None:
     st.caption(words["numbers"].format(**shown, luck=luck and words["numbers_luck"].format(luck=luck, best=best)))
 
 
-def _written(value: float | None, unit: str) -> str:
-    """A number with its unit; shares in per cent."""
+def _digits(found: Finding) -> int:
+    """As many digits more than usual as show on which side of its bound each number lies that the rule compares."""
+    compared = ((found.low, found.baseline), (found.high, found.baseline), (found.best, found.luck))
+    apart = [(one, other) for one, other in compared if one is not None and other is not None
+             and math.isfinite(one) and math.isfinite(other) and one != other]
+    for more in range(MORE):
+        if all(_written(one, found.unit, more) != _written(other, found.unit, more) for one, other in apart):
+            return more
+    return MORE
+
+
+def _written(value: float | None, unit: str, more: int = 0) -> str:
+    """A number with its unit, with so many digits more than usual; shares in per cent."""
     if value is None:
         return ""
     if unit == "share":
-        return format_signed(value, ".1%")
-    return f"{format_number(value).replace('-', '−')} {strings('claims')['units'][unit]}"
+        return format_signed(value, f".{1 + more}%")
+    return f"{format_number(value, 3 + more).replace('-', '−')} {strings('claims')['units'][unit]}"
 
 
 def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:

@@ -7,7 +7,9 @@ from model.core import heads
 from model.core.measures import BY_NAME, HeadMeasures
 from model.core.record import AttentionMap, Tokens
 from model.core.token_ranking import Link, TokenRanking
+from model.core.types import HeadId
 from model.core.view import View
+from viz.claims import rank
 from viz.format import format_weight, head_label, token_label
 from viz.glossary import term_link, terms
 from viz.streamlit_patch import DeltaGenerator
@@ -61,20 +63,23 @@ def _link(link: Link, others: Tokens, words: str) -> str:
 
 def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable[..., None]) -> None:
     """One measure: the open head's value and rank, what a uniform row gives, and the heads with most of it."""
-    words, measure, order = strings("heads"), BY_NAME[name], measures.ranked(name)
-    here = (view.layer, view.head)
-    number = measures.heads.index(here)
-    rank = next(place for place, (layer, head, _) in enumerate(order, 1) if (layer, head) == here)
+    measure, here = BY_NAME[name], (view.layer, view.head)
     left, right = st.columns([5, 6], vertical_alignment="center")
-    title = f"[{measure.title}]({term_link(terms()[name])})"
-    left.markdown(words["measure_line"].format(title=title, here=head_label(*here),
-                                               value=format_weight(measures.values[name][number]),
-                                               unit=measure.unit, rank=rank, n=len(order),
-                                               uniform=format_weight(measures.uniform[name][number])))
+    left.markdown(measure_claim(measures, name, here, f"[{measure.title}]({term_link(terms()[name])})"))
     with right:
         pills(measure.title, [((layer, head), f"{head_label(layer, head)}  {format_weight(value)}")
-                              for layer, head, value in order[:2]],
+                              for layer, head, value in measures.ranked(name)[:2]],
                 choose, "head", here, f"rank_{name}")
+
+
+def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -> str:
+    """A head's value of a measure, its place among all heads by the digits that are printed, and what a uniform row
+    gives. title: the measure's, in Markdown."""
+    number, values = measures.heads.index(here), measures.values[name].tolist()
+    place, alike = rank(values[number], values)
+    return strings("heads")["measure_line" if alike == 1 else "measure_line_shared"].format(
+        title=title, here=head_label(*here), value=format_weight(values[number]), unit=BY_NAME[name].unit, rank=place,
+        others=alike - 1, n=len(values), uniform=format_weight(measures.uniform[name][number]))
 
 
 def tooltip_numbers(measures: HeadMeasures | None,

@@ -1,10 +1,14 @@
 """What holds of all heads, layer by layer: how far they look, how evenly, how much stays on tokens that are no
 patch."""
+from typing import Any
+
+import numpy as np
 import streamlit as st
 
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patch_attention import MEASURES, PatchHeads, PatchHeadsQuery
+from viz.claims import first_true, lead
 from viz.figures.by_layer import by_layer
 from viz.format import format_number, head_label
 from viz.page import PageContext
@@ -21,14 +25,32 @@ def layers_section(page: PageContext, record: AttentionRecord, view: View) -> No
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
     name = page.controls["measure"]
     values, even = getattr(found, name), found.even[name]
-    of_layer = found.frame().groupby("layer")[name].mean()
-    facts = {"name": words["names"][name], "even": format_number(even), "unit": words["units"][name],
-             "low_layer": int(of_layer.idxmin()), "low": format_number(of_layer.min()),
-             "high_layer": int(of_layer.idxmax()), "high": format_number(of_layer.max()),
-             "lowest": head_label(*found.heads[int(values.argmin())]), "lowest_value": format_number(values.min())}
+    if not np.isfinite(values).any():
+        st.markdown(words["none"])
+        return
+    facts = _facts(found, name)
     figure(lambda theme: by_layer(theme, found.heads, values, axes=(words["layer"], words["axes"][name]),
                                   names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
                                   marked=(view.layer, view.head)),
            key=f"pictures-{name}", alt=words["alt"].format(**facts))
-    st.markdown(words["claim"].format(**facts), width=READABLE_WIDE)
+    st.markdown(layers_claim(found, name), width=READABLE_WIDE)
     st.caption(words["about"][name], width=READABLE_WIDE)
+
+
+def _facts(found: PatchHeads, name: str) -> dict[str, Any]:
+    """What is said of a measure: the layers with the smallest and the largest mean, the head with the least."""
+    words, values = strings("pictures")["layers"], getattr(found, name)
+    of_layer = found.frame().groupby("layer")[name].mean()
+    return {"name": words["names"][name], "even": format_number(found.even[name]), "unit": words["units"][name],
+            "layers": len(of_layer), "low_layer": int(of_layer.idxmin()), "low": format_number(of_layer.min()),
+            "high_layer": int(of_layer.idxmax()), "high": format_number(of_layer.max()),
+            "lowest": head_label(*found.heads[int(np.nanargmin(values))]),
+            "lowest_value": format_number(float(np.nanmin(values)))}
+
+
+def layers_claim(found: PatchHeads, name: str) -> str:
+    """Which layers have the smallest and the largest mean of a measure, told from the digits that are printed."""
+    means = found.frame().groupby("layer")[name].mean()
+    form = first_true([(len(means) == 1, "one"), (lead(means.max(), means.min(), format_number) == 0, "equal"),
+                       (True, "differ")])
+    return strings("pictures")["layers"][form].format(**_facts(found, name))

@@ -16,18 +16,24 @@ def test_letters_lines_and_their_room_grow_and_numbers_do_not(run_module):
 
 
 GONE = """async ({ chart }, library) => {
-    const wrong = [], noted = (event) => wrong.push(String(event.reason));
-    addEventListener("unhandledrejection", noted);
-    const script = URL.createObjectURL(new Blob([library], { type: "text/javascript" }));
-    const mount = await chart(script), parent = document.body;
-    const data = { data: [{ y: [1, 2] }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: {}, text: {},
-                   alt: "" };
-    const drawn = () => document.querySelector(".clearhead-chart[data-drawn]");
-    const frames = (n) => n ? new Promise((next) => requestAnimationFrame(() => next(frames(n - 1)))) : null;
-    mount({ parentElement: parent, data, setTriggerValue: () => {} });
-    while (!drawn()) await frames(1);
-    mount({ parentElement: parent, data: { ...data, data: [{ y: [2, 1] }] }, setTriggerValue: () => {} })();
-    await frames(20);
+    const wrong = [];
+    addEventListener("unhandledrejection", (event) => wrong.push(String(event.reason)));
+    const mount = await chart(URL.createObjectURL(new Blob([library], { type: "text/javascript" })));
+    const waits = () => !document.querySelector(".clearhead-chart[data-drawn]");
+    const frame = () => new Promise(requestAnimationFrame);
+    const draw = (y, displayModeBar) => mount({
+        parentElement: document.body, setTriggerValue: () => {},
+        data: { data: [{ y }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: { displayModeBar },
+                text: {} },
+    });
+    for (let steps = 0; steps < 24; steps++) {
+        draw([1, 2], false);
+        while (waits()) await frame();
+        const end = draw([2, 1], steps % 2 === 0);   // another configuration: plotly builds the chart anew
+        for (let step = 0; step < steps; step++) await null;
+        end();
+    }
+    await frame();
     return [wrong, document.querySelectorAll(".clearhead-chart").length];
 }"""
 

@@ -1,4 +1,5 @@
 """What the atlas says of a head is chosen by the printed digits; each branch with a planted table and its neighbour."""
+import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -32,11 +33,19 @@ CHANCE = PatternChance({"previous": 0.2, "first": 0.66, "even": 1.0}, 0.60, 14)
     ({"previous": 0.3}, "only with **0.30**"),
     ({"first": 0.65}, "but rows of equal weights fit it with 0.66"),
     ({"first": 0.67}, "Rows of equal weights would fit it with 0.66"),
+    ({"next": 0.7}, "cannot be held against this pattern"), ({"next": 0.604}, "so this is no habit"),
     ({"even": 0.9, "previous": 0.7}, "no simple pattern describes it better")])
 def test_a_behaviour_is_held_against_even_rows_and_luck(fits, wanted):
     said = behaviour_sentence(planted(**fits), (3, 1), CHANCE)
     assert wanted in said and said.startswith("3·1 fits")
     assert ("no habit" in said) == (("0.30" in wanted) or ("no habit" in wanted) or ("but rows" in wanted))
+
+
+@pytest.mark.parametrize("second, shared", [(0.6951, True), (0.7049, True), (0.694, False), (0.1, False)])
+def test_a_pattern_that_prints_the_same_fit_shares_the_place(second, shared):
+    said = behaviour_sentence(planted(previous=0.7, first=second, same=float("nan")), (3, 1), CHANCE)
+    assert (re.search(r"In these digits it fits \*the (first|previous) token\* as well\.$", said) is not None) == shared
+    assert "nan" not in said
 
 
 def test_without_its_model_chance_is_not_told_and_a_head_without_fits_says_so():

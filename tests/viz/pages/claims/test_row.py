@@ -54,6 +54,18 @@ def test_numbers_have_a_true_minus_and_the_verdict_is_theirs():
     assert f"−0.25 {words['units']['tokens']}" in said
 
 
+@pytest.mark.parametrize("changes, words", [
+    ({"effect": 0.25, "low": 0.0004, "high": 0.5}, "25.00% (0.04% to 50.00%); to be above 0.00%"),
+    ({"effect": 0.25, "low": -0.0000004, "high": 0.5}, "25.00000% (−0.00004% to 50.00000%); to be above 0.00000%"),
+    ({"effect": 0.25, "low": 0.0, "high": 0.5}, "25.0% (0.0% to 50.0%); to be above 0.0%"),
+    ({"effect": 0.25, "low": 0.1, "high": 0.5, "best": 0.40004, "luck": 0.4}, "luck 40.000%, best head 40.004%"),
+    ({"unit": "bits", "effect": 2, "low": 1.5004, "high": 3, "baseline": 1.5}, "1.5004 bits"),
+    ({"low": float("nan"), "high": float("nan")}, "−25.0% (no interval); to be above 0.0%")])
+def test_digits_show_on_which_side_of_its_bound_a_number_lies(changes, words):
+    _, said = app_of(replace(MEASURED, findings=(replace(FOUND, **changes),)))
+    assert words in said, said
+
+
 def test_the_button_opens_the_page_of_the_picture_at_its_view():
     app, _ = app_of(MEASURED)
     (button,) = app.button

@@ -129,14 +129,16 @@ def test_the_models_answer_is_right_wrong_or_neither(share, words):
 
 
 @pytest.mark.parametrize("plain, shares, words", [
-    (0.9, [0.91, 0.7], "Silencing 0·1 changes that most, to 70.0%, by −20.0 points. The answer stays"),
-    (0.9, [0.91, 0.88], "alone changes that by little: 0·1 most, by −2.0 points"),
-    (0.9, [0.91, 0.879], "0·1 changes that most, to 87.9%, by −2.1"),
-    (0.9, [0.9004, 0.8996], "changes nothing in these digits"), (0.9, [0.9004, 0.901], "0·1 most, by +0.1"),
+    (0.9, [0.91, 0.7], "Silencing 0·1 changes that to 70.0%, by −20.0 points, and silencing no other of "
+     "them changes it more. The answer stays"),
+    (0.9, [0.91, 0.88], "alone changes that by little: none by more than 0·1, −2.0 points"),
+    (0.9, [0.91, 0.879], "0·1 changes that to 87.9%, by −2.1"),
+    (0.9, [0.9004, 0.8996], "changes nothing in these digits"), (0.9, [0.9004, 0.901], "more than 0·1, +0.1"),
     (0.505, [0.495, 0.9], "1 of these heads turns the answer alone: silencing 0·0 changes it to 49.5%"),
     (0.4, [0.6, 0.7], "2 of these heads turn the answer alone, each for itself: silencing 0·1"),
-    (0.505, [0.5004, 0.515], "Silencing 0·1 changes that most, to 51.5%, by +1.0 points."),
-    (0.5, [0.9, 0.5], "Silencing 0·0 changes that most, to 90.0%, by +40.0 points.")])
+    (0.505, [0.5004, 0.515], "Silencing 0·1 changes that to 51.5%, by +1.0 points, and silencing no other of "
+     "them changes it more."),
+    (0.5, [0.9, 0.5], "Silencing 0·0 changes that to 90.0%, by +40.0 points, and")])
 def test_what_silencing_does_is_said_by_its_size_and_by_what_becomes_of_the_answer(plain, shares, words):
     claim = silencing_claim(HEADS[:2], plain, shares)
     assert words in claim

@@ -30,7 +30,7 @@ def story(prefix: list[float], previous: list[float] | None = None, loss: np.nda
     ([0.1, 0.2, 0.6, 0.9], FALLING[:5], "ends at 0.90."),
     ([0.1, 0.2, 0.3, 0.496], FALLING, "and ends at 0.50. The loss"),
     ([0.1, 0.2, 0.3, 0.494], FALLING,
-     "No head is an induction head at the end: the best prefix-matching score is 0.49"),
+     "No head is an induction head at the end: no prefix-matching score is above 0.49, that of 1·0."),
     ([0.9, 0.9, 0.9, 0.1], FALLING, "No head is an induction head at the end"),
     ([0.6, 0.7, 0.496, 0.9], FALLING, "of one half or more in every snapshot, and of 0.90 at the end")])
 def test_a_head_forms_where_its_printed_score_reaches_one_half_for_good(prefix, loss, words):
@@ -54,6 +54,19 @@ def test_a_head_that_did_not_form_in_the_film_is_no_partner(previous):
     assert "looks one token back" not in " ".join(claims(story([0.1, 0.2, 0.6, 0.9], previous), 0))
 
 
+@pytest.mark.parametrize("mark, words", [
+    ([0.1, 0.2, 0.6, 0.9], "0·0 carries where the dot is: from between step 100 and step 200 on, where"),
+    ([0.6, 0.7, 0.8, 0.496], "0·0 carries where the dot is: where the patches"),   # 0.50 at the end
+    ([0.1, 0.2, 0.3, 0.494], "No head tells the patches with digits of the dot"),
+    ([0.9, 0.9, 0.9, 0.1], "No head tells")])
+def test_a_head_carries_the_dot_only_where_its_printed_score_reaches_one_half(mark, words):
+    values = np.zeros((4, 2, 2), np.float32)
+    values[:, 1, 0] = mark
+    film = Film(STEPS, np.arange(31) * 10 + 5, FALLING, FALLING / 8, {"config": {"vocabulary": 64}})
+    said = claims(Story(film, HeadScores(("fetch", "mark"), HEADS, values), STEPS), 0)[1]
+    assert words in said and f"{mark[-1]:.0%}" in said
+
+
 def test_the_loss_is_that_of_the_step_that_is_named():
     assert "At step 5 the loss of the batch was 4 nats, and 50% of its rows" in claims(story([0.1] * 4), 0)[-1]
     assert "At step 305 the loss of the batch was 0 nats" in claims(story([0.1] * 4), 9999)[-1]
@@ -68,4 +81,5 @@ def test_the_best_match_copies_as_far_as_its_score_says(copying, words):
     scores = InductionScores(((0, 0), (1, 0)), previous=np.array([0.8, 0.1]), prefix=np.array([0.1, 0.9]),
                              uniform=0.02, copying=np.array([1.0, copying]))
     said = habit_claims(scores, "ours")
-    assert "prefix matching is **0.90**, of 1·0" in said[0] and words in said[1]
+    assert "matches prefixes better than 1·0, with **0.90**, and none looks more at the previous" in said[0]
+    assert words in said[1]
