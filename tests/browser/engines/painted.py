@@ -1,6 +1,7 @@
 """What an engine has painted, and how far two engines agree on it."""
 import base64
 import io
+import time
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from PIL import Image
 from tests.browser.engines.engine import PATIENCE, Engine
 from tests.browser.watch import REST, WAITS
 
+SECONDS = 20                                   # until a page that rests has drawn all that Chromium drew
 STEPS = 16                                     # of 255, by which a pixel may be another
 # of the pixels, that may be more so: lines are smoothed, letters make room for another row of pixels
 SHARE = {"canvases": 0.01, "matrices": 0.03}
@@ -74,10 +76,15 @@ def begin(engine: Engine, address: str) -> None:
     engine.run(LOOK)
 
 
-def painted(engine: Engine, quiet: int = 100) -> dict[str, Any]:
-    """What is there once nothing has come for `quiet` milliseconds."""
-    engine.until(f"() => ({QUIET})({quiet})")
-    return engine.run(PAINTED)
+def painted(engine: Engine, wanted: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What is there once nothing has come for a while, as something else may only look at rest; with what Chromium
+    showed it need not wait so long, but for it to be the same, and gives up after SECONDS."""
+    end = time.perf_counter() + SECONDS
+    while True:
+        engine.until(f"() => ({QUIET})({100 if wanted else 500})")
+        found = engine.run(PAINTED)
+        if not wanted or not differences(found, wanted) or time.perf_counter() > end:
+            return found
 
 
 def apart(one: str, other: str) -> str:

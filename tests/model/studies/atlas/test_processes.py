@@ -24,7 +24,7 @@ from tests.model.studies.atlas.opening import refusing, slowly
 def shards():
     texts = [f"The animal number {number} did not cross the street, as it was number {number}." for number in range(12)]
     items = [Item(number, "made.txt", number + 1, text) for number, text in enumerate(texts)]
-    return iter([tuple(items[begin:begin + 3]) for begin in range(0, 12, 3)])
+    return iter([tuple(items[begin:begin + 2]) for begin in range(0, 12, 2)])
 
 
 def files_of(summaries):
