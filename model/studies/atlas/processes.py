@@ -28,6 +28,14 @@ class Worker:
     shard: Shard = ()
 
 
+def heard(worker: Worker) -> tuple[str, Any]:
+    """What a worker has answered; "ended" from one that has ended without a word."""
+    try:
+        return worker.pipe.recv() if worker.pipe.poll() else ("ended", None)
+    except (EOFError, OSError):
+        return "ended", None
+
+
 def serve(pipe: Any, opener: Opener, task: Task) -> None:
     """What a worker's process does: a shard in, its answer out, until the pipe is closed, which it is when the process
     that asks has ended."""
@@ -82,10 +90,7 @@ class ProcessCrew:
         for at, worker in busy.items():
             if worker.pipe not in ready and worker.process.sentinel not in ready:
                 continue
-            try:
-                said, what = worker.pipe.recv() if worker.pipe.poll() else ("ended", None)
-            except (EOFError, OSError):
-                said, what = "ended", None
+            said, what = heard(worker)
             if said == "refused":
                 raise UserError(what)
             if said == "ended":
