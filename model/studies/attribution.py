@@ -45,6 +45,7 @@ class AttributionQuery:
     rival: str = ""           # a word whose log-probability is subtracted
     other: str = ""           # the sentence whose vector the cosine is with
     long_flow: bool = False   # attention flow of texts over FLOW_LONGEST tokens too
+    without_flow: bool = False   # no attention flow at all, which takes the longest of all measures
 
     def answer(self, models: Models, report: Progress) -> "Attribution":
         """Every measure. Raises UserError for a model or a text without an answer to explain."""
@@ -226,6 +227,9 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
     null = [rollout.with_residual(rollout.uniform_weights(layer.allowed, len(rows)))
             for layer in attention_map.layers]
     scores = {"rollout": rows @ rollout.rollout(steps), "rollout_even": rows @ rollout.rollout(null)}
+    if question.without_flow:
+        missing["flow"] = "it was not asked for"
+        return scores
     if len(rows) > FLOW_LONGEST and not question.long_flow:
         missing["flow"] = f"it is computed for texts of up to {FLOW_LONGEST} tokens, unless it is asked for"
         return scores

@@ -1,4 +1,6 @@
 """Attention is not explanation (Jain & Wallace 2019): the study of the page Does attention explain? as a claim."""
+from dataclasses import replace
+
 import numpy as np
 
 from model.core.models import Models, NamesModel
@@ -18,7 +20,7 @@ def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Meas
     wanted, found = questions(asked.model, asked.revision, ANSWER, SET), []
     for number, question in enumerate(wanted):
         report(number / len(wanted), f"sentence {number + 1} of {len(wanted)}")
-        found.append(question.answer(models, quiet))
+        found.append(replace(question, without_flow=True).answer(models, quiet))
     groups = np.unique([text.group for text in texts(SET)], return_inverse=True)[1]
     scores, chosen = held_out(found, groups)
     short = np.array([ceiling(one).mean() for one in found]) - scores

@@ -1,9 +1,11 @@
 """Heads of a picture model that look at the figure, and heads that look at what is round it (Caron et al. 2021).
 
-assets/cases/figures.csv has a rough outline of the figure in each shipped picture that has one, as x and y in shares of
-the square that the model gets, drawn by hand before anything was measured. """
+assets/cases/figures.csv has a rough outline of the figure in each shipped photograph that has one, as x and y in shares
+of the square that the model gets, by hand and before anything was measured. As they are few, drawings join them whose
+figure is known to the pixel (drawn.py). """
 import csv
 import functools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +20,11 @@ from model.core.tables import head_ids
 from model.core.types import HeadId, Progress, quiet
 from model.studies.claims.claim import Finding, Measurement, Picture, finding
 from model.studies.claims.definitions import LUCKY_DRAWS
+from model.studies.claims.drawn import drawn
 from model.studies.claims.selection import held_out
 
 FILE = ASSETS / "cases" / "figures.csv"
+ROUNDING = 2   # steps of 255
 
 
 @functools.cache
@@ -30,23 +34,43 @@ def shipped() -> dict[str, np.ndarray]:
         return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
 
 
+def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.ndarray | None]]:
+    """(sha256, the patches of its figure for so many rows and columns, what the model has to get) of every picture, the
+    photographs first; of these the last is None."""
+    for picture in pictures.shipped():
+        if picture.key in shipped():
+            yield picture.sha256, functools.partial(inside, shipped()[picture.key]), None
+    for one in drawn():
+        yield one.sha256, one.mask, one.inner
+
+
+def _equal(picture: np.ndarray | None, expected: np.ndarray) -> bool:
+    """Whether two pictures are the same, but for the rounding of a normalisation."""
+    return (picture is not None and picture.shape == expected.shape
+            and bool((np.abs(picture.astype(int) - expected) <= ROUNDING).all()))
+
+
 def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     """By how much more of [CLS]'s attention than its share of the area the figure gets from the best head, and the
     ground from the best other one; each chosen on the other half of the pictures. Luck moves the outline about."""
     opened, looks, masks = models.open(asked, report), [], []
-    known = [picture for picture in pictures.shipped() if picture.key in shipped()]
-    for number, picture in enumerate(known):
+    known = list(with_figures())
+    for number, (sha256, mask, expected) in enumerate(known):
         report(number / len(known), f"picture {number + 1} of {len(known)}")
-        attention_map = opened.record(Query(asked.model, asked.revision, "", image=picture.sha256), quiet).maps[0]
+        record = opened.record(Query(asked.model, asked.revision, "", image=sha256), quiet)
+        attention_map = record.maps[0]
         grid = attention_map.keys.grid
         if grid is None or not attention_map.keys.special[0]:
             raise UserError("This model has no token for the whole picture over a grid of patches; choose DINOv2.")
+        if expected is not None and not _equal(record.picture, expected):
+            raise UserError("This model gets another part of a picture than the one that the figures are known in; "
+                            "choose DINOv2.")
         looks.append(patch_shares(attention_map))
-        masks.append(inside(shipped()[picture.key], *grid))
+        masks.append(mask(*grid))
     ids, lucky = head_ids(attention_map), moved(looks, masks)
     values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
     found = (_finding("figure", values, lucky, ids), _finding("ground", -values, -lucky, ids))
-    return Measurement(found, Picture("heads", asked.model, head=found[0].heads[0], image=known[0].sha256))
+    return Measurement(found, Picture("heads", asked.model, head=found[0].heads[0], image=known[0][0]))
 
 
 def _finding(name: str, values: np.ndarray, lucky: np.ndarray, ids: tuple[HeadId, ...]) -> Finding:

@@ -1,7 +1,7 @@
 """The first token is a sink, and a window that loses it costs (Xiao et al. 2024)."""
 import numpy as np
 
-from model.core import heads, measures
+from model.core import heads
 from model.core.models import Models, NamesModel
 from model.core.query import Query, Window
 from model.core.record import AttentionMap
@@ -24,16 +24,14 @@ def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurem
 
 def first_share(attention_map: AttentionMap) -> np.ndarray:
     """The share of the first token in the rows of all others, float64 (layer): the mean over heads and rows."""
-    found, count = measures.measure(attention_map), len(attention_map.queries)
-    layers = np.array([layer for layer, _ in found.heads])
-    behind = (found.values["first"] * count - _own_share(attention_map)) / (count - 1)
-    return np.array([behind[layers == layer.index].mean() for layer in attention_map.layers])
-
-
-def _own_share(attention_map: AttentionMap) -> np.ndarray:
-    """What the first token's own row gives it, float64 (head); 1 where it can see nothing else."""
-    return np.array([heads.weights(layer, head, slice(0, 1))[0, 0] for layer in attention_map.layers
-                     for head in range(layer.heads)], np.float64)
+    found = []
+    for layer in attention_map.layers:
+        total = 0.0
+        for rows, keys, block in heads.weight_blocks(layer):
+            behind = slice(1 if rows.start == 0 else 0, None)   # the first token can see nothing else
+            total += float(block[:, behind, 0].sum(dtype=np.float64)) if keys.start == 0 else 0.0
+        found.append(total / (layer.heads * (len(attention_map.queries) - 1)))
+    return np.array(found)
 
 
 def received(attention_map: AttentionMap) -> np.ndarray:

@@ -1,4 +1,5 @@
 """Heads find grammatical relations (Clark et al. 2019): the test of model/studies/syntax as claims."""
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,19 +9,24 @@ from model.core.statistics import MeanInterval
 from model.core.types import Progress
 from model.studies.claims.claim import Measurement, Picture, finding
 from model.studies.syntax.report import SyntaxQuery, run
-from model.studies.syntax.treebank import shipped_treebank
+from model.studies.syntax.treebank import Sentence, shipped_treebank
 
 NAN = MeanInterval(math.nan, math.nan, math.nan, 0)
+
+
+@functools.cache
+def trees() -> tuple[Sentence, ...]:
+    """The annotated English sentences that these claims are measured on."""
+    return shipped_treebank("en") + shipped_treebank("en", "grammar")
 
 
 def relation(name: str) -> Callable[[NamesModel, Models, Progress], Measurement]:
     """The measurement of one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-        trees = shipped_treebank("en")
-        question = SyntaxQuery(asked.model, asked.revision, trees)
+        question = SyntaxQuery(asked.model, asked.revision, trees())
         whole = run(question, models.open(asked, report), report)
         score = whole.named(name)
-        with_it = [sentence for sentence in trees if any(word.relation == name for word in sentence.words)]
+        with_it = [sentence for sentence in trees() if any(word.relation == name for word in sentence.words)]
         heads = tuple((choice.layer, choice.head) for choice in score.chosen)
         found = finding(name, score.held_out or NAN, math.nan if score.offset is None else score.offset, "sentences",
                         "share", len(with_it))

@@ -97,9 +97,10 @@ def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
 
 
 @functools.cache
-def shipped_treebank(language: str) -> tuple[Sentence, ...]:
-    """The sentences of assets/cases in this language, en or zh: written and annotated for this project."""
-    path = ASSETS / "cases" / f"syntax-{language}{SUFFIX}"
+def shipped_treebank(language: str, name: str = "syntax") -> tuple[Sentence, ...]:
+    """Sentences of assets/cases in this language, en or zh, written and annotated for this project; name: syntax, or
+    grammar, which is in English only."""
+    path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
     with path.open("rb") as file:
         return read_treebank(file, path.name)
 

@@ -1,13 +1,13 @@
 """The claim holds where the best head ranks tokens worse than removals rank one another, and not where it ranks them as
 the effect does."""
-from types import SimpleNamespace
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from model.core.query import Query
 from model.core.types import quiet
-from model.studies.attribution import ceiling
+from model.studies.attribution import Attribution, ceiling
 from model.studies.claims import explanation
 from model.studies.claims.verdicts import Reason, judge
 from model.studies.faithfulness.cases import texts
@@ -16,12 +16,25 @@ from tests.model.studies.claims.planted import ASKED
 from tests.model.studies.faithfulness.test_report import made
 
 
+@dataclass(frozen=True)
+class Asked:
+    """A question with a known answer, which is to be asked without the attention flow that this claim has no use for.
+    """
+
+    query: Query
+    known: Attribution
+    without_flow: bool = False
+
+    def answer(self, models, report):
+        assert self.without_flow
+        return self.known
+
+
 @pytest.mark.parametrize(("truth", "reason"), [(None, Reason.ABOVE), ((1, 0), Reason.BELOW)])
 def test_the_verdict_follows_what_the_best_head_knows(monkeypatch, truth, reason):
     shipped = texts(explanation.SET)
     known = [made(number, truth) for number in range(len(shipped))]
-    asked = [SimpleNamespace(query=Query("fake", "r", text.text), answer=lambda models, report, one=one: one)
-             for text, one in zip(shipped, known, strict=True)]
+    asked = [Asked(Query("fake", "r", text.text), one) for text, one in zip(shipped, known, strict=True)]
     monkeypatch.setattr(explanation, "questions", lambda *given: asked)
     found = explanation.not_explanation(ASKED, None, quiet)
     (number,) = found.findings

@@ -5,13 +5,14 @@ import numpy as np
 import pytest
 
 from model.core.types import quiet
-from model.studies.claims.syntax import relation
+from model.studies.claims.catalogue import CLAIMS
+from model.studies.claims.syntax import relation, trees
 from model.studies.claims.verdicts import Reason, judge
-from model.studies.syntax.treebank import shipped_treebank
+from model.studies.claims.words import words
 from model.studies.syntax.words import pieces_of, spans_of
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, of_words, planted
 
-TREES = {sentence.text: sentence for sentence in shipped_treebank("en")}
+TREES = {sentence.text: sentence for sentence in trees()}
 
 
 def models(follows: bool, share: float = 0.8):
@@ -38,6 +39,8 @@ def test_a_head_that_follows_the_tree_holds_and_one_at_an_offset_does_not(name):
     assert number.n == sum(any(word.relation == name for word in each.words) for each in TREES.values())
     assert set(number.heads) == {(0, 1)} == {found.picture.head}
     assert any(word.relation == name for word in TREES[found.picture.text].words)
+    assert all(words()["claims"][claim.name]["here"].startswith(f"{len(TREES)} own annotated English sentences")
+               for claim in CLAIMS if claim.measure.__module__ == relation.__module__)
     fixed = judge(relation(name)(ASKED, models(False), quiet).findings)
     assert fixed.reason in (Reason.UNCLEAR, Reason.BELOW) and fixed.finding.effect <= fixed.finding.baseline
 
