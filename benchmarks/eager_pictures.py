@@ -1,5 +1,5 @@
-"""How far a picture model's heads are from its own eager attention, on photographs: `python -m benchmarks.eager_pictures
-[MODEL] [--pictures 3]`.
+"""How far a picture model's heads are from its own eager attention, on photographs:
+`python -m benchmarks.eager_pictures [MODEL] [--pictures 3]`.
 
 The weights that Clearhead shows of a shipped photograph are compared, every head and every cell, with those that a
 fresh copy of the model reports under transformers' eager attention. No part of Clearhead's capture is in the copy. """
