@@ -133,6 +133,17 @@ def test_a_long_header_is_refused_before_it_is_read(good, monkeypatch):
         read_record(io.BytesIO(good), "mine.safetensors")
 
 
+def test_a_sentence_that_quotes_the_file_is_one_line(good):
+    header, about, content = parts(good)
+    header.pop("__metadata__")
+    for text in ("| a |\n|---|", "\x1b[31m", "\u2028", "\r"):
+        name = next(iter(header))
+        changed_header = header | {name: header[name] | {"dtype": text}}
+        with pytest.raises(UserError) as refusal:
+            read_record(io.BytesIO(whole(changed_header, about, content)), "mine.safetensors")
+        assert str(refusal.value).isprintable() and "a tensor is" in str(refusal.value)
+
+
 def test_a_promise_of_much_costs_little(good):
     header, about, data = parts(good)
     part = about["maps"][0]
