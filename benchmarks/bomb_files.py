@@ -10,6 +10,7 @@ from pathlib import Path
 from model.core.files import write as write_file
 
 DEEP = 100_000   # levels
+SPREAD = 350_000   # bytes, so that 64 million pixels are fewer than 200 a byte
 
 
 def npy(shape: tuple[int, ...], content: bytes = b"", dtype: str = "<f4") -> bytes:
@@ -149,6 +150,28 @@ def picture(width: int, height: int, mode: str, form: str, **options: object) ->
     return write
 
 
+def padded(write: Callable[[], bytes], size: int) -> Callable[[], bytes]:
+    """The file with zeros behind it, so that it looks less like a bomb."""
+    return lambda: (content := write()) + bytes(max(0, size - len(content)))
+
+
+def scans(side: int, count: int) -> Callable[[], bytes]:
+    """A grey JPEG of so many scans beside its first, none of which changes a pixel; each costs a step a block (ITU-T
+    T.81, annex G: one run of the end of a band has up to 32,767 blocks)."""
+    def segment(marker: int, body: bytes) -> bytes:
+        return bytes([0xFF, marker]) + struct.pack(">H", len(body) + 2) + body
+
+    blocks = ((side + 7) // 8) ** 2
+    runs = "".join("0" + format(max(0, min(32_767, blocks - at) - 16_384), "014b") for at in range(0, blocks, 32_767))
+    runs += "1" * (-len(runs) % 8)
+    scan = segment(0xDA, bytes((1, 1, 0, 1, 63, 0))) + int(runs, 2).to_bytes(len(runs) // 8, "big").replace(
+        b"\xff", b"\xff\0")
+    tables = segment(0xC4, b"\0\1" + bytes(16)) + segment(0xC4, b"\x10\1" + bytes(15) + b"\xe0")
+    first = segment(0xDA, bytes((1, 1, 0, 0, 0, 0))) + bytes(blocks // 8 + 1)
+    head = segment(0xDB, b"\0" + b"\1" * 64) + segment(0xC2, struct.pack(">BHHB", 8, side, side, 1) + b"\1\x11\0")
+    return lambda: b"\xff\xd8" + head + tables + first + scan * count + b"\xff\xd9"
+
+
 def nothing(folder: Path) -> Path:
     return folder / "config.json"
 
@@ -187,7 +210,16 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "8,000 by 8,000 in one bit": picture(8_000, 8_000, "1", "PNG"),
         "8,000 by 8,000 of a palette": picture(8_000, 8_000, "P", "PNG", bits=1, transparency=0),
         "8,000 by 8,000 with transparency": picture(8_000, 8_000, "RGBA", "WEBP", lossless=True),
-        "6,000,000 by 1": picture(1, 6_000_000, "1", "PNG")},
+        "6,000,000 by 1": picture(1, 6_000_000, "1", "PNG"),
+        "8,000 by 8,000 of a palette, padded": padded(
+            picture(8_000, 8_000, "P", "PNG", bits=1, transparency=0), SPREAD),
+        "8,000 by 8,000 of 16 bits, padded": padded(picture(8_000, 8_000, "I;16", "PNG"), SPREAD),
+        "8,000 by 8,000 in colour, padded": padded(picture(8_000, 8_000, "RGB", "PNG"), SPREAD),
+        "6,100 by 6,100 with transparency, padded": padded(picture(6_100, 6_100, "RGBA", "PNG"), SPREAD),
+        "3,600 by 3,600 as WebP, padded": padded(picture(3_600, 3_600, "RGB", "WEBP"), SPREAD),
+        "7,200 by 7,200 in ten scans": padded(picture(7_200, 7_200, "RGB", "JPEG", progressive=True), SPREAD),
+        "8,000 by 8,000 in 8,001 scans": scans(8_000, 8_000),
+        "8,000 by 8,000 in 100 scans": padded(scans(8_000, 99), SPREAD)},
     "gguf": {
         "good": good_gguf,
         "2^60 entries": lambda: gguf(2**60), "2^60 tensors": lambda: gguf(0, 2**60),

@@ -20,6 +20,9 @@ LEGEND = """
 """
 
 
+WINDOWS = "looks within windows"   # how the reason begins of types that are left out of pictures, and refused
+
+
 def summaries(found: dict) -> str:
     """The summary of each input that was walked."""
     return "\n\n".join(f"{reads}\n{summary(found, reads)}" for reads in found["excluded"])
@@ -45,7 +48,20 @@ def summary(found: dict, reads: str = "text") -> str:
         f"refused: {share(totals['refused'])}",
         f"not built: {share(totals['not built'])} (bar: at most 5%)",
         "planted faults caught, by how many families: "
-        + ", ".join(f"{name} {times}" for name, times in faults.items())])
+        + ", ".join(f"{name} {times}" for name, times in faults.items()),
+        *_with_windows(found["excluded"][reads], totals, count)])
+
+
+def _with_windows(excluded: dict[str, str], totals: Counter, count: int) -> list[str]:
+    """How many types there are, and the shares if those that look within windows were counted, as refused."""
+    windows, known = sum(reason.startswith(WINDOWS) for reason in excluded.values()), count + len(excluded)
+    lines = [f"not counted: {len(excluded)} of {known}, each with its reason below"]
+    if windows:
+        shown, every = totals["verified"] + totals["reported"], count + windows
+        lines.append(f"with the {windows} that look within windows counted, as refused: verified or reported "
+                     f"{shown} of {every} ({shown / every:.0%}), verified {totals['verified']} "
+                     f"({totals['verified'] / every:.0%})")
+    return lines
 
 
 def joined(known: str, found: dict) -> str:

@@ -37,6 +37,7 @@ from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch import weights
 from model.scratch.catalogue import film_path
+from model.studies.atlas import build, corpora
 from tests import fabricate
 from tests.fabricate import items
 from tests.model import onnx_writer
@@ -291,6 +292,35 @@ def is_measured(folder: Path) -> str:
                                           f"another result, or more than it: {there}")
 
 
+# -- an atlas
+
+def short_texts(folder: Path) -> None:
+    (folder / "many.txt").write_text("abcabc\n" * 5, encoding="utf-8")
+
+
+def build_atlas(folder: Path) -> None:
+    """In a child alone: the threads of pyarrow do not come along to one that is forked from a process that has them."""
+    ended = CliRunner().invoke(main, ["atlas", "build", str(folder / "many.txt"), "--model", "induction", "--out",
+                                      str(folder / "atlas")])
+    if ended.exit_code:
+        raise RuntimeError(ended.output)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (folder / "atlas").glob("*.parquet")}
+
+
+def is_whole_atlas_if_there(folder: Path) -> str:
+    if not (folder / "atlas" / "run.json").exists():   # nothing opens it then
+        return ""
+    return unless(tables(folder) == tables(folder.parent / "undisturbed"), "half an atlas is taken for whole")
+
+
+def is_atlas(folder: Path) -> str:
+    there, wanted = names(folder / "atlas"), [*tables(folder.parent / "undisturbed"), "run.json"]
+    return is_whole_atlas_if_there(folder) or unless(there == sorted(wanted), f"not the atlas alone: {there}")
+
+
 # -- a folder of a process
 
 def use_temporary(folder: Path) -> None:
@@ -313,6 +343,7 @@ CASES = {
     "package": Case(fetch_package, converted_is_whole_if_there, is_converted, small_package, every=5),
     "training": Case(train, reads_if_there, is_trained, every=6),
     "corpus": Case(measure, is_untouched, is_measured, texts, every=2),
+    "atlas": Case(build_atlas, is_whole_atlas_if_there, is_atlas, short_texts, every=5),
     "temporary": Case(use_temporary, lambda folder: "", is_clear),
 }
 
@@ -324,12 +355,16 @@ def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]
     constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address
     constants.HUGGINGFACE_CO_URL_TEMPLATE = address + "/{repo_id}/resolve/{revision}/{filename}"
     hub.BLOCK, training.CHECKPOINT_EVERY, corpus.SAVED_EVERY, corpus.BATCH = 1000, 2, 0, 6
+    build.SAVED_EVERY, corpora.SHARD = 0.0, 2
     # a child has none of its parent's threads, and need not compute what its parent has
     corpus.answer_to = functools.cache(lambda question: question.answer(models, quiet))
     undisturbed = folder / "undisturbed"
     training.train(small_task(), undisturbed / "out", 4, seed=3)
     texts(undisturbed)
     measure(undisturbed)
+    short_texts(undisturbed)
+    if in_child(lambda: build_atlas(undisturbed)):
+        raise RuntimeError("an undisturbed atlas is not built")
     return {name: run(case, folder / name) for name, case in CASES.items()}
 
 

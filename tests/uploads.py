@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
+from PIL import Image
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from tests.links import Page
@@ -83,10 +84,17 @@ def npz(weights: np.ndarray, tokens: list[str]) -> bytes:
     return target.getvalue()
 
 
-def visited(address: str, act: Callable[[Visitor], Coroutine[Any, Any, Any]]) -> Any:
-    """What `act` returns for a newcomer whose first page is drawn."""
+def png(pixels: np.ndarray) -> bytes:
+    """A picture of these pixels, uint8."""
+    target = io.BytesIO()
+    Image.fromarray(pixels).save(target, "PNG")
+    return target.getvalue()
+
+
+def visited(address: str, act: Callable[[Visitor], Coroutine[Any, Any, Any]], query: str = "", name: str = "") -> Any:
+    """What `act` returns for a newcomer whose first page is drawn, or the page of this name by this link."""
     async def visit() -> Any:
-        visitor = await Visitor.open(address)
+        visitor = await Visitor.open(address, query, name)
         try:
             await visitor.until(lambda: not visitor.running)
             return await act(visitor)

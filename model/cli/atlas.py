@@ -68,13 +68,19 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, **options:
     for name in (*files.TABLES, *files.MORE):
         refuse_overwriting(out / f"{name}.parquet", model_id, *corpus)
     said = made_of(task, texts, kind)
-    if _is_there(out, said):
+    with state.alone(_made(out)):
+        _build(Run(task, texts, out, said, options["on"], options["workers"], options["address"]), corpus, options)
+
+
+def _build(run: "Run", corpus: tuple[Path, ...], options: dict[str, Any]) -> None:
+    """Writes the atlas, unless it is there."""
+    out, model_id = run.out, run.task.model
+    if _is_there(out, run.said):
         (out / state.PART).unlink(missing_ok=True)   # where the last run was killed as it ended
         click.echo(f"{out} holds this very atlas already")
         return
-    run = Run(task, texts, out, said, options["on"], options["workers"], options["address"])
     summary = run.compute()
-    atlas = atlas_of(summary, said)
+    atlas = atlas_of(summary, run.said)
     command = ["python", "-m", "model", "atlas", "build", *map(str, corpus), "--model", model_id, "--out", str(out)]
     more = [word for name, value in options.items() if value is not None
             for word in (f"--{'ray' if name == 'address' else name}", str(value))]
@@ -150,7 +156,6 @@ class Run:
     def compute(self) -> Summary:
         """The summary of the whole corpus. Raises UserError where there is none."""
         part = self.out / state.PART
-        _made(self.out)
         earlier = state.load(part, self.said)
         self.resumed = earlier.averages.texts if earlier else 0
         self._state_memory()

@@ -18,9 +18,9 @@ from model.cli.commands import FilePath, whole
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     """Train one of Clearhead's small models from nothing, in minutes on one core.
 
-    TASK is resolver-narrow, resolver-wide (resolver: both), translator, induction or stories. The weights go to
-    OUT/TASK.safetensors, snapshots along the way to OUT/TASK-film.safetensors. A stopped training goes on where it was
-    when the same command is given again. """
+    TASK is resolver-narrow, resolver-wide (resolver: both), translator, induction, stories or marked-digit. The weights
+    go to OUT/TASK.safetensors, snapshots along the way to OUT/TASK-film.safetensors. A stopped training goes on where
+    it was when the same command is given again. """
     from model.scratch import weights
     from model.scratch.task import tasks_named
     from model.scratch.train import TrainingStep, train

@@ -52,6 +52,8 @@ class Limits:
     picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
     picture_length: int = _limit(65_535, "pixels", "a side of one picture, as its file states it")
     picture_growth: int = _limit(200, "pixels a byte", "a picture that is larger than what is held of one")
+    picture_work_bytes: int = _limit(200 * MB, "bytes", "one picture while it is decoded, by an estimate")
+    picture_scans: int = _limit(100, "scans", "one picture that is a JPEG")
     picture_kept: int = _limit(4_194_304, "pixels", "a picture as it is held; a larger one is shrunk")
     picture_side: int = _limit(4_096, "pixels", "a side of the picture that a model gets")
     picture_session_bytes: int = _limit(64 * MB, "bytes", "the pictures of one session")

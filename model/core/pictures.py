@@ -3,29 +3,21 @@ file, and six that come with the program."""
 import functools
 import hashlib
 import io
-import threading
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from model.core.assets import ASSETS
 from model.core.limits import LIMITS
-from model.core.query import UserError, first_line
+from model.core.picture_files import decode
 from model.core.session_store import SessionStore
-
-if TYPE_CHECKING:
-    from PIL.Image import Image
 
 SHIPPED = ASSETS / "images" / "pictures"
 EXAMPLES = ASSETS / "images" / "examples"   # a folder for each model that has pictures of its own
 OWN = "your own file"
-FORMATS = ("PNG", "JPEG", "WEBP")
-# what the first bytes say of formats that people bring often and that are not opened
-HEIF = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
-OTHERS = ((b"GIF8", "GIF"), (b"BM", "BMP"), (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"%PDF", "PDF"))
 GONE = "That picture is no longer in this server's memory; open it again, or choose one that is shipped."
 DROPPED = ("{name} was dropped to make room for newer pictures, as this server's memory takes {session} MB of one "
            "visitor's and {total} MB of everybody's; open it again.")
@@ -74,7 +66,6 @@ class Shipped(NamedTuple):
         return self.folder / self.file
 
 
-_decoding = threading.Lock()   # one at a time: a large picture takes hundreds of megabytes while it is decoded
 _store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMITS.picture_total_bytes, GONE, DROPPED)
 
 
@@ -149,89 +140,7 @@ def _read_shipped(sha256: str) -> Picture:
 
 def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
     """The picture in a file. Raises UserError for a file that is refused."""
-    LIMITS.refuse_above("picture_bytes", len(content), name, "make it smaller")
-    _refuse_format(content, name)
-    upright = _decoded(content, name)
+    upright = decode(content, name)
     target = io.BytesIO()
     upright.save(target, "PNG", compress_level=1)   # 6 takes five times as long for little
     return Picture(digest, name, upright.width, upright.height, licence, source, target.getvalue())
-
-
-def _refuse_format(content: bytes, name: str) -> None:
-    """Raises UserError for another format, by its first bytes, so that none of Pillow's other readers ever runs."""
-    if content[4:8] == b"ftyp" and content[8:12] in HEIF:
-        raise UserError(f"{name} is a HEIC picture, as telephones store them, which is not read here; share or export "
-                        f"it as JPEG.")
-    if content[4:12] == b"ftypavif":
-        other = "an AVIF picture"
-    elif content.startswith((b"\x89PNG", b"\xff\xd8\xff")) or (content[:4], content[8:12]) == (b"RIFF", b"WEBP"):
-        return
-    else:
-        form = next((form for sign, form in OTHERS if content.startswith(sign)), None)
-        other = f"a {form} file" if form else "no picture that is read here" if content else "empty"
-    raise UserError(f"{name} is {other}; choose a PNG, JPEG or WebP picture.")
-
-
-def _decoded(content: bytes, name: str) -> "Image":
-    """The picture upright, in RGB, of at most LIMITS.picture_kept pixels. Raises UserError for a file that is damaged
-    or would unfold into more than LIMITS.picture_pixels, which its header says."""
-    from PIL import Image, ImageOps
-
-    try:
-        with _decoding, Image.open(io.BytesIO(content), formats=FORMATS) as image:
-            pixels = image.width * image.height
-            _refuse_size(image.width, image.height, len(content), name)
-            scale = min(1.0, (LIMITS.picture_kept / pixels) ** 0.5)
-            size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-            if scale < 1:
-                image.draft("RGB", size)   # a JPEG is decoded at a half, a quarter or an eighth where that suffices
-            orientation = image.getexif().get(0x0112)
-            plain = _rgb(_shrunk(image, size))
-    except UserError:
-        raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:   # Pillow's own bounds are wider
-        raise UserError(f"{name} would unfold into far more than the {LIMITS.picture_pixels:,} pixels that are the "
-                        f"limit; make it smaller.") from error
-    except Exception as error:   # Pillow's readers raise OSError, SyntaxError, ValueError, struct.error and others
-        raise UserError(f"{name} cannot be read as a picture ({first_line(error, 120)}); it may have been cut off, so "
-                        f"copy it again or choose another.") from error
-    plain = _shrunk(plain, size)
-    plain.info = {}
-    if orientation in range(2, 9):
-        plain.getexif()[0x0112] = orientation
-        plain = ImageOps.exif_transpose(plain)
-    return Image.fromarray(np.asarray(plain))   # nothing but its pixels
-
-
-def _refuse_size(width: int, height: int, packed: int, name: str) -> None:
-    """Raises UserError for a picture of too many pixels, by itself or for the bytes of its file: decoding takes up to
-    16 bytes a pixel, and a few kilobytes of one colour may state millions of them."""
-    whose, pixels = f"{name} ({width:,} × {height:,})", width * height
-    LIMITS.refuse_above("picture_pixels", pixels, whose, "make it smaller")
-    LIMITS.refuse_above("picture_length", max(width, height), whose, "cut it into shorter ones")
-    if pixels > LIMITS.picture_kept:
-        LIMITS.refuse_above("picture_growth", pixels // packed, whose, "make it smaller")
-
-
-def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":
-    """The picture in this size, unless its colours are of a palette or deeper than 8 bits, which cannot be mixed."""
-    from PIL import Image
-
-    if image.size == size or image.mode not in ("L", "LA", "RGB", "RGBA", "CMYK", "YCbCr"):
-        return image
-    return image.resize(size, Image.Resampling.LANCZOS, reducing_gap=3.0)
-
-
-def _rgb(image: "Image") -> "Image":
-    """Red, green and blue at 8 bits; what is transparent lies on white."""
-    from PIL import Image
-
-    if image.mode.startswith("I") or image.mode == "F":   # 16 bits a channel: a conversion would cut at 255
-        bands = np.array_split(np.asarray(image), 64)   # so that a large one needs no second copy with decimals
-        return Image.fromarray(np.concatenate([(band.clip(0, 65535) / 257).round().astype(np.uint8)
-                                               for band in bands])).convert("RGB")
-    if image.has_transparency_data:
-        whole = image.convert("RGBA")
-        white = Image.new("RGBA", whole.size, "white")
-        return Image.alpha_composite(white, whole).convert("RGB")
-    return image.convert("RGB")

@@ -3,12 +3,14 @@ nothing is taken over as it came.
 
 What the file says of its proof is kept with its figures and is the file's word: nobody here ran the model. """
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from model.core import pictures
 from model.core.bounded import parse_json
 from model.core.limits import LIMITS
 from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Relative, Window
@@ -19,6 +21,7 @@ from model.core.types import Box
 from model.imported.reading import ImportedFile
 from model.imported.tensors import Tensors
 
+HASH = re.compile("[0-9a-f]{64}")
 LONGEST = 4_000    # characters of a text about the model
 TOO_LARGE = 1e30   # of a score and of a value: far beyond any model's, and far enough from the end of float32
 LARGEST = 2**53    # of any whole number
@@ -86,7 +89,7 @@ class _Reader:
             raise ValueError("a picture has red, green and blue")
         if pixels is not None:
             LIMITS.refuse_above("picture_kept", pixels.size // 3, f"The picture in {self.name}", "save a smaller one")
-        text = _text(query["text"], LIMITS.longest_text) or " ".join(maps[0].queries.texts)
+        text = _text(query["text"], LIMITS.longest_text) or _asked(query, maps[0].queries)
         card, notes = self._card(_dict(self.about["card"])), [_text(note) for note in _list(self.about["notes"])[:50]]
         notes += [f"Recorded with the edit {_text(edit, 300)}." for edit in _list(query["edits"])[:20]]
         omitted = self.about["omitted"]
@@ -198,6 +201,17 @@ def _typed(kind: type, said: str) -> Callable[[Any], Any]:
 
 
 _dict, _list, _flag = _typed(dict, "an object"), _typed(list, "a list"), _typed(bool, "true or false")
+
+
+def _asked(query: dict[str, Any], tokens: Tokens) -> str:
+    """What a record without a text was asked about: of a picture its name, licence and hash, if it is one of those that
+    are shipped, else its hash; of anything else the tokens."""
+    image = query.get("image")
+    if not isinstance(image, str) or not HASH.fullmatch(image) or tokens.grid is None:
+        return " ".join(tokens.texts)
+    shipped = next((each for each in pictures.shipped() if each.sha256 == image), None)
+    about = "a picture" if shipped is None else f"{shipped.name} ({shipped.licence}; {shipped.source})"
+    return f"{about}, sha256 {image}"
 
 
 def _text(value: Any, longest: int = LONGEST) -> str:

@@ -42,7 +42,8 @@ class Tensors:
 
     def damaged(self, why: str) -> UserError:
         """The sentence for a file that is not what a record is saved as."""
-        return UserError(f"{self.name} is not a record that can be read ({why}); {SAVE_AGAIN}.")
+        printable = "".join(sign if sign.isprintable() else " " for sign in why)   # it may quote the file
+        return UserError(f"{self.name} is not a record that can be read ({printable}); {SAVE_AGAIN}.")
 
     def _entry(self, entry: Any) -> tuple[np.dtype, tuple[int, ...], int, int]:
         """(type, shape, first byte, byte after the last) of a tensor."""

@@ -172,6 +172,12 @@ def test_one_half_of_the_page_is_written_and_the_other_stays():
     assert "verified or reported: 1 of 2 (50%)" in page and "| `two` | picture | verified |" in page
     assert families_table.joined(page, texts) == page == families_table.joined(page, pictures)
     assert families_table.joined(page, families.content([Outcome("six", "refused")])).count("`one`") == 0
+    windows = sum(each.startswith("looks within windows") for each in pictures["excluded"]["picture"].values())
+    assert windows > 10 and "looks within windows" not in " ".join(texts["excluded"]["text"].values())
+    assert f"with the {windows} that look within windows counted, as refused: verified or reported 1 of {windows + 2}" \
+        in page
+    assert page.count("that look within windows") == 1
+    assert f"not counted: {len(pictures['excluded']['picture'])} of" in page
     assert "picture\nwrong: 0" in families_table.summaries(pictures)
 
 

@@ -44,6 +44,7 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
     seen, prose = watch(answered(name)), strings(f"lessons/{name}")
     expect(seen.main.locator("h2").first).to_have_text(prose["question"])
     assert drawn_twice(seen) == []
+    assert below_the_screen(seen) == []
     every_control_moves(seen)
     nothing_sticks_out(seen)
     wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
@@ -61,6 +62,20 @@ def test_a_lesson_moves_its_link_brings_the_state_back_on_any_screen_and_it_asks
                       "[data-testid=stRadio] label").last.click()
     expect(seen.main.get_by_text(why[:40]).first).to_be_visible(timeout=PATIENCE)
     assert "guess" in seen.rest().params()
+
+
+def below_the_screen(seen: Watch) -> list:
+    """What of a lesson's first section, its pictures, what moves them and what to notice, a screen of 1440 × 900 does
+    not show without scrolling; with the question answered, which takes more room than asked."""
+    return seen.page.evaluate("""() => {
+        const shown = 'h3, .clearhead-chart, [data-testid^=stBidiComponent], [data-testid=stSlider], '
+            + '[data-testid=stButtonGroup]:not([class*=st-key-proof-] *), [class*=st-key-notices-]';
+        const first = document.querySelector('[data-testid=stMain] [class*=st-key-section-]');
+        const parts = [...first.querySelectorAll(shown)].filter((each) => each.getClientRects().length);
+        if (!parts.length) return ['nothing is shown'];
+        return parts.map((each) => [Math.ceil(each.getBoundingClientRect().bottom), each.className])
+            .filter(([bottom]) => bottom > 900);
+    }""")
 
 
 def beside_the_question(seen: Watch) -> str:

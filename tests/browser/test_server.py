@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 
 from tests import links
 from tests.conftest import ROOT, Server
-from tests.uploads import Visitor, npz, visited
+from tests.uploads import Visitor, npz, png, visited
 from viz.components.files import PLOTLY, version
 from viz.text import strings
 
@@ -27,7 +27,7 @@ AROUND = ("/etc", "../..", "file:///etc/passwd", "somebody/model", "/tmp/model.g
 def strangers(tmp_path_factory):
     server = Server(ROOT / "server.py", tmp_path_factory.mktemp("server") / "server.log",
                     STREAMLIT_SERVER_BASE_URL_PATH="demo",
-                    CLEARHEAD_LONGEST_TEXT="300", CLEARHEAD_SESSION_MB="2.5",
+                    CLEARHEAD_LONGEST_TEXT="300", CLEARHEAD_SESSION_MB="2.5", CLEARHEAD_PICTURE_SESSION_MB="0.004",
                     CLEARHEAD_HOME=str(tmp_path_factory.mktemp("empty")))
     server.address += "/demo"
     yield server.wait()
@@ -137,6 +137,24 @@ def test_who_loses_an_imported_file_is_told_and_how_to_bring_it_again(strangers)
     lost, there = links.opened(strangers.address, {"model": models[0], "text": "x"},
                                {"model": models[2], "text": " ".join(tokens)})
     assert "mine0.npz was dropped to make room for newer files" in lost.words and "open it again" in lost.words
+    assert "dropped" not in there.words and "head" in there.bodies
+
+
+def test_who_loses_a_picture_is_told_on_whichever_page_and_how_to_bring_it_again(strangers):
+    async def act(visitor):
+        brought = []
+        for number in range(4):   # 2 KB each
+            noise = np.random.default_rng(number).integers(0, 256, (28, 28), np.uint8)
+            assert await visitor.drop("ask_picture_file", png(noise), f"mine{number}.png") == 204
+            brought.append(parse_qs(visitor.query)["image"][0])
+        return visitor.megabytes["ask_picture_file"], brought
+
+    stated, brought = visited(strangers.address, act, "model=marked-digit", "pictures")
+    assert stated == 32 and len(set(brought)) == 4
+    heads, there = (links.opened(strangers.address, {"model": "marked-digit", "image": image}, name="heads")[0]
+                    for image in (brought[0], brought[3]))
+    assert "mine0.png was dropped to make room for newer pictures" in heads.words and "open it again" in heads.words
+    assert "head" in heads.bodies   # the answer is still there
     assert "dropped" not in there.words and "head" in there.bodies
 
 

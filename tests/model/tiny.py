@@ -1,5 +1,6 @@
 """Small models of many families with random weights, saved as folders, for the tests of this directory. No network is
 needed."""
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -65,20 +66,29 @@ def tokenizer():
 
 def network(name: str, seed: int = 3, **changes):
     """A model of the family, its weights drawn wide enough that softmax is far from uniform."""
+    # sinusoidal positions are never saved, but computed again on loading
+    return drawn(FAMILIES[name], seed, changes, lambda path: name == "marian" and "embed_positions" in path)
+
+
+def drawn(family: tuple[str, str, dict[str, Any]], seed: int, changes: dict[str, Any],
+          left: Callable[[str], bool] = lambda path: False,
+          width: Callable[[str, Any], float] = lambda path, parameter: 1.2 / parameter.shape[-1] ** 0.5):
+    """A model of a family whose parameters are drawn anew, but for those that are left: what has several dimensions
+    with a deviation of width(path, parameter), what is nothing but zeros with 0.3."""
     import torch
     import transformers
 
-    configuration, architecture, sizes = FAMILIES[name]
+    configuration, architecture, sizes = family
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         made = getattr(transformers, architecture)(getattr(transformers, configuration)(**{**sizes, **changes})).eval()
         with torch.no_grad():
             for path, parameter in made.named_parameters():
-                if name == "marian" and "embed_positions" in path:
-                    continue  # sinusoidal: never saved, computed again on loading
+                if left(path):
+                    continue
                 if parameter.ndim > 1:
-                    parameter.copy_(torch.randn_like(parameter) * 1.2 / parameter.shape[-1] ** 0.5)
-                elif parameter.abs().max() == 0:
+                    parameter.copy_(torch.randn_like(parameter) * width(path, parameter))
+                elif parameter.ndim and parameter.abs().max() == 0:
                     parameter.copy_(torch.randn_like(parameter) * 0.3)
     return made
 

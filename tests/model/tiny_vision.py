@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from model.core import pictures
-from tests.model.tiny import tokenizer
+from tests.model.tiny import drawn, tokenizer
 
 SIDE = 32
 BASE = {"hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 40,
@@ -42,22 +42,14 @@ PROCESSOR = {"image_processor_type": "CLIPImageProcessor", "do_resize": True, "s
 
 def network(name: str, seed: int = 3, **changes):
     """A model of the family, its weights drawn wide enough that softmax is far from uniform."""
-    import torch
-    import transformers
+    return drawn(FAMILIES[name], seed, changes, width=_width)
 
-    configuration, architecture, sizes = FAMILIES[name]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        made = getattr(transformers, architecture)(getattr(transformers, configuration)(**{**sizes, **changes})).eval()
-        with torch.no_grad():
-            for path, parameter in made.named_parameters():
-                if parameter.ndim > 1:
-                    wide = 0.3 if "position" in path or "token" in path else 1.2
-                    fan = parameter[0].numel() if parameter.ndim == 4 else parameter.shape[-1]
-                    parameter.copy_(torch.randn_like(parameter) * wide / (1 if wide < 1 else fan ** 0.5))
-                elif parameter.ndim and parameter.abs().max() == 0:
-                    parameter.copy_(torch.randn_like(parameter) * 0.3)
-    return made
+
+def _width(path: str, parameter: Any) -> float:
+    """Of positions and special tokens little, of a convolution by all that it sums."""
+    if "position" in path or "token" in path:
+        return 0.3
+    return 1.2 / (parameter[0].numel() if parameter.ndim == 4 else parameter.shape[-1]) ** 0.5
 
 
 def save(folder: Path, name: str, processor: dict | None = PROCESSOR, **options) -> Path:

@@ -11,6 +11,7 @@ import pytest
 from model.ask import sources
 from model.core import heads
 from model.core.record import AttentionRecord
+from model.core.view import View
 from model.scratch import grammar
 from model.studies.coreference.cases import make_case, shipped_cases
 from model.studies.coreference.heads import noun_weights, words_of
@@ -19,6 +20,7 @@ from viz.examples import Example, token_of
 from viz.format import format_share, format_signed
 from viz.pages.coreference.claims import Twins, sentence_claims
 from viz.pages.heads.claims import head_claims
+from viz.pages.heads.focused_row import row_claim
 from viz.state import State, complete_view
 
 
@@ -91,11 +93,16 @@ def rows(record: AttentionRecord, words: tuple[str, str, str]) -> np.ndarray:
     texts = record.maps[0].queries.texts
     row, *columns = (len(texts) - 1 - texts[::-1].index(word) if place == 0 else texts.index(word)
                      for place, word in enumerate(words))
+    return whole_rows(record, row)[..., columns]
+
+
+def whole_rows(record: AttentionRecord, row: int) -> np.ndarray:
+    """softmax(q kᵀ · scale) of one row, float64 (layer, head, key)."""
     found = []
     for layer in record.maps[0].layers:
         scores = np.einsum("hd,hkd->hk", np.float64(layer.query)[:, row], np.float64(layer.key)) * layer.scale
         weights = np.exp(scores - scores.max(1, keepdims=True))
-        found.append((weights / weights.sum(1, keepdims=True))[:, columns])
+        found.append(weights / weights.sum(1, keepdims=True))
     return np.array(found)
 
 
@@ -163,6 +170,30 @@ def test_of_every_head_is_said_what_its_printed_weights_show(sides, monkeypatch)
             said.add(_checked_rank(claims[0], side.here[..., 0], (layer, head)))
             said.add(_checked_twin(claims[1], side.here[layer, head], side.there[layer, head]))
     assert len(said) > (3 if side.here[..., 0].size < 4 else 5), said
+
+
+def test_of_every_row_is_said_what_it_looks_at_most(sides):
+    """The sentence under the open head: who is named has the largest printed weight, and nobody else has."""
+    for side in sides:
+        tokens = side.record.maps[0].queries
+        token = token_of(tokens, (side.record.query.text, None), side.words[0])
+        weights = whole_rows(side.record, token)
+        for layer, head in np.ndindex(weights.shape[:2]):
+            row, claim = weights[layer, head], row_claim(side.record, View(layer=layer, head=head, token=token))
+            said = re.search(r"looks most at (.+?), \*\*(\d\.\d+(?:e-\d+)?)\*\*", claim)
+            assert near(said[2], row.max()), claim
+            alike = [place for place, weight in enumerate(row) if said[2] in spellings(weight)]
+            unsure = any(len(spellings(weight)) > 1 for weight in np.sort(row)[-4:])
+            assert unsure or len(alike) == _named(said[1]), (claim, row)
+            assert any(tokens.texts[place] in re.sub(r"\\(.)", r"\1", said[1]) for place in alike), claim
+            if then := re.search(r"then at (.+?), (\S+);", claim):
+                assert near(then[2], np.sort(row)[-2]), claim
+
+
+def _named(names: str) -> int:
+    """How many tokens such a phrase names."""
+    more = re.search(r"and (\d+) more$", names)
+    return 3 + int(more[1]) if more else len(re.findall(r"(?<!\\)\*(?:\\.|[^*])+(?<!\\)\*", names))
 
 
 def _checked_rank(claim: str, weights: np.ndarray, here: tuple[int, int]) -> str:

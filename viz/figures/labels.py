@@ -18,6 +18,14 @@ SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0),
          "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}
 
 
+def fitting_name(name: str, pixels: float) -> str:
+    """The name, or as much of its beginning with an ellipsis as is no wider than so many pixels."""
+    if text_width(name) <= pixels:
+        return name
+    cut = (name[:count] + "…" for count in range(len(name) - 1, 0, -1))
+    return next((each for each in cut if text_width(each) <= pixels), "…")
+
+
 def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
         beside: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Gives the axes one scale and the ranges that hold the points: a wide chart is as large as its height lets it be.

@@ -75,11 +75,13 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
                  view: View | None = None, where: str = "", link: str = "", **given: Any) -> Item:
     """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
     caption = PARTS[kind](body, state).caption if kind in PARTS else CAPTIONS[kind](body, state)
+    asked: list[str] = []
     about, source = [where] if where else [], ""
     for record in records:
         texts, lines = provenance.sentences(record)
-        caption, about = " ".join([caption, *texts]), [*about, *lines]
+        asked, about = [*asked, *texts], [*about, *lines]
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
+    caption = " ".join([caption, *dict.fromkeys(asked)])   # what two records share is named once
     return Item(kind, body, state, link=link, source=source, **_cut(caption, " · ".join(dict.fromkeys(about))), **given)
 
 

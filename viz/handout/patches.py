@@ -9,6 +9,7 @@ from model.core.limits import LIMITS
 from viz.components.messages import unpack
 from viz.components.picture_view import payload
 from viz.components.picture_view.payload import KINDS, LOOKS, Patches, PatchState, PatchValues
+from viz.format import format_signed
 from viz.handout.validation import integer, number, require, safely, text
 from viz.text import strings
 
@@ -92,10 +93,12 @@ def caption(saved: SavedPicture) -> str:
     patches, values, shown = saved.patches, saved.values, saved.shown
     numbers = np.nan_to_num(values.numbers)
     order = np.argsort(-np.abs(numbers), kind="stable")[:NAMED]
-    most = ", ".join(f"{patches.texts[token]} {numbers[token]:z.3f}" for token in order)
+    form = "+.3f" if values.kind == "signed" else ".3f"
+    most = ", ".join(f"{patches.texts[token]} {format_signed(float(numbers[token]), form)}" for token in order)
     name = f"{values.name[:1].upper()}{values.name[1:]}"
     if values.kind == "none":
         return WORDS["picture_plain"].format(label=patches.label)
     if shown.focus is None:
         return WORDS["picture_values"].format(name=name, what=values.what, most=most)
-    return WORDS["picture_row"].format(name=name, a=patches.texts[shown.focus], most=most)
+    words = WORDS["picture_change" if values.kind == "signed" else "picture_row"]
+    return words.format(name=name, what=values.what, a=patches.texts[shown.focus], most=most)

@@ -28,7 +28,8 @@ blockquote { margin: 0.6em 0; padding-left: 1em; border-left: 2pt solid #555; }
 table { border-collapse: collapse; } th, td { border: 0.5pt solid #555; padding: 2pt 6pt; text-align: left; }
 p.answer, p.teacher { border-left: 2pt solid #555; padding-left: 0.8em; }
 p.line { border-bottom: 0.5pt solid #777; height: 1.7em; margin: 0; }
-p.copy, p.made { color: #444; font-size: 9.5pt; } a { color: #14478d; } sup { line-height: 0; }
+p.copy, p.made { color: #444; font-size: 9.5pt; } a { color: #14478d; overflow-wrap: anywhere; } sup { line-height: 0; }
+p.made { break-before: avoid; }
 @page { margin: 18mm; } @media print { body { margin: 0 auto; padding: 0; } }
 """
 

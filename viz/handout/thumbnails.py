@@ -16,7 +16,8 @@ from viz import glow, theme
 from viz.components.head_grid.payload import HeadValues, head_ids
 from viz.format import head_label
 from viz.handout.pictures import SavedGrid
-from viz.print.matrix import STRUCK, pooled
+from viz.print.layout import STRUCK
+from viz.print.matrix import pooled
 from viz.text import strings
 
 CELLS, LEVELS = 40_000, 32                # cells of all thumbnails together; colours from nothing to all

@@ -21,7 +21,7 @@ from viz.components import (
 )
 from viz.components.chart import draw_saved
 from viz.handout import pdf
-from viz.handout.files import Handout, load, save
+from viz.handout.files import WRITTEN, Handout, load, save
 from viz.handout.item import Item
 from viz.handout.page import page
 from viz.handout.pictures import check_picture
@@ -34,7 +34,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, stored, update
-from viz.widgets.upload import take
+from viz.widgets.upload import most_megabytes, take
 
 PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
@@ -139,7 +139,8 @@ def _in(figures: Handout) -> None:
             _changes(lambda known: loaded)
 
     with st.popover(words["load"], key="handout-load", help=words["load_help"]):
-        st.file_uploader(words["load_label"], type="json", key="handout-file", on_change=read)
+        st.file_uploader(words["load_label"], type="json", key="handout-file", on_change=read,
+                         max_upload_size=most_megabytes(LIMITS.handout_bytes * WRITTEN))
 
 
 def _card(place: int, item: Item, count: int) -> None:

@@ -18,6 +18,8 @@ from viz.text import strings
 WORDS = strings("export")
 MOST = 1024   # cells a side of a picture; the cells of a longer text stand for several tokens
 MIDDLE = 0.36  # of a font's size: from the baseline to the middle of its small letters
+# share of the bound from which on what is below 0 is struck through, so that signs differ without colour too
+STRUCK = 0.08
 GAP = 4       # points between a label and what it names
 
 
@@ -37,6 +39,7 @@ class PicturePlan:
     bound: float | None = None                     # the bar runs from −bound to bound
     ticks: tuple[tuple[float, str], ...] = ()      # (place on the bar, words), where they are not the scale's
     bar_name: str = ""                             # what the bar is of, where it is no weight on a scale
+    signed: bool = False                           # whether the bar runs from below 0, whose half is struck through
 
 
 @dataclass(frozen=True)

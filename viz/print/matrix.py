@@ -11,6 +11,7 @@ from viz.print import fonts
 from viz.print.layout import (
     GAP,
     MIDDLE,
+    STRUCK,
     WORDS,
     Labels,
     PicturePlan,
@@ -26,8 +27,6 @@ from viz.print.sheet import Sheet
 VECTOR = 128    # cells a side up to which a vector file holds each cell as a shape; beyond, an image
 SHAPES = 16_384  # cells with a colour that a handout's picture holds; of more, the largest of each square
 RULED = 8       # points a cell from which on hairlines part the cells
-# share of the bound from which on a negative cell is struck through, so that signs differ without colour too
-STRUCK = 0.08
 NAME = 14       # points that an axis' name takes
 Box = tuple[int, int, int, int]   # left, top, width, height in cells
 
@@ -75,7 +74,7 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, bound: floa
     sums = "" if bound or not weights.any() else f"; {sum_words(shown, WORDS[kind + '_sums'])}"
     return PicturePlan(side + width + overhang, NAME + head + height, WORDS[kind] + sums, notes, view.scale, paint,
                        theme.ramp(stops=theme.SIGNED["light"]) if bound else theme.ramp(), pair_words(shown, view),
-                       bound=bound)
+                       bound=bound, signed=bool(bound))
 
 
 def _overhang(above: Labels, count: int, step: float, angle: int) -> float:

@@ -108,7 +108,7 @@ def _bar(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
         sheet.strokes(np.stack([ends, np.full(ends.shape, y + height / 2)], -1), colours, widths)
     else:
         sheet.image(x, y, width, height, plan.bar[np.newaxis])
-        if plan.bound is not None:   # as negative cells are
+        if plan.signed:   # as negative cells are
             lefts = x + np.arange(0, width / 2 - 6, 6)
             sheet.strokes(np.stack([np.stack([lefts + 1, np.full_like(lefts, y + height - 1)], -1),
                                     np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1),

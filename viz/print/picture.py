@@ -9,8 +9,9 @@ from model.core.query import Hide, UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow, theme
-from viz.print.layout import WORDS, PicturePlan
+from viz.print.layout import STRUCK, WORDS, PicturePlan
 from viz.print.sheet import Sheet
+from viz.text import strings
 
 WIDE = 420     # points of the longer side on paper
 PIXELS = 896   # of that side, so that edges of patches stay sharp
@@ -57,14 +58,29 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, shares: np.ndarray, *, focus
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         sheet.image(x, y, width, height, drawn, least=1)
+        _strike(sheet, (x, y, width, height), boxes[shares <= -STRUCK])
         for token in hidden:
             _frame(sheet, (x, y, width, height), boxes[token], theme.INK["light"], fill=theme.INK["light"])
         if focus is not None:
             _frame(sheet, (x, y, width, height), boxes[focus], theme.ACCENT)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
+    name = strings("components")["picture"]["legends"]["signed"].format(what=colours.name)
     return PicturePlan(width, height, orientation, tuple(notes), "linear", paint, bar(colours.signed),
-                       ticks=colours.ticks, bar_name=colours.name)
+                       ticks=colours.ticks, bar_name=name if colours.signed else colours.name, signed=colours.signed)
+
+
+def _strike(sheet: Sheet, place: tuple[float, float, float, float], boxes: np.ndarray) -> None:
+    """A stroke through every patch of these boxes (patch, 4), as the page has it: a second sign of what is below 0, for
+    print without colour."""
+    boxes = boxes[np.isfinite(boxes).all(-1)]
+    if not len(boxes):
+        return
+    x, y, width, height = place
+    left, top, right, bottom = (boxes * (width, height, width, height) + (x, y, x, y)).T
+    inset = 0.22 * np.minimum(right - left, bottom - top)
+    ends = np.stack([left + inset, bottom - inset, right - inset, top + inset], -1).reshape(-1, 2, 2)
+    sheet.strokes(ends, np.ones((1, 4)), min(1.2, 0.1 * float(inset.min()) + 0.5))
 
 
 def enlarged(picture: np.ndarray) -> np.ndarray:

@@ -41,7 +41,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import streamlit as st
@@ -49,6 +49,7 @@ import streamlit as st
 from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, own_address, pages
 from viz.page_controls import Choice
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fragment import fragment
@@ -85,21 +86,25 @@ class Lesson:
     def header(self) -> None:
         """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to
         exactly this state."""
-        st.markdown(f"## {self.prose['question']}")
-        st.markdown(self.prose["lead"], width=READABLE)
+        with st.container(key="lesson-head"):
+            st.markdown(f"## {self.prose['question']}")
+            st.markdown(self.prose["lead"], width=READABLE)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                self._about()
+
+    def _about(self) -> None:
+        """Minutes, lessons to have seen before, and the link; a lecture shows no buttons."""
         known = pages()
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            # a lecture shows no buttons
-            before = [earlier for earlier in self.prose["builds_on"]
-                      if earlier in known and not self.page.state.present]
-            minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
-            st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
-            for other in before:
-                st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.page.open_next,
-                          args=(other,))
-            with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
-                if opened.open:
-                    link_box(self.page)
+        before = [earlier for earlier in self.prose["builds_on"]
+                  if earlier in known and not self.page.state.present]
+        minutes = self.words["minutes"].format(minutes=self.prose["minutes"])
+        st.caption(f"{minutes} · {self.words['builds_on']}" if before else minutes, width="content")
+        for other in before:
+            st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.page.open_next,
+                      args=(other,))
+        with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
+            if opened.open:
+                link_box(self.page)
 
     def predict(self, table: str = "predict", control: str = "guess") -> bool:
         """The prompt. True once it is answered: the page then draws the answer onto its picture."""
@@ -152,12 +157,13 @@ class Lesson:
         return self.prose[name]["alt"].format(**numbers)
 
     def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None,
-                    **numbers: Any) -> None:
+                    notices_in: DeltaGenerator | None = None, **numbers: Any) -> None:
         """What to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are
-        now."""
+        now. notices_in: the column that has room for what to notice; a lecture shows it below the picture."""
         prose = self.prose[name]
         if prose.get("notice"):
-            with st.container(key=f"notices-{name}"):
+            column = nullcontext() if notices_in is None or self.page.state.present else notices_in
+            with column, st.container(key=f"notices-{name}"):
                 st.markdown(f"**{self.words['notice']}**\n{_listed(prose['notice'], numbers)}", width=READABLE)
         texts = {"formula": prose.get("formula") and self._formula(name), "code": shown and self.words["code_about"],
                  "more": prose.get("more") and _listed(prose["more"], numbers), "practice": prose.get("practice"),

@@ -5,6 +5,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.sources import Entry
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.core.view import View
 from viz.examples import examples
@@ -16,7 +17,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.fields import text_value
 from viz.widgets.pictures.choice import picture_widgets
 from viz.widgets.reading import what_it_reads
-from viz.widgets.upload import take
+from viz.widgets.upload import most_megabytes, take
 
 
 def _from_widget(page: PageContext, field: str) -> None:
@@ -60,7 +61,7 @@ def _import_widget(page: PageContext) -> None:
     words = strings("frame")
     with st.expander(words["import_title"]):
         st.file_uploader(words["import_file"], type=["npz", "safetensors"], key="ask_npz", help=words["import_help"],
-                         on_change=_import, args=(page,))
+                         max_upload_size=most_megabytes(LIMITS.file_bytes), on_change=_import, args=(page,))
         if session().import_error:
             st.error(escape_markdown(session().import_error))
 

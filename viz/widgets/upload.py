@@ -1,12 +1,19 @@
 """Files that a visitor drops on a page."""
+import math
 from typing import Any
 
 import streamlit as st
 
+from model.core.limits import MB
 from model.core.query import UserError
 from viz.session import session
 from viz.streamlit_patch import forget_upload, is_dropped
 from viz.text import strings
+
+
+def most_megabytes(limit: int) -> int:
+    """The whole megabytes that an uploader states for files of at most `limit` bytes: no more than the server takes."""
+    return max(1, min(math.ceil(limit / MB), st.get_option("server.maxUploadSize")))
 
 
 def take(key: str) -> tuple[bytes, str] | None:

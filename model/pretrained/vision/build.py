@@ -22,7 +22,7 @@ from model.pretrained.tokenizer_files import open_tokenizer
 from model.pretrained.untrained import SEED
 from model.pretrained.vision.patches import Cut, cut_of
 from model.pretrained.vision.picture_model import PictureModel
-from model.pretrained.vision.processor import open_processor, prepare
+from model.pretrained.vision.processor import FILES, open_processor, prepare
 from model.pretrained.vision.towers import TYPES, Comparison, TwoTowers
 
 PROBE_SIDES = 240, 320   # pixels of the picture of noise that a model is tried on, before its processor
@@ -56,6 +56,7 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: Any, proce
     network.eval()
     with _refused(place):
         probe = picture_probe(network, processor)
+    with _refused(place, _size_words(place, network, probe)):
         cut = cut_of(network, probe, probe.tensors["pixel_values"])
     stop_between_layers(network)
     tokens = cut.tokens(*probe.tensors["pixel_values"].shape[2:])
@@ -78,9 +79,22 @@ def picture_probe(network: Any, processor: Any) -> Probe:
     return Probe(network, {"pixel_values": prepare(processor, noise).pixels})
 
 
+def _size_words(place: ModelFiles, network: Any, probe: Probe) -> str:
+    """What to say of a network that does not run, where its processor makes pictures of another size than it was made
+    for; else nothing."""
+    size = getattr(network.config, "image_size", None)
+    made, wanted = tuple(probe.tensors["pixel_values"].shape[2:]), (size, size) if isinstance(size, int) else size
+    if not wanted or len(wanted) != 2 or made == tuple(wanted):
+        return ""
+    return (f"{place.title} does not run on the pictures that its processor makes: they are {made[0]} × {made[1]} "
+            f"pixels, and the model was made for {wanted[0]} × {wanted[1]}; write that size into its "
+            f"{FILES[0]}, or choose another model.")
+
+
 @contextmanager
-def _refused(place: ModelFiles) -> Iterator[None]:
-    """Makes a UserError of whatever a network or its processor raises about the probe."""
+def _refused(place: ModelFiles, of_size: str = "") -> Iterator[None]:
+    """Makes a UserError of whatever a network or its processor raises about the probe. of_size: what to say where it
+    does not run at all."""
     try:
         yield
     except (UserError, MemoryError):
@@ -89,6 +103,8 @@ def _refused(place: ModelFiles) -> Iterator[None]:
         raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {error}; choose another "
                         f"model.") from error
     except Exception as error:
+        if of_size:
+            raise UserError(of_size) from error
         raise UserError(f"{place.title} is refused, as it does not run on a picture as its own processor prepares it "
                         f"({first_line(error, 200)}); choose another model.") from error
 

@@ -6,6 +6,7 @@ from model.pretrained.tokenizer_files import VOCABULARIES
 from model.pretrained.vision.towers import TYPES
 
 PICTURE_KEYS = ("image_size", "patch_size")
+INSIDE = ("backbone_config", "vision_config")   # of a model of depths or classes by place: what reads the picture
 CLASSIFIER = "ForImageClassification"   # in the names of transformers' classes
 
 
@@ -19,5 +20,6 @@ def reads_pictures(folder: Path) -> frozenset[str]:
         return frozenset(("image", "text"))
     named = str(config.get("model_type", "")).endswith("vision_model")
     has_vocabulary = any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
-    pictures = any(key in config for key in PICTURE_KEYS) and not has_vocabulary
+    parts = [config, *(part for name in INSIDE if isinstance(part := config.get(name), dict))]
+    pictures = any(key in part for part in parts for key in PICTURE_KEYS) and not has_vocabulary
     return frozenset(("image",)) if named or pictures else frozenset()

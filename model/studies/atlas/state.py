@@ -1,12 +1,14 @@
 """What a build has so far, on the disk: it goes on from there when it was stopped, and ends with the same bytes."""
 import json
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import FileLock, Timeout
 
 from model.core import files
 from model.core.query import Kind, UserError
@@ -15,11 +17,32 @@ from model.studies.corpus import Averages
 from model.studies.syntax.counts import Counts
 
 PART = "atlas.part"        # its name in the folder
+LOCK = "atlas.lock"        # the system releases it when the build ends, however it ends
 AVERAGED = ("count", "mean", "squares")
 OF_ALL = ("low", "high", "histogram")
 COUNTED = ("texts", "tokens", "cut")
 SYNTAX = ("n", "right", "near", "possible")
 SYNTAX_COUNTED = ("sentences", "not_found", "too_long", "unplaced")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Within the block no other build writes into the folder, which is there. Raises UserError where one does now, and
+    where the folder may not be written to."""
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise UserError(f"Another build is writing into {folder}; wait until it has ended, or choose another "
+                        f"--out.") from error
+    except OSError as error:
+        raise files.unwritable(folder / LOCK, error) from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):   # Windows removes no file that is open
+            (folder / LOCK).unlink(missing_ok=True)
+        lock.release()
 
 
 def save(place: Path, made_of: Mapping[str, Any], summary: Summary) -> None:

@@ -7,6 +7,7 @@ from click.testing import CliRunner
 from model.__main__ import main
 from model.cli import atlas
 from model.cli import atlas as command
+from model.studies.atlas import state
 from model.studies.atlas.columns import COLUMNS
 from model.studies.atlas.files import open_atlas
 from model.studies.atlas.state import PART
@@ -52,6 +53,16 @@ def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(corpus, tmp_p
     assert (run["engine"], run["texts_of_earlier_runs"], run["texts_in_this_run"]) == ("here", 64, 6)
     assert run["command"].startswith("python -m model atlas build ") and not (out / PART).exists()
     assert "holds this very atlas already" in build(corpus, out).stdout and len(computed) == 4
+
+
+def test_two_builds_into_one_folder_are_one_and_a_sentence(corpus, tmp_path):
+    out = tmp_path / "atlas"
+    out.mkdir()
+    with state.alone(out):
+        assert f"Another build is writing into {out}; wait until it has ended" in refused(
+            "build", corpus, "--model", "scratch", "--out", out)
+    assert list(out.iterdir()) == [] and build(corpus, out, "--limit", "3").exit_code == 0
+    assert not (out / state.LOCK).exists() and open_atlas(out).about["texts"] == 3
 
 
 def test_csv_and_a_limit(corpus, tmp_path, monkeypatch):

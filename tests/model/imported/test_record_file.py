@@ -1,6 +1,7 @@
 """Records of strangers: what is damaged or made up is one sentence, before memory is spent, and never a traceback."""
 import io
 import json
+import re
 import struct
 import tracemalloc
 from dataclasses import replace
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import heads
+from model.core import heads, pictures
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
@@ -53,6 +54,15 @@ def opened(content: bytes) -> RecordFile | None:
             assert np.isfinite(heads.weights(layer, 0)).all()
     assert found.verification.status in ("recorded", "imported") and found.nbytes >= 0 and found.card.note
     return found
+
+
+@pytest.mark.parametrize("name, said", [
+    ("cat", r"Chelsea, a cat \(CC0-1\.0; .*\), sha256 "), (None, "a picture, sha256 ")])
+def test_a_record_of_a_picture_says_which_one_it_was(name, said, tmp_path):
+    sha256 = next((each.sha256 for each in pictures.shipped() if each.key == name), "cd" * 32)
+    path = fabricate.pictured(image=sha256).save(tmp_path / "x.safetensors")
+    with path.open("rb") as file:
+        assert re.fullmatch(said + sha256, read_record(file, "x.safetensors").text)
 
 
 def test_the_good_file_opens(good):
@@ -121,6 +131,17 @@ def test_a_long_header_is_refused_before_it_is_read(good, monkeypatch):
     monkeypatch.setattr(tensors, "LIMITS", replace(LIMITS, header_bytes=100))
     with pytest.raises(UserError, match="CLEARHEAD_HEADER_MB"):
         read_record(io.BytesIO(good), "mine.safetensors")
+
+
+def test_a_sentence_that_quotes_the_file_is_one_line(good):
+    header, about, content = parts(good)
+    header.pop("__metadata__")
+    for text in ("| a |\n|---|", "\x1b[31m", "\u2028", "\r"):
+        name = next(iter(header))
+        changed_header = header | {name: header[name] | {"dtype": text}}
+        with pytest.raises(UserError) as refusal:
+            read_record(io.BytesIO(whole(changed_header, about, content)), "mine.safetensors")
+        assert str(refusal.value).isprintable() and "a tensor is" in str(refusal.value)
 
 
 def test_a_promise_of_much_costs_little(good):

@@ -146,3 +146,12 @@ def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "tasks_named", lambda name: [task])
     result = CliRunner().invoke(train_command, ["induction", "--out", str(tmp_path), "--steps", "3"])
     assert result.exit_code == 0 and "right 0.5" in result.output and (tmp_path / "induction.safetensors").exists()
+
+
+def test_the_help_of_the_command_names_every_task():
+    from click.testing import CliRunner
+
+    from model.cli.train import train_command
+
+    said = CliRunner().invoke(train_command, ["--help"]).output
+    assert [name for name in tasks.tasks() if name not in said] == []

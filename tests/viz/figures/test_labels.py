@@ -4,7 +4,7 @@ import pytest
 
 from viz.figures.base import LETTER, text_width
 from viz.figures.head_mds import head_map
-from viz.figures.labels import BEYOND, SIDES, name_sides
+from viz.figures.labels import BEYOND, SIDES, fitting_name, name_sides
 from viz.figures.vector_plane import Points, vector_plane
 
 RNG = np.random.default_rng(0)
@@ -56,3 +56,12 @@ def test_an_arrows_name_stands_beyond_its_tip_and_a_points_name_that_has_no_plac
 def test_the_head_that_stands_out_is_named_once():
     figure = head_map("light", [(0, 0), (0, 1), (1, 0)], np.array([[0, 0], [1, 1], [0, 1.0]]), marked=(0, 1), near=[0])
     assert [name for trace in figure.data for name in trace.text or [] if name] == ["0·0", "1·0", "0·1"]
+
+
+@pytest.mark.parametrize("name", ["", "cat", "electroencephalographer", "MMMMMMMM", "中文字中文字"])
+def test_a_name_is_cut_as_late_as_its_room_allows(name):
+    for pixels in (20, 40, 80, 300):
+        found = fitting_name(name, pixels)
+        assert text_width(found) <= pixels and (found == name) == (text_width(name) <= pixels)
+        longer = name[:len(found)] + "…"
+        assert found == name or text_width(longer) > pixels

@@ -5,8 +5,10 @@ import pytest
 from viz.figures.accuracies import accuracies
 from viz.figures.base import LETTER, text_width
 from viz.figures.induction_scatter import induction_scatter
-from viz.figures.labels import BEYOND, SIDES
+from viz.figures.labels import BEYOND, SIDES, fitting_name
 from viz.figures.twins import twins
+from viz.pages.coreference import NOUN
+from viz.text import strings
 
 NAMES = [f"{layer}·{head}" for layer in range(6) for head in range(12)]
 CORNERS = ("right in both", "always animal", "wrong in both", "always street")
@@ -72,6 +74,18 @@ def test_the_corners_words_have_their_strip_and_every_dot_is_whole(seed, size, w
     at, radii, _, room = places(drawn(seed, size), width)
     assert (at[:, 0] >= radii - 1).all() and (at[:, 0] <= room[0] - radii + 1).all()
     assert (at[:, 1] >= radii + 18).all() and (at[:, 1] <= room[1] - radii - 18).all()
+
+
+@pytest.mark.parametrize("noun", ["animal", "photographer", "electroencephalographer", "MMMMMMMMMMMM", "電" * 12])
+def test_the_corners_words_never_meet_on_a_telephone(noun):
+    words, short = strings("coreference")["scatter"], fitting_name(noun, NOUN)
+    corners = tuple(corner.format(a=short, b=short) for corner in words["corners"])
+    figure = twins("light", NAMES, weights(0, 1.0), weights(100, 1.0), None, axes=("x", "y"), corners=corners)
+    room = 340 - figure.layout.margin.l - figure.layout.margin.r
+    at = {(note.x, note.y): text_width(note.text) * note.font.size / LETTER for note in figure.layout.annotations}
+    assert len(at) == 4 and all(at[0, up] + at[1, up] < room for up in (0, 1)), (at, room)
+    assert short == noun if noun in ("animal", "photographer") else short[-1] == "…"
+    assert text_width(words["x"].format(a=short, b=short)) < 340
 
 
 def test_the_chosen_head_lies_on_top_and_keeps_its_numbers():

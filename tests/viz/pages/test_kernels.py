@@ -99,6 +99,7 @@ def memory_rules(controls: dict) -> Rules:
     weights /= weights.sum()
     error = ((weights @ values - values[asked])**2).mean()
     best = 2 / math.log((1 - share) / share)
+    errors = memory_error(keys, values, share, best)
     first, names = int(weights.argmax()), [f"{a} → {b}" for a, b in zip(memory.KEYS, memory.VALUES, strict=True)]
     beaten = f"{weights[first]:.3f}" != f"{weights[asked]:.3f}"
 
@@ -108,13 +109,10 @@ def memory_rules(controls: dict) -> Rules:
         return found[:3] == [turned, 35, t] and abs(found[4] - weights[asked]) < 6e-4 and names[asked] in line and ends
 
     def sharpest(line: str) -> bool:
-        single = "has the least error" in line
-        low, high = (number for number, _ in (2 * printed(line)[-1:] if single else printed(line)[-2:]))
-        flat, least = np.geomspace(low, high, 5), memory_error(keys, values, share, np.geomspace(0.1, 100, 61)).min()
-        held = bool((memory_error(keys, values, share, flat) < least + 0.006).all())
-        step = 1.03 * 1000 ** (1 / 40)   # between two temperatures measured; the ends are printed with two digits
-        inside = low / step <= best <= step * high
-        return held and agrees(line.split("**")[1], best) and ("too few" in line) != inside
+        there, least = (number for number, _ in printed(line)[-2:])
+        spread = 4 * errors[1] / math.sqrt(200 * pairs) + 0.0011
+        return (agrees(line.split("**")[1], best) and f"{200 * pairs:,} damaged" in line
+                and abs(there - errors[0]) < spread and there < least + 0.005)
 
     return {"notice memory 0": weighs, "notice memory 1": sharpest,
             "more memory 0": lambda line: agrees(line, 0, math.inf), "more memory 1": lambda line: agrees(line, 1),
@@ -123,16 +121,16 @@ def memory_rules(controls: dict) -> Rules:
             "alt kernels-sharpness": lambda line: agrees(line, share, best)}
 
 
-def memory_error(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.ndarray) -> np.ndarray:
-    """The mean squared error of a recalled pixel at each temperature, over 150 damaged copies of each digit."""
-    rng, errors = np.random.default_rng(5), np.zeros(len(temperatures))
+def memory_error(keys: np.ndarray, values: np.ndarray, share: float, t: float) -> tuple[float, float]:
+    """(mean, standard deviation) of the squared error of a recalled digit's pixels at this temperature, over 500
+    damaged copies of each digit."""
+    rng, errors = np.random.default_rng(5), []
     for place, key in enumerate(keys):
-        damaged = np.where(rng.random((150, key.size)) < share, -key, key)
-        scores = (damaged @ keys.T)[None] / temperatures[:, None, None]
-        raised = np.exp(scores - scores.max(-1, keepdims=True))
+        damaged = np.where(rng.random((500, key.size)) < share, -key, key)
+        raised = np.exp((damaged @ keys.T - key.size) / t)
         recalled = raised / raised.sum(-1, keepdims=True) @ values
-        errors += ((recalled - values[place])**2).mean((1, 2)) / len(keys)
-    return errors
+        errors.append(((recalled - values[place]) ** 2).mean(1))
+    return float(np.mean(errors)), float(np.std(errors))
 
 
 def rules_at(controls: dict) -> Rules:

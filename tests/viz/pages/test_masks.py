@@ -6,21 +6,26 @@ import re
 
 import numpy as np
 import pytest
+import torch
+from torch.nn import functional
 
 from model.lessons import masking, sparse_masks
 from tests.lesson_pages import Shown, shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.masks import LENGTHS, MOVED, N, claims
 from viz.text import strings
 
 PROSE = strings("lessons/masks")
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 ALL = tuple(range(N * N))
-SQUARES = [{}, {"pad": 4, "row": 7, "method": "after"}, {"pad": 0, "ahead": False, "row": 0, "method": "finite"},
+SQUARES = [{}, {"pad": 4, "row": 7, "method": "after", "seed": 40},
+           {"pad": 0, "ahead": False, "row": 0, "method": "finite"},
            {"pad": 0, "ahead": False, "flips": ALL, "method": "renormalised"},
            {"pad": 4, "ahead": True, "flips": (0, 1, 9), "row": 1, "seed": 99}]
 PATTERNS = [{"pattern": "random", "random": 8, "n": 32}, {"pattern": "window", "window": 16, "n": 16, "causal": True},
-            {"pattern": "dilated", "dilation": 1, "window": 1, "n": 64},
-            {"pattern": "global", "global": 8, "causal": True, "n": 128, "random": 0}, {"pattern": "full"}]
+            {"pattern": "dilated", "dilation": 1, "window": 1, "n": 64, "global": 0, "draw": 99},
+            {"pattern": "global", "global": 8, "causal": True, "n": 128, "random": 0},
+            {"pattern": "full", "dilation": 8, "draw": 50}]
 PLACES = [one | other for one, other in (itertools.product(SQUARES, PATTERNS) if LONG
                                          else zip(SQUARES, PATTERNS, strict=True))]
 OPEN = {"pad": 2, "ahead": True, "flips": (), "row": 3, "seed": 0, "method": "before", "pattern": "bigbird", "n": 32,
@@ -52,6 +57,42 @@ def test_what_is_said_of_masks_is_true_of_them(turned):
     says_of_cells(page, cells_of(where))
     says_of_methods(page, where)
     says_of_patterns(page, where)
+    assert wrong(sentences(page), other_rules(page, where)) == []
+
+
+def other_rules(page: Shown, where: dict) -> Rules:
+    """Of the sentences that no other function here reads."""
+    allowed, scores = cells_of(where), masking.toy_scores(N, where["seed"])
+    method = "after" if where["method"] == "after" else "before"   # the other two give what −∞ gives
+    sums = [share(scores[row], allowed[row], method).sum() for row in range(N) if allowed[row].any()]
+    shape = sparse_masks.Shape(where["window"], where["dilation"], where["global"], where["random"], where["draw"])
+    far = sparse_masks.pattern("dilated", where["n"], shape, where["causal"])
+    steps = np.subtract(*np.nonzero(far))
+    held = {place: bool for place in sentences(page) if place.startswith("notice")}
+    return held | {
+        "alt masks-weights": lambda line: agrees(line, N, N, allowed.sum(), 1),
+        "alt masks-leak": bool, "alt masks-pattern": bool,
+        "alt masks-method": lambda line: not sums or printed(line)[-1][0] == pytest.approx(min(sums), abs=6e-4),
+        "alt masks-reach": lambda line: printed(line)[-1][0] == grown(sparse_masks.pattern(
+            where["pattern"], where["n"], shape, where["causal"])),
+        "more blind 0": lambda line: agrees(line, 0) and functional.scaled_dot_product_attention(
+            *torch.ones(3, 1, 2, 2), torch.zeros(2, 2, dtype=torch.bool)).abs().max() == 0,
+        "more methods 0": lambda line: "at most" not in line or float(
+            line.split("at most ")[1].split(":")[0]) < 1e-12,
+        "more methods 1": bool,
+        "more patterns 0": lambda line: agrees(line, *2 * [where["dilation"]]) and (
+            (steps % where["dilation"] == 0).all()) if where["dilation"] > 1 else "plain one" in line}
+
+
+def grown(allowed: np.ndarray) -> int:
+    """After how many layers no further pair is connected."""
+    seen = allowed.astype(float)
+    for count in range(1, 2 * len(allowed)):
+        further = (seen @ allowed > 0).astype(float)
+        if (further == seen).all():
+            return count
+        seen = further
+    raise AssertionError("it grows for ever")
 
 
 def says_of_cells(page: Shown, allowed: np.ndarray) -> None:
@@ -136,11 +177,11 @@ def says_of_patterns(page: Shown, where: dict) -> None:
 
 def test_a_wrong_sentence_is_caught():
     page = shown("masks", guess="a")
-    for section, wrong, check in (("build", ("33 of", "34 of"), lambda: says_of_cells(page, cells_of(OPEN))),
+    for section, planted, check in (("build", ("33 of", "34 of"), lambda: says_of_cells(page, cells_of(OPEN))),
                                   ("methods", ("0.121", "1.000"), lambda: says_of_methods(page, OPEN)),
                                   ("patterns", ("never spreads", "spreads"), lambda: says_of_patterns(page, OPEN))):
         check()
-        page.notices[section] = [sentence.replace(*wrong) for sentence in page.notices[section]]
+        page.notices[section] = [sentence.replace(*planted) for sentence in page.notices[section]]
         with pytest.raises(AssertionError):
             check()
 

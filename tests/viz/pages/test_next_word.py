@@ -3,6 +3,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.ask import sources
 from viz.session import Session
+from viz.text import strings
 
 
 def dead_end():
@@ -41,3 +42,7 @@ def test_one_on_disk_is_opened_and_where_nothing_is_fetched_nothing_offers_it(mo
     assert [button.label for button in app.button] == ["Read the text with Here", "Open Induction, which is here"]
     app.button[0].click().run(timeout=30)
     assert app.markdown[-1].value.startswith(f"here | {Session().state.text} |")
+
+
+def test_a_token_that_is_a_full_stop_does_not_end_the_sentence_twice():
+    assert ".." not in strings("next_word")["heads_lead"].format(token=".").replace("*.*", "")

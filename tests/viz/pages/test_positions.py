@@ -10,6 +10,7 @@ import pytest
 
 from model.lessons import positions
 from tests.lesson_pages import Shown, shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.positions import ORDERS, SCHEMES, accuracy_by_length, claims
 from viz.text import strings
 
@@ -19,10 +20,10 @@ BACKWARDS = (5, 4, 3, 2, 1, 0)
 SHUFFLES = [{}, {"stack": "decoder", "shuffle": ORDERS["end"]}, {"scheme": "alibi", "shuffle": BACKWARDS},
             {"scheme": "sinusoidal", "shuffle": tuple(range(6))},
             {"scheme": "rotary", "stack": "decoder", "shuffle": ORDERS["all"]}]
-TURNS = [{"d": 4, "p": 100, "k": -50, "back": 0, "heads": 1, "wave": 1},
-         {"d": 512, "k": 50, "back": 50, "heads": 32, "wave": 255},
+TURNS = [{"d": 4, "p": 200, "k": -100, "back": 0, "heads": 1, "wave": 1},
+         {"d": 512, "k": 100, "back": 100, "heads": 32, "wave": 255},
          {"source": "here", "back": -50, "heads": 4, "relative": "rotary"},
-         {"d": 128, "p": 0, "k": 0, "back": -50, "heads": 2, "wave": 0}, {}]
+         {"d": 128, "p": 0, "k": 0, "back": -100, "heads": 2, "wave": 0}, {}]
 PLACES = [one | other for one, other in (itertools.product(SHUFFLES, TURNS) if LONG
                                          else zip(SHUFFLES, TURNS, strict=True))]
 OPEN = {"scheme": "none", "stack": "encoder", "shuffle": ORDERS["first"], "source": "waves", "d": 64, "wave": 4, "p": 3,
@@ -49,6 +50,37 @@ def test_what_is_said_of_positions_is_true_of_them(turned):
     says_of_distance(page, where)
     says_of_turns(page, where)
     says_of_alibi(page, where)
+    assert wrong(sentences(page), other_rules(page, where)) == []
+
+
+def other_rules(page: Shown, where: dict) -> Rules:
+    """Of the sentences that no other function here reads."""
+    d, p, k, heads = (where[name] for name in ("d", "p", "k", "heads"))
+    pair, rate = min(where["wave"], d // 2 - 1), 10000 ** (-2 * min(where["wave"], 15) / 32)
+    table = (waves(128, d) if where["source"] == "waves" else np.array(positions.beyond()["learned"]))
+    unit = table / np.linalg.norm(table, axis=-1, keepdims=True)
+    cosine = np.real(unit @ unit.conj().T)
+    mean = [np.diagonal(cosine, step).mean() for step in range(len(cosine))]
+    bands = [np.ptp(np.diagonal(cosine, step)) for step in range(len(cosine))]
+    held = {place: bool for place in sentences(page) if place.startswith("notice")}
+    rows = {"waves": (128, d), "here": table.shape}
+    return held | {
+        "alt positions-shuffle": lambda line: printed(line)[-1][0] >= printed(line)[-2][0] >= 0,
+        "alt positions-table": lambda line: where["source"] == "model" or agrees(line, *rows[where["source"]]),
+        "alt positions-wavelengths": lambda line: where["source"] != "waves" or agrees(
+            line, 2 * math.pi, 2 * math.pi * 10000 ** ((d - 2) / d)),
+        "alt positions-distance": lambda line: where["source"] == "model" or agrees(line, mean[1], 1, mean[-1]),
+        "more distance 0": lambda line: where["source"] == "model" or (
+            printed(line)[0][0] == pytest.approx(max(bands), rel=0.06, abs=2e-14) and printed(line)[1][0] < 1e-6),
+        "alt positions-clock": lambda line: agrees(line, p, k, math.degrees(k * 10000 ** (-2 * pair / d))),
+        "alt positions-turned": lambda line: agrees(line, 2 * min(where["wave"], 15), 2 * min(where["wave"], 15) + 1, p,
+                                                    p + k) and rate <= 1,
+        "alt positions-rotary": lambda line: agrees(line, printed(page.more["rotary"][0])[1][0], 0)
+        if page.more.get("rotary") else True,
+        "more rotary 0": lambda line: printed(line)[0][0] == 0 and printed(line)[1] == printed(line)[2],
+        "alt positions-alibi": lambda line: agrees(line, heads, 2 ** (-8 / heads), 2**-8),
+        "more shift 0": bool, "more beyond 0": bool, "more beyond 2": bool, "alt positions-beyond": bool,
+        "more shuffle 0": bool}
 
 
 def says_of_the_shuffle(page: Shown, where: dict) -> None:
@@ -101,8 +133,8 @@ def says_of_distance(page: Shown, where: dict) -> None:
     assert ("its peak is at" in dashed) == bool(peak) and ("turns nothing" in dashed) == (peak == 0)
     if peak:
         turned = [np.real(waves(1, where["d"])[0] @ waves(400, where["d"])[abs(step - peak)])
-                  for step in range(-96, 97)]
-        assert int(np.argmax(turned)) - 96 == peak == numbers(dashed.split("peak is at ")[1])[0]
+                  for step in range(-200, 201)]
+        assert int(np.argmax(turned)) - 200 == peak == numbers(dashed.split("peak is at ")[1])[0]
 
 
 def says_of_turns(page: Shown, where: dict) -> None:
@@ -165,14 +197,14 @@ def says_of_the_answers(answers: list[dict], shares: dict) -> None:
 
 def test_a_wrong_sentence_is_caught():
     page = shown("positions", guess="a")
-    for section, wrong, check in (("shuffle", ("**Equivariant**", "Invariant"), says_of_the_shuffle),
+    for section, planted, check in (("shuffle", ("**Equivariant**", "Invariant"), says_of_the_shuffle),
                                   ("table", ("21 of", "20 of"), says_of_the_table),
                                   ("distance", ("it rises", "it falls"), says_of_distance),
                                   ("shift", ("90.59", "91.59"), says_of_turns),
                                   ("rotary", ("17.2", "27.2"), says_of_turns)):
         check(page, OPEN)
         true = page.notices[section]
-        page.notices[section] = [sentence.replace(*wrong) for sentence in true]
+        page.notices[section] = [sentence.replace(*planted) for sentence in true]
         with pytest.raises(AssertionError):
             check(page, OPEN)
         page.notices[section] = true

@@ -10,6 +10,7 @@ from scipy import special, stats
 
 from model.lessons import softmax
 from tests.lesson_pages import Shown, shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.softmax import PRESETS, claims
 from viz.pages.softmax.row import GRID, Row
 from viz.text import strings
@@ -60,6 +61,29 @@ def test_what_is_said_of_a_row_is_true_of_it(z, masked, t):
     assert numbers(page.alts["softmax-weights"])[-1] == pytest.approx(here.max(), abs=5e-4)
     says_of_the_slope(page.notices["slope"], row)
     says_of_the_ends(page.notices["ends"], row, t, "\n".join(page.words))
+    assert wrong(sentences(page), other_rules(page, row, t)) == []
+
+
+def other_rules(page: Shown, row: np.ndarray, t: float) -> Rules:
+    """Of the sentences that no other function here reads."""
+    p = special.softmax(row / t)
+    matrix, norms = (np.diag(p) - np.outer(p, p)) / t, [norm(row, each) for each in GRID]
+
+    def steep(line: str) -> bool:
+        (most, half), (steepest, _), (here, _) = printed(line)
+        return abs(most - max(norms)) <= half and norm(row, steepest) >= 0.97 * max(norms) and here == t
+
+    held = {place: bool for place in sentences(page) if place.startswith("notice")}
+    return held | {
+        "alt softmax-curves": lambda line: agrees(line, len(row), 0.01, 100, t, p.max()) if "key " not in line.split(
+            "largest is")[1] else printed(line)[-1][0] == pytest.approx(p.max(), abs=6e-4),
+        "alt softmax-effective": lambda line: agrees(line, t, 2 ** stats.entropy(p, base=2), len(row)),
+        "alt softmax-weights": lambda line: agrees(line, t, len(row), p.max()),
+        "alt softmax-jacobian": lambda line: agrees(line, t, abs(matrix).max()),
+        "alt softmax-slope": steep,
+        "more curves 1": lambda line: agrees(line, 0),
+        "more slope 0": lambda line: norm(row, 1e4) == pytest.approx(np.sqrt(len(row) - 1) / len(row) / 1e4, rel=0.01),
+        "more slope 1": lambda line: agrees(line, 0, 1) and abs(matrix.sum(1)).max() < 1e-12}
 
 
 def says_of_curves(sentence: str, row: np.ndarray, here: np.ndarray, t: float, alt: str) -> None:

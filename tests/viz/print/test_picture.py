@@ -7,6 +7,7 @@ from model.core.view import View
 from tests import fabricate
 from viz import glow
 from viz.print import picture
+from viz.print.sheet import Sheet
 
 MADE = fabricate.pictured()
 VIEW = View(layer=1, head=2, token=9)
@@ -25,6 +26,21 @@ def test_the_bar_of_signed_numbers_has_both_sides_even_where_none_is_below_zero(
         assert (plan.width, plan.height) == (picture.WIDE, picture.WIDE / 2)
     assert (picture.bar(True)[0] != picture.bar(False)[0]).any()
     np.testing.assert_array_equal(picture.bar(True)[-1], picture.bar(False)[-1])
+
+
+def test_what_is_below_zero_is_struck_through_on_paper_as_on_the_page():
+    boxes = np.array([[np.nan] * 4, [0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
+    drawn = {}
+    for name, shares in {"below": (-1, -0.5, 0.9), "hardly": (-1, -0.07, 0.9), "above": (-1, 0.5, 0.9)}.items():
+        plan = picture.plan_of(np.full((10, 20, 3), 90, np.uint8), boxes, np.array(shares, np.float32), focus=None,
+                               hidden=(), orientation="", notes=(), colours=colours(True))
+        sheet = Sheet()
+        plan.paint(sheet, 5, 7)
+        drawn[name] = [each.get_segments() for each in sheet.axes.collections]
+        assert plan.signed and "struck through" in plan.bar_name
+    assert drawn["hardly"] == drawn["above"] == [] and len(drawn["below"]) == 1
+    (start, end), = drawn["below"][0]
+    assert 5 < start[0] < end[0] < 5 + picture.WIDE / 2 and start[1] > end[1] > 7   # inside the left patch, rising
 
 
 def test_what_is_not_a_patch_is_written_beside_it_and_a_filter_is_named():

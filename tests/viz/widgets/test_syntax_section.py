@@ -51,6 +51,16 @@ def test_what_is_beyond_offset_and_luck_is_counted_and_marked(report):
     assert (table[columns["held_out"]] == 100).all() and (table[columns["n"]] == 40).all()
 
 
+@pytest.mark.parametrize("low, offset, luck, above", [
+    (0.55, 0.5, 0.4, True), (0.55, 0.4, 0.5, True), (0.45, 0.5, 0.4, False), (0.45, 0.4, 0.5, False),
+    (0.5004, 0.5001, 0.4, False), (0.5006, 0.5001, 0.4, True), (0.5, 0.5, 0.5, False), (float("nan"), 0.1, 0.1, False)])
+def test_a_head_is_beyond_only_in_the_digits_that_are_printed(report, low, offset, luck, above):
+    score = report.named("obj")
+    score = replace(score, held_out=replace(score.held_out, low=low), offset=offset,
+                    luck=replace(score.luck, high=luck))
+    assert beyond(score) == above
+
+
 def test_what_is_left_out_alone_or_forbidden_is_said():
     masked = report_of(2, possible=False)
     assert strings("syntax")["columns"]["possible_dependent"] in table_of(masked)

@@ -3,6 +3,7 @@ import pytest
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 
+from model.core.limits import MB
 from model.core.query import UserError
 from viz.session import Session
 from viz.text import strings
@@ -50,3 +51,10 @@ def test_a_page_that_reads_its_file_in_every_run_says_when_it_is_gone(place, val
     monkeypatch.setattr(upload.st, "warning", warnings.append)
     upload.uploader("a file", "place")
     assert warnings == words
+
+
+@pytest.mark.parametrize(("limit", "of_server", "stated"), [
+    (48 * MB, 200, 48), (48 * MB, 32, 32), (48 * MB + 1, 200, 49), (4_000, 200, 1)])
+def test_an_uploader_states_the_smaller_of_the_limit_and_what_the_server_takes(monkeypatch, limit, of_server, stated):
+    monkeypatch.setattr(upload.st, "get_option", lambda name: of_server)
+    assert upload.most_megabytes(limit) == stated

@@ -7,6 +7,7 @@ import { barOf, canvasOfPicture, canvasOfShares, drawOver, shadesOf } from "../j
 import { formOf, shareOf, ticksOf } from "./values.js";
 
 const LOWEST = 200, LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
+const NARROW = 420;   // pixels of width below which the sentence always has two lines, so that pictures in a row stand on one line
 const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export function mount(element, bytes, send) {
@@ -176,6 +177,7 @@ export function mount(element, bytes, send) {
   function say() {
     const words = body.text, list = most(3).map((token) => `${name(token)} ${formOf(state, value(token))}`).join(", ");
     const said = { name: state.name, from: state.focus === null ? "" : name(state.focus), list };
+    sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
     sentence.textContent = state.says || fill(state.focus === null ? words.said_none : words.said, said);
     table.replaceChildren();
     const made = node("table", "", undefined, table), shown = [...new Set([...most(LARGEST), ...tokens().filter((token) => !isPatch(token))])];

@@ -68,11 +68,11 @@ def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecor
             except UserError as error:
                 st.info(escape_markdown(str(error)))
                 return None, revealed
+            if len(trace.blocks) > 1:
+                with st.container(width=320):
+                    slider_for(page, "block", words["block"], range(len(trace.blocks)),
+                               say=lambda place: _said(place, trace, words), closed=True)
             lesson.fragment(_parts, trace, record)
-        if len(trace.blocks) > 1:
-            with right:
-                slider_for(page, "block", words["block"], range(len(trace.blocks)),
-                           say=lambda place: _said(place, trace, words), closed=True)
     return (trace, record), revealed
 
 

@@ -27,6 +27,7 @@ from viz.widgets.folded import folded
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
 from viz.widgets.link_box import link_box
+from viz.widgets.reading import what_it_reads
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
 LONGEST = 1500   # characters of the other sentence
@@ -55,8 +56,9 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     words = strings("compare")
     st.markdown(f"#### {words['question']}")
+    pictured = page.state.image is not None and "picture" in what_it_reads(page.state.model)
     with st.container(width=READABLE):
-        st.markdown(words["lead"])
+        st.markdown(words["lead_of_pictures" if pictured else "lead"])
     record, view = real_head(page, token=False)
     choice_for(page, "versus", words["versus"], words["ways" if record.picture is None else "ways_of_pictures"])
     other = _other(page, record, view)

@@ -20,9 +20,13 @@ def whole_share(share: float) -> str:
     return format_share(share, 0)
 
 
-def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment) -> str:
-    """The largest change of the open head. first and second: weights (row, column), NaN where a side has none."""
+def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:
+    """The largest change of the open head. first and second: weights (row, column), NaN where a side has none. only:
+    of this row alone, where no other is shown."""
     words, changes = strings("compare"), np.abs(np.nan_to_num(second - first))
+    if only is not None:
+        words = words["of_row"]
+        changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
     row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
     one, other = float(first[row, column]), float(second[row, column])
     most = float(changes[row, column])
@@ -42,13 +46,13 @@ def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
     return ""
 
 
-def alone_claim(aligned: Alignment) -> str:
-    """How many rows and columns stand on one side only; nothing where none does."""
+def alone_claim(aligned: Alignment, over_pictures: bool = False) -> str:
+    """How many rows and columns stand on one side only; nothing where none does. over_pictures: no matrix is shown."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
     if not rows and not columns:
         return ""
-    return strings("compare")["alone"].format(rows=rows, columns=columns, of_rows=len(aligned.rows),
-                                              of_columns=len(aligned.columns))
+    words = strings("compare")["alone_over" if over_pictures else "alone"]
+    return words.format(rows=rows, columns=columns, of_rows=len(aligned.rows), of_columns=len(aligned.columns))
 
 
 def turns(patches: PatchEffects, number: float) -> bool:

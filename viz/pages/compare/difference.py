@@ -70,7 +70,7 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
         _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:
-        _largest(shown, aligned, records[1].query.edits, head)
+        _largest(shown, aligned, (records[1].query.edits, head), focus if over else None)
         looked = replace(view, token=focus, pair=None)
         if over:   # the colours of a row are of its own largest change
             titles[2][1:] = [words["bound"].format(bound=over[2].high)]
@@ -149,13 +149,17 @@ def _picture(page: PageContext, view: View, shown: DisplayedHead, aligned: Align
     picture_button(head_view(shown, view, height=height, bound=bound, key=key, on_event=take), records)
 
 
-def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, edits: frozenset[Edit], here: HeadId) -> None:
-    """The largest change in words, and what could not be compared. here: the open head of the second."""
-    st.markdown(change_claim(shown[0].weights, shown[1].weights, aligned))
-    if float(np.abs(np.nan_to_num(shown[2].weights)).max()) <= EQUAL and (why := unchanged_why(edits, here)):
+def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, second: tuple[frozenset[Edit], HeadId],
+             token: int | None) -> None:
+    """The largest change in words, and what could not be compared. second: its edits, and its open head. token: the one
+    whose row alone is shown, over pictures."""
+    over = token is not None
+    only = next((place for place, group in enumerate(aligned.rows) if token in group.first), 0) if over else None
+    st.markdown(change_claim(shown[0].weights, shown[1].weights, aligned, only))
+    if float(np.abs(np.nan_to_num(shown[2].weights)).max()) <= EQUAL and (why := unchanged_why(*second)):
         st.markdown(why)
-    st.caption(strings("compare")["picture_about"])
-    if alone := alone_claim(aligned):
+    st.caption(strings("compare")["over_about" if over else "picture_about"])
+    if alone := alone_claim(aligned, over):
         st.caption(alone)
 
 

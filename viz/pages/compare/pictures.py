@@ -81,7 +81,7 @@ def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, Atten
         if event.token is not None:
             page.set_view(token=event.token)
 
-    columns = st.columns(3, gap="small", vertical_alignment="bottom")
+    columns = st.columns(3, gap="small")
     for place, (column, name) in enumerate(zip(columns, ("first", "second", "difference"), strict=True)):
         record, (title, *parts) = records[min(place, 1)], titles[place]
         with column:

@@ -14,6 +14,7 @@ from model.studies.coreference import statistics
 from model.studies.coreference.cases import Case
 from model.studies.coreference.heads import map_of, noun_weights, words_of
 from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.figures.labels import fitting_name
 from viz.figures.twins import twins as twins_figure
 from viz.format import format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
@@ -37,6 +38,7 @@ PAGE = Page("What “it” refers to", "Test", 0, "record", controls=(
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
     Switch("proof"), Switch("proof_set")))
 GRID = 330      # pixels
+NOUN = 92       # pixels of a noun in the picture, whose corners have no more room on a telephone
 
 
 def render(page: PageContext) -> None:
@@ -145,8 +147,9 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
-    axes = words["x"].format(a=a, b=b), words["y"].format(a=a, b=b)
-    corners = tuple(corner.format(a=a, b=b) for corner in words["corners"])
+    short = {"a": fitting_name(a, NOUN), "b": fitting_name(b, NOUN)}
+    axes = words["x"].format(**short), words["y"].format(**short)
+    corners = tuple(corner.format(**short) for corner in words["corners"])
     names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:

@@ -84,9 +84,10 @@ def _held(page: PageContext, lesson: Lesson) -> bool:
         grows = {way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()}
         with right:
             figure(lambda theme: lines(theme, lengths, drawn, axes=(words["axes"][0], words["axes"][1]), log="xy",
-                                       height=420),
+                                       height=340),
                    key="cost-held", alt=words["alt_held"].format(width=width, **grows))
-        lesson.explanation("held", shown=(cost.bytes_held,), shapes={"d_model": width, "heads": width // cost.D_K},
+        lesson.explanation("held", shown=(cost.bytes_held,), notices_in=right,
+                           shapes={"d_model": width, "heads": width // cost.D_K},
                            half=LENGTHS[-2], longest=LENGTHS[-1], width=width, plain_gb=held["plain"][-1] / 1e9,
                            fused_gb=held["fused"][-1] / 1e9, n=CHECKED[0], side=CHECKED[1], all=CHECKED[0]**2,
                            tile=CHECKED[1]**2, **grows)

@@ -70,15 +70,15 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
         if revealed:
             boxes["cross"] = boxes["cross_answered"]
         with right:
-            figure(lambda theme: wiring(theme, boxes, words["arrows"] if revealed else ["?", "?", "?"]),
+            figure(lambda theme: wiring(theme, boxes, words["arrows"] if revealed else ["?", "?", "?"], height=410),
                    key="families-wiring", alt=words["alt_answered" if revealed else "alt"].format(**shapes))
         if not revealed:
             return False
+        lesson.explanation("inputs", shown=(families.wiring,), apart=tensors.apart, notices_in=right,
+                           shapes={"H": tensors.memory, "decoder's stream": tensors.stream}, **shapes)
         with st.expander(words["tensors"]):
             st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
                                               memory=tensors.memory.shape, stream=tensors.stream.shape))
-        lesson.explanation("inputs", shown=(families.wiring,), apart=tensors.apart,
-                           shapes={"H": tensors.memory, "decoder's stream": tensors.stream}, **shapes)
     return True
 
 

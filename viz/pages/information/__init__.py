@@ -43,9 +43,9 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
     with lesson.section("toy"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            revealed = lesson.predict()
-            if revealed:
+            if lesson.answered:
                 _sliders(page, words)
+            revealed = lesson.predict()
         with right:
             choice_for(page, "toy", words["toy"], words["names"])
             picture, numbers = st.columns(2, gap="small") if revealed else (st.container(), st.container())

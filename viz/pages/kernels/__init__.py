@@ -28,13 +28,11 @@ POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0
                        -1.2), -3, 3, 18, 18)
 SEEDS = 100
 DRAWS = 200                              # damaged copies of each digit behind the curve of the error
-FLAT = 0.001                             # errors so near to the least one count as no larger
 DAMAGE = (0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 X = np.round(np.linspace(-3, 3, 121), 3)                 # places of the curves
 BANDWIDTHS = np.geomspace(0.1, 5, 41)
 TEMPERATURES = np.geomspace(0.1, 100, 41)
-STEP = float(TEMPERATURES[1] / TEMPERATURES[0])
 PAGE = Page("From kernels to attention", "Learn", 13, "nothing", controls=(
     *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
     Number("q", 0.5, -3, 3), Choice("keys", "line", kernels.LIFTS),
@@ -199,7 +197,7 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
         with right:
             _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
         best = associative_memory.best_temperature(share)
-        squared, on_right = _errors(pairs, share)
+        squared, on_right, there = _errors(pairs, share)
         names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
         marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
         figure(lambda theme: lines(theme, TEMPERATURES,
@@ -208,18 +206,14 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
                key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
         first = int(weights[0].argmax())
         winner = "right" if lead(weights[0, first], weights[0, asked], _thousandths) <= 0 else "other"
-        flat = TEMPERATURES[squared <= squared.min() + FLAT]
-        # the best temperature may lie between two of those measured
-        apart = not flat[0] / STEP <= best <= flat[-1] * STEP
-        case = first_true([(apart, "far"), (len(flat) == 1, "one"), (True, "near")])
         lesson.explanation("memory",
                            shown=(associative_memory.recall, associative_memory.best_temperature,
                                   associative_memory.errors),
                            shapes={"keys": keys, "values": values, "query": query}, t=temperature, pair=names[asked],
                            weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
                            winner=words["winners"][winner].format(name=names[first], most=weights[0, first]),
-                           sharpest=words["sharpest"][case].format(share=share, best=best, low=flat[0], high=flat[-1],
-                                                                   draws=DRAWS * pairs))
+                           sharpest=words["sharpest"].format(share=share, best=best, there=there, least=squared.min(),
+                                                             draws=DRAWS * pairs))
 
 
 def _thousandths(weight: float) -> str:
@@ -227,9 +221,13 @@ def _thousandths(weight: float) -> str:
 
 
 @functools.lru_cache(32)
-def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray]:
-    """Over TEMPERATURES, as memory.errors has it; a slider that asks for something else need not wait for it again."""
-    return associative_memory.errors(*associative_memory.stored_pairs(pairs), share, TEMPERATURES, draws=DRAWS)
+def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray, float]:
+    """Over TEMPERATURES, as memory.errors has it, and the error at the best temperature on the same damaged digits; a
+    slider that asks for something else need not wait for it again."""
+    squared, on_right = associative_memory.errors(
+        *associative_memory.stored_pairs(pairs), share,
+        np.append(TEMPERATURES, associative_memory.best_temperature(share)), draws=DRAWS)
+    return squared[:-1], on_right[:-1], float(squared[-1])
 
 
 def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.ndarray, values: np.ndarray,

@@ -12,6 +12,7 @@ from viz.components.sketch import Axes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
 from viz.page import PageContext
+from viz.streamlit_patch import DeltaGenerator
 from viz.widgets.control_widgets import button_setting, toggle_for
 from viz.widgets.draw_first import PLACES, draw_first, drawn_control, drawn_line
 from viz.widgets.figure import figure
@@ -50,9 +51,10 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
             right_of = {kind: np.array(runs) for kind, runs in shipped["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}
-            _by_length(lesson, right_of)
-            shown = own or _first(shipped)
-            _alignment(lesson, shown)
+            shown, (lengths, alignment) = own or _first(shipped), st.columns([5, 4], gap="small")
+            _by_length(lesson, right_of, lengths)
+            with alignment:
+                _alignment(lesson, shown)
         numbers = {"date": shipped["date"], "command": shipped["command"], "machine": shipped["machine"],
                    "seeds": len(shipped["copy_seeds"]), "steps": shipped["copy_steps"]}
         st.caption(words["from"].format(**numbers) if own is None else
@@ -64,7 +66,8 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
         at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
               for name, place in places.items()}
         off = np.abs(shown.alignment.argmax(1) - np.arange(len(shown.alignment))).mean()
-        lesson.explanation("copying", shown=(Copier.forward, Copier.weights), shapes={"alignment": shown.alignment},
+        lesson.explanation("copying", shown=(Copier.forward, Copier.weights), notices_in=right,
+                           shapes={"alignment": shown.alignment},
                            trained=copying.TRAINED, **at, **shipped["copying"]["parameters"], off=off,
                            wide_trained=np.array(shipped["copying"]["right"]["wide"]).mean(0)[places["trained"]])
 
@@ -83,19 +86,21 @@ def _first(shipped: dict) -> copying.Copying:
     return copying.Copying({}, {}, {}, np.array(part["alignment"]), tuple(part["text"]), tuple(part["written"]))
 
 
-def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray]) -> None:
+def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray], place: DeltaGenerator) -> None:
     words, lengths = lesson.prose["copying"], np.array(copying.LENGTHS)
     drawn = [Line(words["names"][kind], runs.mean(0), COLOURS[kind], STYLES[kind],
                   (runs.min(0), runs.max(0)) if len(runs) > 1 else None)
              for kind, runs in right_of.items()]
     if len(lesson.page.controls["drawn"]) == PLACES:
         drawn.append(drawn_line(lesson.page.controls["drawn"], lengths, (0, 1)))
-    figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03),
-                               height=340, marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
-                               bounds=[(1 / 12, words["guessing"])]),
-           key="kernels-copying",
-           alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
-                                   longest=lengths[-1]))
+    with place:
+        figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03),
+                                   height=340,
+                                   marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
+                                   bounds=[(1 / 12, words["guessing"])]),
+               key="kernels-copying",
+               alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
+                                       longest=lengths[-1]))
 
 
 def _alignment(lesson: Lesson, shown: copying.Copying) -> None:

@@ -18,6 +18,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words
 from viz.pages.learning.short_run import real_run
 from viz.pages.learning.targets import three_targets
+from viz.streamlit_patch import DeltaGenerator
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
@@ -76,34 +77,37 @@ def _lengths(page: PageContext, lesson: Lesson) -> bool:
         with left:
             revealed = lesson.predict()
         with right:
-            for control in (P, Q) if revealed else (P,):
+            shown = (P, Q) if revealed else (P,)
+            for control, place in zip(shown, st.columns(len(shown), gap="small"), strict=True):
                 shares = HandleSet(words["names"], words[control.name], words[control.name], "shares", 170)
-                picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
-                                       turn=page.set_controls))
+                with place:
+                    picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
+                                           turn=page.set_controls))
             if not revealed:
                 return False
             with st.container(horizontal=True, gap="small"):
                 for preset, values in PRESETS.items():
                     button_setting(page, words["presets"][preset], f"preset-{preset}",
                                    q=page.controls["p"] if preset == "same" else values)
-        _laid(lesson, _whole(page.controls["p"]), _whole(page.controls["q"]))
+            drawn = st.container()
+        _laid(lesson, _whole(page.controls["p"]), _whole(page.controls["q"]), drawn, left)
     return True
 
 
-def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray) -> None:
-    """Entropy and divergence of P and Q laid end to end, and both changed over."""
+def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray, drawn: DeltaGenerator, beside: DeltaGenerator) -> None:
+    """Entropy and divergence of P and Q laid end to end, and both changed over, in `drawn`; its numbers and what to
+    notice in `beside`."""
     words = lesson.prose["lengths"]
     floor, gap, loss = (float(value) for value in (entropy(p, base=math.e), divergence.divergence(p, q),
                                                    divergence.cross_entropy(p, q)))
     back = float(divergence.divergence(q, p))
     pieces = [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
               (words["gap"], 1, np.array([gap, back]))]
-    left, right = st.columns([3, 1], gap="medium", vertical_alignment="center")
-    with left:
-        figure(lambda theme: stacked_bars(theme, words["rows"], pieces, axis="nats", height=240,
+    with drawn:
+        figure(lambda theme: stacked_bars(theme, words["rows"], pieces, axis="nats", height=230,
                                           marks=[(floor, words["mark"].format(floor=floor))]),
                key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=_said(gap), loss=_said(loss)))
-    with right, st.container(key="numbers"):
+    with beside, st.container(key="numbers", horizontal=True):
         for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
                              (words["perplexity"], np.exp(loss))):
             st.metric(label, _said(value))
@@ -111,7 +115,7 @@ def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray) -> None:
     lesson.explanation("lengths",
                        shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, stacked_bars),
                        shapes={"p": p, "q": q}, floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back),
-                       verdict=verdict)
+                       verdict=verdict, notices_in=beside)
 
 
 def _said(number: float) -> str:

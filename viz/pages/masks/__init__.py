@@ -55,7 +55,8 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
            scores: np.ndarray) -> None:
     with lesson.section("build"):
         _rules(page, lesson.prose["widgets"])
-        left, middle, right = st.columns([5, 4, 5], gap="small")
+        pictures, right = st.columns([9, 5], gap="small")
+        left, middle = pictures.columns([5, 4], gap="small")
         with left:
             picture_button(mask_editor(allowed, texts, marked=page.controls["row"], key="mask",
                                        on_paint=lambda painted: page.set_controls(
@@ -70,7 +71,7 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
         if revealed:
             shapes = {"scores": scores, "allowed": allowed, "weights": weights}
             lesson.explanation("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights),
-                               shapes=shapes, **claims.cells(lesson.prose["build"], allowed))
+                               shapes=shapes, notices_in=pictures, **claims.cells(lesson.prose["build"], allowed))
 
 
 def _rules(page: PageContext, words: dict) -> None:

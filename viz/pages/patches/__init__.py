@@ -48,7 +48,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns([6, 5], gap="medium")
         with left:
             figure(lambda theme: tiles(theme, [[(words["straight"], gaps(straight, SIDE)),
-                                                (words["shuffled"], gaps(shuffled, SIDE))]], height=300),
+                                                (words["shuffled"], gaps(shuffled, SIDE))]], height=205),
                    key="patches-puzzle", alt=lesson.alt("shuffle", patches=PATCHES, moved=int((order !=
                                                         np.arange(PATCHES)).sum())))
             _controls(page, lesson)
@@ -59,10 +59,10 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
             return
         readings = {name: (patch_sentence.read(straight, name == "placed"),
                            patch_sentence.read(shuffled, name == "placed")) for name in ("unplaced", "placed")}
-        for column, (name, pair) in zip(st.columns(2, gap="medium"), readings.items(), strict=True):
+        for column, (name, pair) in zip(left.columns(2, gap="small"), readings.items(), strict=True):
             with column:
                 _answers(lesson, name, pair)
-        lesson.explanation("shuffle", shown=(patch_sentence.swapped, patch_sentence.read),
+        lesson.explanation("shuffle", shown=(patch_sentence.swapped, patch_sentence.read), notices_in=right,
                            shapes={"picture": straight, "order": order},
                            **claims.shuffled(words["says"], turned["moved"], readings["placed"], readings["unplaced"]))
 
@@ -81,7 +81,7 @@ def _answers(lesson: Lesson, name: str, pair: tuple[Reading, Reading]) -> None:
     words, (first, second) = lesson.prose["shuffle"], pair
     figure(lambda theme: bars(theme, DIGITS, {words["straight"]: first.probabilities,
                                               words["shuffled"]: second.probabilities},
-                              axes=(words["digit"], words["probability"]), y_range=(0, 1), height=270,
+                              axes=(words["digit"], words["probability"]), y_range=(0, 1), height=220,
                               title=words[name]),
            key=f"patches-{name}",
            alt=words["alt_bars"].format(name=words[name], first=first.answer, second=second.answer,

@@ -124,8 +124,17 @@ def norms_section(page: PageContext, record: AttentionRecord, view: View) -> Non
                              PatchState(None, page.controls["look"], page.controls["opacity"], outlined=marked),
                              height=HIGH, key="picture-norms", frozen=True)
         picture_button(drawn, (record,))
-    facts = {"layer": chosen, "median": format_number(float(np.median(of_patches))), "count": len(marked),
-             "most": format_number(float(of_patches.max())), "times": f"{OUTLIER:g}"}
     with right:
-        st.markdown(words["outliers" if marked else "no_outliers"].format(**facts))
+        st.markdown(norms_claim(of_patches, chosen))
         st.caption(words["about"])
+
+
+def norms_claim(lengths_of: np.ndarray, layer: int) -> str:
+    """How many patches' vectors are outliers after a layer, with as many digits as show it. lengths_of (patch)."""
+    median, most = float(np.median(lengths_of)), float(lengths_of.max())
+    beyond = int((lengths_of > OUTLIER * median).sum())
+    digits = next((more for more in range(3, 9) if (OUTLIER * float(format_number(median, more))
+                                                    < float(format_number(most, more))) == (beyond > 0)), 9)
+    return strings("pictures")["norms"]["outliers" if beyond else "no_outliers"].format(
+        layer=layer, median=format_number(median, digits), most=format_number(most, digits), count=beyond,
+        times=f"{OUTLIER:g}")

@@ -89,21 +89,22 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
             _before_and_after(lesson, order, before, after if lesson.answered else None)
         with right:
             lesson.predict()
-            if lesson.answered:
-                choice_for(page, "scheme", words["scheme"], words["schemes"])
-                choice_for(page, "stack", words["stack"], words["stacks"])
         if not lesson.answered:
             return
         moved = positions.changes(before, after)
         top = max(0.2, 1.1 * float(moved.max()))
         with left:
-            figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["change"]),
-                                      y_range=(0, top), height=240,
-                                      title=words["still"] if moved.max() < claims.ROUNDING else ""),
+            with st.container(horizontal=True):
+                choice_for(page, "scheme", words["scheme"], words["schemes"])
+                choice_for(page, "stack", words["stack"], words["stacks"])
+            figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["changed"]),
+                                      y_range=(0, top), height=175,
+                                      title=words["still" if moved.max() < claims.ROUNDING else "change"]),
                    key="positions-shuffle",
                    alt=lesson.alt("shuffle", scheme=scheme, most=moved.max(), least=moved.min()))
         apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
         lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
+                           notices_in=right,
                            **claims.shuffled(words, moved, order, scheme, causal, apart))
 
 
@@ -116,11 +117,11 @@ def _before_and_after(lesson: Lesson, order: tuple[int, ...], before: np.ndarray
     for place, (name, places, rows) in zip(st.columns(2, gap="medium"), pictures, strict=True):
         with place:
             if rows is None:
-                lesson.placeholder(name, height=240)
+                lesson.placeholder(name, height=200)
                 continue
             names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
             figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
-                theme, drawn, names, columns, axes=("dimension", ""), height=240, title=words[name], style=style),
+                theme, drawn, names, columns, axes=("dimension", ""), height=200, title=words[name], style=style),
                    key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
 
 

@@ -1,5 +1,7 @@
 """Why does attention divide by √d_k? Random queries and keys, with the division and without; three small models trained
 with and without it; then a head that was trained with it."""
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -10,7 +12,7 @@ from viz.figures.lines import Line
 from viz.figures.standing import standing
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
-from viz.pages.scale.claims import medians, standing_claims
+from viz.pages.scale.claims import TYPICAL, medians, standing_claims
 from viz.pages.scale.random_rows import reasons_section, softmax_section, temperature_section, variance_section
 from viz.pages.scale.training import SEEDS, TRAINED_WIDTHS, training_section
 from viz.text import escape_markdown
@@ -64,8 +66,14 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
                 lesson.explanation("see", shown=(draws.at_width, draws.gradient_norm, draws.crossing),
                                    shapes={"gradient": here.gradient["plain"]}, keys=rest[0],
                                    rows=draws.draws(rest[0]),
-                                   **standing_claims(here, d_k, draws.crossing(found)))
+                                   **standing_claims(here, d_k, draws.crossing(found), _typical(d_k, rest)))
     return revealed
+
+
+def _typical(d_k: int, rest: list[Any]) -> tuple[draws.Survey, float | None]:
+    """The draw that chooses the sentences, whichever is shown: (at this width, where its curves cross)."""
+    keys, _, kind = rest
+    return draws.at_width(d_k, keys, TYPICAL, kind), draws.crossing(draws.survey(keys, TYPICAL, kind))
 
 
 def _curves(lesson: Lesson, found: draws.Survey, here: draws.Survey, d_k: int, revealed: bool) -> None:

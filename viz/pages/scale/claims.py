@@ -1,4 +1,9 @@
-"""What is true of the rows on screen, chosen by their numbers."""
+"""What is true of the rows on screen, chosen by their numbers.
+
+Where random rows are drawn, `typical` are those of the draw that the page opens with: they choose the sentences, and
+the rows on screen fill them in, so that another draw changes numbers and no sentence. Where the two disagree on which
+gradient is larger (components of −1 and 1 have few different scores, so medians jump), the width is near the crossing.
+"""
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,12 +13,15 @@ from viz.claims import first_true, lead
 from viz.format import format_share
 from viz.text import strings
 
-# Each bound lies between what two neighbouring steps of the slider give, so that another seed changes no sentence.
+TYPICAL = 0          # seed of the draw that the page opens with
+# Each bound leaves what another draw moves: a sentence that is chosen near it is true a little beyond it as well.
 ALIKE = 1.4          # medians within this factor of each other are called similar
 ONE_KEY = 0.6        # bits; a row that has fewer is nearly a single key
 MEAN = 2.3           # a mean so many times its median is explained
-NEAR = 2**0.25       # widths within this factor of the crossing are near it
+NEAR = 1.25          # widths within this factor of the crossing are near it
 SETTLED, HALF = 0.9, 0.5   # largest weights of rows that have settled, and of those half on the way
+AROUND = 0.03        # what largest weights may be off one half to be called about that
+HUNDREDS = 150       # from this factor on it is called over a hundred
 RARE = 0.025         # share of rows that overflow up to which hardly any does
 
 
@@ -34,27 +42,34 @@ def near_crossing(d_k: int, crossing: float | None) -> bool:
     return crossing is not None and max(d_k / crossing, crossing / d_k) < NEAR
 
 
-def standing_claims(found: Survey, d_k: int, crossing: float | None) -> dict[str, str]:
-    """Sentences in Markdown about what reaches the query at this width, and on which side of the crossing it lies."""
+def standing_claims(found: Survey, d_k: int, crossing: float | None,
+                    typical: tuple[Survey, float | None] | None = None) -> dict[str, str]:
+    """Sentences in Markdown about what reaches the query at this width, and on which side of the crossing it lies.
+    typical: (that draw at this width, where its curves cross)."""
     words, numbers = strings("lessons/scale")["see"]["claims"], medians(found)
-    plain, scaled, mean = (numbers[name] for name in ("gradient_plain", "gradient_scaled", "mean"))
-    ahead = lead(plain, scaled, two_digits)
-    near = near_crossing(d_k, crossing)
-    factor = max(plain, scaled) / min(plain, scaled) if min(plain, scaled) else np.inf
-    cases = {"stands": first_true([(ahead == 0, "same"), (near, "near"), (ahead > 0, "more"), (True, "less")]),
+    usual, usual_crossing = (medians(typical[0]), typical[1]) if typical else (numbers, crossing)
+    ahead, here = (lead(each["gradient_plain"], each["gradient_scaled"], two_digits) for each in (usual, numbers))
+    near = near_crossing(d_k, usual_crossing) or here != ahead
+    cases = {"stands": first_true([(ahead == here == 0, "same"), (near, "near"), (ahead > 0, "more"), (True, "less")]),
              "crosses": "never" if crossing is None else "at",
-             "means": first_true([(mean > MEAN * plain, "ties"), (True, "alike")])}
-    said = numbers | {"d_k": d_k, "crossing": crossing or 0.0, "factor": factor,
-                      "times": words["times" if factor < 100 else "hundreds"].format(factor=factor)}
+             "means": first_true([(usual["mean"] > MEAN * usual["gradient_plain"], "ties"), (True, "alike")])}
+    times = words["times" if _factor(usual) < HUNDREDS else "hundreds"].format(factor=_factor(numbers))
+    said = numbers | {"d_k": d_k, "crossing": crossing or 0.0, "times": times}
     return {name: words[f"{name}_{case}"].format(**said) for name, case in cases.items()}
 
 
-def softmax_claims(found: Survey, d_k: int, n_keys: int) -> dict[str, str]:
+def _factor(numbers: Mapping[str, float]) -> float:
+    """How many times as large the larger of both gradients is."""
+    small, large = sorted((numbers["gradient_plain"], numbers["gradient_scaled"]))
+    return large / small if small else np.inf
+
+
+def softmax_claims(found: Survey, d_k: int, n_keys: int, typical: Survey | None = None) -> dict[str, str]:
     """Sentences in Markdown about entropy and slope at this width, with the division and without."""
     words, numbers = strings("lessons/scale")["softmax"]["claims"], medians(found)
-    said = numbers | {"d_k": d_k, "bits": np.log2(n_keys)}
-    cases = {"entropy_says": _entropy_case(numbers["entropy_plain"], numbers["entropy_scaled"]),
-             "slope_says": f"slope_{_compare(numbers['slope_plain'], numbers['slope_scaled'])}"}
+    said, usual = numbers | {"d_k": d_k, "bits": np.log2(n_keys)}, medians(typical or found)
+    cases = {"entropy_says": _entropy_case(usual["entropy_plain"], usual["entropy_scaled"]),
+             "slope_says": f"slope_{_compare(usual['slope_plain'], usual['slope_scaled'])}"}
     return {name: words[case].format(**said) for name, case in cases.items()}
 
 
@@ -70,18 +85,18 @@ def _compare(plain: float, scaled: float) -> str:
     return "smaller" if plain * ALIKE < scaled else "same"
 
 
-def verdicts(reasons: Reasons, near: bool) -> dict[str, str]:
+def verdicts(reasons: Reasons, near: bool, typical: Reasons | None = None) -> dict[str, str]:
     """What is true of each reason at this width, in Markdown by the reason. near: whether the crossing is."""
-    words = strings("lessons/scale")["reasons"]["verdicts"]
-    plain, scaled = reasons.gradient["plain"], reasons.gradient["scaled"]
-    ahead, largest = lead(plain, scaled, two_digits), reasons.largest["plain"]
-    same = f"{reasons.spread['plain']:.2g}" == f"{reasons.spread['scaled']:.2g}"
-    cases = {"gradient": first_true([(same, "same"), (near or ahead == 0, "near"), (ahead > 0, "more"),
+    words, usual = strings("lessons/scale")["reasons"]["verdicts"], typical or reasons
+    ahead, here = (lead(each.gradient["plain"], each.gradient["scaled"], two_digits) for each in (usual, reasons))
+    same, largest = f"{usual.spread['plain']:.2g}" == f"{usual.spread['scaled']:.2g}", usual.largest["plain"]
+    cases = {"gradient": first_true([(same, "same"), (near or ahead == 0 or here != ahead, "near"), (ahead > 0, "more"),
                                      (True, "less")]),
              "values": "same" if same else "scores",
-             "saturates": first_true([(same, "same"), (largest >= SETTLED, "settled"), (largest >= HALF, "half"),
+             "saturates": first_true([(same, "same"), (largest >= SETTLED, "settled"),
+                                      (largest >= HALF + AROUND, "half"), (largest >= HALF - AROUND, "around"),
                                       (True, "not")]),
-             "overflow": "some" if reasons.overflow["plain"] > RARE else "rare"}
+             "overflow": "some" if usual.overflow["plain"] > RARE else "rare"}
     numbers = {"mean": reasons.gradient_mean["plain"], "overflow": reasons.overflow["plain"],
                "output_plain": reasons.output["plain"], "output_scaled": reasons.output["scaled"]}
     return {name: words[f"{name}_{case}"].format(**numbers) for name, case in cases.items()}

@@ -7,7 +7,7 @@ from model.lessons.sqrt_dk import draws
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
-from viz.pages.scale.claims import medians, near_crossing, softmax_claims, verdicts
+from viz.pages.scale.claims import TYPICAL, medians, near_crossing, softmax_claims, verdicts
 from viz.pages.scale.training import SEEDS
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
@@ -90,7 +90,7 @@ def softmax_section(page: PageContext, lesson: Lesson) -> None:
                        key=f"scale-{name}", alt=words[f"alt_{name}"].format(plain=numbers[f"{name}_plain"], d_k=d_k,
                                                                            scaled=numbers[f"{name}_scaled"]))
         lesson.explanation("softmax", shown=(draws.at_width,), shapes={"entropy": survey.entropy["plain"]},
-                           **softmax_claims(here, d_k, rest[0]))
+                           **softmax_claims(here, d_k, rest[0], draws.at_width(d_k, rest[0], TYPICAL, rest[2])))
 
 
 def reasons_section(page: PageContext, lesson: Lesson) -> None:
@@ -100,8 +100,8 @@ def reasons_section(page: PageContext, lesson: Lesson) -> None:
     both = ("slope", "gradient", "gradient_mean", "spread", "output", "largest", "overflow")
     numbers = {f"{name}_{which}": value for name in both for which, value in getattr(reasons, name).items()}
     numbers |= {"grown": reasons.grown_overflow, "factor": draws.GROWN, "end": draws.FLOAT32_END, "d_k": d_k}
-    crossing = draws.crossing(draws.survey(*rest))
-    said = verdicts(reasons, near_crossing(d_k, crossing))
+    typical = rest[0], TYPICAL, rest[2]
+    said = verdicts(reasons, near_crossing(d_k, draws.crossing(draws.survey(*typical))), draws.reasons(d_k, *typical))
     with lesson.section("reasons"):
         table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
         table += [f"| {' | '.join(cell.format(**numbers) for cell in row)} | {said[name]} |"

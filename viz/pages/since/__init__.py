@@ -45,8 +45,10 @@ def render(page: PageContext) -> None:
     revealed = _block(page, lesson)
     choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in SECTIONS})
     topic = page.controls["topic"]
-    if topic == "cache":
-        lesson.fragment(cache_section, _design(page), revealed)
+    if topic == "cache" and not revealed:   # its heading alone would say what is kept
+        lesson.placeholder("cache", 120)
+    elif topic == "cache":
+        lesson.fragment(cache_section, _design(page))
     else:
         lesson.fragment({"experts": experts_section, "writing": writing_section, "scaling": scaling_section}[topic])
     lesson.end()

@@ -16,13 +16,10 @@ LENGTHS = (*range(1, design.TOKENS + 1), *(2**power for power in range(5, 18)))
 SPAN = np.array([2**power for power in range(18)])
 
 
-def cache_section(page: PageContext, lesson: Lesson, this: design.Design, revealed: bool) -> None:
-    """This page's block on the left, published models on the right; covered until the question is answered."""
+def cache_section(page: PageContext, lesson: Lesson, this: design.Design) -> None:
+    """This page's block on the left, published models on the right."""
     words = lesson.prose["cache"]
     with lesson.section("cache"):
-        if not revealed:
-            lesson.placeholder("cache", 120)
-            return
         slider_for(page, "tokens", words["tokens"], LENGTHS, say=lambda count: f"{count:,}")
         tokens = page.controls["tokens"]
         left, right = st.columns([2, 3], gap="medium")

@@ -85,7 +85,7 @@ def _see(page: PageContext, lesson: Lesson, row: Row) -> None:
             slider_for(page, "t", lesson.prose["widgets"]["t"], STOPS, help=lesson.prose["widgets"]["t_help"])
         with right:
             lesson.predict()
-        lesson.explanation("curves", shown=(softmax.softmax_rows, _equation(), lines),
+        lesson.explanation("curves", shown=(softmax.softmax_rows, _equation(), lines), notices_in=left,
                            shapes={"logits": row.logits, "temperatures": GRID, "weights": weights}, t=temperature,
                            **claims.curves(lesson.prose["curves"], row, here))
 

@@ -6,12 +6,13 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from model.core import pictures
+from model.core.limits import LIMITS
 from model.core.query import UserError
 from viz.components.files import module_code
 from viz.page import PageContext
 from viz.session import session
 from viz.text import escape_markdown, strings
-from viz.widgets.upload import take
+from viz.widgets.upload import most_megabytes, take
 
 SUFFIXES = ("png", "jpg", "jpeg", "webp", "heic", "heif")   # of HEIC it is said, in a sentence, what to do with it
 THUMB = 112   # pixels of the file as it was brought, on the side
@@ -68,7 +69,8 @@ def picture_widgets(page: PageContext) -> None:
                  on_change=_choose, args=(page,))
     _about(chosen)
     st.file_uploader(words["own"], type=list(SUFFIXES), key="ask_picture_file", help=words["own_help"],
-                     on_change=_bring, args=(page, "ask_picture_file"))
+                     max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
+                     args=(page, "ask_picture_file"))
     _PASTE(key="paste", data={"key": "ask_picture_file"})
     if session().picture_error:
         st.error(escape_markdown(session().picture_error))
@@ -81,11 +83,15 @@ def picture_widgets(page: PageContext) -> None:
 
 
 def _about(chosen: str | None) -> None:
-    """Who made the picture that is chosen, and under which licence; of one's own, where it is."""
+    """Who made the picture that is chosen, and under which licence; of one's own, where it is, or that it is gone:
+    other pages draw on, as long as they have the answer."""
+    if chosen is None:
+        return
     words = strings("pictures")
     try:
-        picture = pictures.find(chosen or "")
-    except UserError:
+        picture = pictures.find(chosen)
+    except UserError as error:
+        st.caption(escape_markdown(str(error)))
         return
     said = words["made_by"].format(source=escape_markdown(picture.source), licence=picture.licence)
     st.caption(said if picture.licence else words["own_stays"])

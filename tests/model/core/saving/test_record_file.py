@@ -80,7 +80,7 @@ def test_a_picture_and_its_patches_come_back(tmp_path):
     found = opened(made.save(tmp_path / "picture.safetensors"))
     assert equal(found.picture, pixels) and found[Kind.SELF].queries == tokens
     assert found[Kind.SELF].queries.grid == (2, 3)
-    assert found.query.text == " ".join(tokens.texts)
+    assert found.query.text == f"a picture, sha256 {'a' * 64}"
 
 
 @pytest.mark.parametrize(("verification", "status"), [

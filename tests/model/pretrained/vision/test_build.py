@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 
+from benchmarks import families_pictures
 from model.ask import sources
 from model.ask.models import models
 from model.core import heads, pictures
@@ -146,6 +147,24 @@ def test_a_folder_without_a_processor_or_with_a_monstrous_one_is_refused_by_its_
     (copy / "preprocessor_config.json").write_text("{", encoding="utf-8")
     with pytest.raises(UserError, match=r"preprocessor_config\.json cannot be read"):
         record(copy)
+
+
+def test_a_processor_that_makes_pictures_of_another_size_is_named_with_both_sizes(folders, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folders("vit"), copy)
+    larger = tiny_vision.PROCESSOR | {"size": {"shortest_edge": 48}, "crop_size": {"height": 48, "width": 40}}
+    (copy / "preprocessor_config.json").write_text(json.dumps(larger), encoding="utf-8")
+    with pytest.raises(UserError, match=r"are 48 × 40 pixels, and the model was made for 32 × 32; write"):
+        record(copy)
+
+
+def test_a_model_of_depths_reads_pictures_though_its_backbone_alone_says_so(tmp_path):
+    network = families_pictures.build("zoedepth", "eager")
+    network.save_pretrained(tmp_path)
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(tiny_vision.PROCESSOR), encoding="utf-8")
+    answer = record(tmp_path)
+    assert sources.sides(str(tmp_path)) == {"image"} and answer.verification.status == "verified"
+    assert answer[Kind.SELF].keys.grid == (4, 4) and answer.prediction is None
 
 
 def test_a_classifier_made_of_clips_picture_tower_names_its_classes(folders):

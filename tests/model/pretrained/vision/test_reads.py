@@ -12,6 +12,8 @@ from model.pretrained.vision.reads import reads_pictures
     ({"model_type": "clip_vision_model", "image_size": 224}, True, {"image"}),
     ({"model_type": "clip", "text_config": {}, "vision_config": {"image_size": 224}}, True, {"image", "text"}),
     ({"model_type": "siglip"}, True, {"image", "text"}),
+    ({"model_type": "zoedepth", "backbone_config": {"image_size": 384, "patch_size": 16}}, False, {"image"}),
+    ({"model_type": "of_texts", "backbone_config": None}, False, set()),
     ({"model_type": "bert", "vocab_size": 70}, True, set()),
     ({"model_type": "vilt", "image_size": 384, "patch_size": 32, "vocab_size": 30522}, True, set()),
     ({"model_type": "gemma3", "vision_config": {"image_size": 896}}, True, set())])

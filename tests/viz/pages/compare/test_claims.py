@@ -24,14 +24,14 @@ def test_heads_and_layers_that_turn_the_answer_are_named_with_their_share():
 def test_where_no_head_and_no_layer_turns_it_that_is_said():
     said = patching_claims(replace(FOUND, heads=((0, 0), (1, 0)), patched=np.array([-8.0, -9.0]),
                                    layers={0: -8.0, 1: -9.0}))
-    assert said[0] == "No head of 2 turns the answer alone; **0·0** comes farthest, 10% of the way."
+    assert said[0] == "No head of 2 turns the answer alone; none comes farther than **0·0**, 10% of the way."
     assert said[1].startswith("Not even all heads")
 
 
 def test_a_sentence_vector_is_never_turned():
     said = patching_claims(replace(FOUND, words=None, place=None, plain=0.8, other=1.0,
                                    heads=((0, 0), (1, 0)), patched=np.array([0.85, 0.81])))
-    assert said[0] == "Of 2 heads **0·0** alone comes farthest, 25% of the way." and len(said) == 2
+    assert said[0] == "Of 2 heads none alone comes farther than **0·0**, 25% of the way." and len(said) == 2
 
 
 def effects(patched: list[float], plain: float = -10.0, other: float = 10.0, layer: float = -2.0,
@@ -44,14 +44,14 @@ def effects(patched: list[float], plain: float = -10.0, other: float = 10.0, lay
 @pytest.mark.parametrize("made, words", [
     (effects([8.0, -9.0]), "1 of 2 heads turns the answer to *street* alone"),
     (effects([0.006, -9.0]), "1 of 2 heads turns"), (effects([0.004, -9.0]), "No head of 2 turns the answer alone"),
-    (effects([8.0, -9.0], plain=-0.004), "comes farthest"),               # it stands at no side as it is
+    (effects([8.0, -9.0], plain=-0.004), "none comes farther"),           # it stands at no side as it is
     (effects([float(n) for n in range(1, 9)]), "8 of 8 heads turn the answer to *street* alone. The 6 that come"),
     (effects([-10.0, -12.0]), "No head of 2 alone moves the answer towards"),
     (effects([-9.91, -12.0]), "No head of 2 alone moves"),                 # 0.45 % of the way prints 0 %
-    (effects([-9.89, -12.0]), "**0·0** comes farthest, 1% of the way"),
+    (effects([-9.89, -12.0]), "farther than **0·0**, 1% of the way"),
     (effects([-11.0, -9.0], other=-10.004), "there is no way to go"), (effects([-11.0, -9.0], other=-10.0), "no way"),
-    (effects([-14.0, -9.0], other=-20.0), "**0·0** comes farthest, 40% of the way"),   # the way leads down
-    (effects([0.85, 0.81], 0.8, 1.0, words=None), "**0·0** alone comes farthest, 25% of the way"),
+    (effects([-14.0, -9.0], other=-20.0), "farther than **0·0**, 40% of the way"),   # the way leads down
+    (effects([0.85, 0.81], 0.8, 1.0, words=None), "none alone comes farther than **0·0**, 25% of the way"),
     (effects([0.85, 0.81], 0.8, 0.80004, words=None), "there is no way to go"),
     (effects([0.79, 0.8], 0.8, 1.0, words=None), "alone moves the answer towards")])
 def test_every_case_of_patched_heads_has_its_own_words(made, words):
@@ -80,9 +80,18 @@ def test_a_change_that_no_digit_shows_is_not_called_one(second, words):
     assert words in change_claim(first, other, aligned(True, True))
 
 
+@pytest.mark.parametrize("only, words", [
+    (None, "No change is larger than that of **t1 → t0**, from 0.100 to 0.900."),
+    (0, "Of this token's row no change is larger than that of **t0 → t1**, from 0.500 to 0.700.")])
+def test_where_one_row_is_shown_the_change_is_one_of_that_row(only, words):
+    first, second = np.array([[0.5, 0.5], [0.1, 0.9]]), np.array([[0.4, 0.7], [0.9, 0.1]])
+    assert change_claim(first, second, aligned(True, True), only) == words
+    assert "this token's row" in change_claim(first, np.array([first[0], second[1]]), aligned(True, True), 0)
+
+
 @pytest.mark.parametrize("edit, words", [
-    (Silence(Kind.SELF, 1, 0), "looks where it looked"), (Silence(Kind.SELF, 1, 1), "stands in layer 1"),
-    (Silence(Kind.SELF, 2, 0), "stands in layer 2"), (Silence(Kind.SELF, 0, 0), ""),
+    (Silence(Kind.SELF, 1, 0), "looks where it looked"), (Silence(Kind.SELF, 1, 1), "made in layer 1"),
+    (Silence(Kind.SELF, 2, 0), "made in layer 2"), (Silence(Kind.SELF, 0, 0), ""),
     (Patch(Kind.SELF, 1, 0, Query("m", "0", "a")), "looks where it looked"), (Temper(Kind.SELF, 1, 0, 1.0), "")])
 def test_why_a_head_did_not_change_is_said_where_it_is_known(edit, words):
     why = unchanged_why(frozenset([edit]), (1, 0))

@@ -67,6 +67,21 @@ def test_the_answer_is_told_by_what_it_is():
     assert "**0.9000**" in value_claim(replace(found, answer=Answer("vector", "", "", 0.9, 0, "?"), place=None))
 
 
+@pytest.mark.parametrize("kind, rival, place, words", [
+    ("next", "", 3, "After “c” the model gives *wide* a probability of **0.25**"),
+    ("mask", "", 3, "In place of the mask the model gives *wide* a probability of **0.25**"),
+    ("target", "", 3, "At that place of the target the model gives *wide* a probability of **0.25**"),
+    ("next", "tired", 3, "The model holds *wide* against *tired*: the difference of their logits is **-1.386**"),
+    ("label", "tired", 3, "The model holds *wide* against *tired*"),
+    ("vector", "", None, "The cosine with the vector of the other sentence is **-1.3863**"),
+    ("vector", "tired", None, "The cosine with the vector")])   # a vector has no rival
+def test_the_number_is_named_by_the_kind_of_the_answer_and_its_rival(kind, rival, place, words):
+    made_here = made(1)
+    tokens = made_here.tokens.texts[3]
+    found = replace(made_here, answer=Answer(kind, "wide", rival, float(np.log(0.25)), 3, "?"), place=place)
+    assert value_claim(found).startswith(words.replace("“c”", f"“{tokens}”"))
+
+
 @pytest.mark.parametrize("rhos, words", [
     ({"weight_head": 0.5, "weight_layer": 0.4}, "The closest here is *attention 5·1* (0.50)"),
     ({"weight_head": 0.5001, "weight_layer": 0.4996}, "with 0.50 each, are *attention 5·1* and *attention, layer 5*"),

@@ -46,6 +46,10 @@ def test_a_model_that_reads_left_to_right_is_told_not_to_have_seen_the_word():
     twin = replace(answer, query=replace(answer.query, text="a b c d e f h"))
     said = head_claims(answer, complete_view(State(text="own").with_view(pair=(2, 0)), answer), twin, example)
     assert "reads left to right" in said[1] and len(said) == 2
+    other = record(7, Kind.CAUSAL, text="a b c d e f h", seed=5)
+    other = replace(other, maps=(replace(other.maps[0], queries=both, keys=both),))
+    said = head_claims(answer, complete_view(State(text="own").with_view(pair=(2, 0)), answer), other, example)
+    assert "reads left to right" not in " ".join(said) and len(said) == 4
 
 
 def test_without_a_pair_nothing_is_claimed():

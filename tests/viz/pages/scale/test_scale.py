@@ -1,14 +1,114 @@
 """The whole lesson without a browser: what it says before and after its question is answered, at the ends of its
 controls, and whether its training is told as its table has it."""
 import re
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
+from scipy import special, stats
 
+from model.ask import sources
+from model.lessons.sqrt_dk import draws
 from tests.leaks import given_away
-from tests.lesson_pages import shown
+from tests.lesson_pages import Shown, shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
+from viz.state import State
 from viz.text import strings
 
 PROSE = strings("lessons/scale")
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What the rows of one position have, by scipy and by sums over the keys themselves."""
+
+    dots: np.ndarray      # q · k (row, key)
+    weights: dict[str, np.ndarray]
+    median: dict[str, float]
+    mean: float           # of the gradient of undivided rows
+
+
+def rows_at(dk: int, keys: int, seed: int, kind: str) -> Rows:
+    """Those that the page draws, their numbers by another route."""
+    vectors, dots = draws.rows_of(dk, keys, seed, kind)[1:]
+    weights = {which: special.softmax(dots / divisor, -1) for which, divisor in (("plain", 1.0), ("scaled", dk**0.5))}
+    median, gradients = {}, {}
+    for which, p in weights.items():
+        median[f"entropy_{which}"] = np.median(stats.entropy(p, base=2, axis=-1))
+        squares = (p**2).sum(-1)
+        median[f"slope_{which}"] = np.median(np.sqrt(np.maximum(squares - 2 * (p**3).sum(-1) + squares**2, 0)))
+        away = ((vectors[:, None] - (p @ vectors)[:, :, None]) ** 2).sum(-1)
+        gradients[which] = np.sqrt((p**2 * away).sum(-1)) / (1 if which == "plain" else dk**0.5)
+        median[f"gradient_{which}"] = np.median(gradients[which])
+        median[f"largest_{which}"] = np.median(p.max(-1))
+    return Rows(dots.reshape(-1, keys), weights, median, gradients["plain"].mean())
+
+
+def near(line: str, *wanted: float) -> bool:
+    """As agrees, or within 2 % where float32 and float64 part."""
+    found = printed(line)
+    return len(found) == len(wanted) and all(abs(number - value) <= half + 0.02 * abs(value)
+                                             for (number, half), value in zip(found, wanted, strict=True))
+
+
+def rules_at(where: dict) -> Rules:
+    """What must be true at this position, of rows drawn at random."""
+    dk, keys = where["dk"], where["keys"]
+    here = rows_at(dk, keys, where["seed"], where["draw"])
+    m, spread, bits, root = here.median, here.dots.std(), np.log2(keys), dk**0.5
+    pair = [m["gradient_plain"], m["gradient_scaled"]]
+    over = [np.mean((rows.max(-1) > draws.FLOAT32_END) | (rows.max(-1) < -103.97))
+            for rows in (here.dots, draws.GROWN * here.dots / root)]
+    entropies, slopes = ([m[f"{name}_{which}"] for which in ("plain", "scaled")] for name in ("entropy", "slope"))
+    faint = min(slopes) < 1e-5   # where the difference of squares cancels
+
+    def stands(line: str) -> bool:
+        return (near(line, dk, pair[1]) if "both curves" in line
+                else near(line, dk, *pair) if "near the crossing" in line or "over a hundred" in line
+                else near(line, dk, *pair, max(pair) / min(pair)))
+
+    return {
+        "notice see 0": stands,
+        "notice see 1": lambda line: 30 < printed(line)[0][0] < 900 if printed(line) else True,
+        "notice see 2": lambda line: near(line, pair[0], here.mean),
+        "more see 0": lambda line: agrees(line, len(here.dots), keys, 5, 95),
+        "alt scale-see": lambda line: near(line, *pair, dk),
+        "notice variance 0": lambda line: near(line, dk, dk, len(here.dots), spread**2, spread**2 / dk),
+        "notice variance 1": lambda line: near(line, spread, root),
+        "more variance 0": lambda line: agrees(line, 5, 95), "more variance 1": lambda line: agrees(line, -1, 1),
+        "more variance 2": lambda line: agrees(line, 1) and 0.6 < np.median(draws.t5_variance()) < 1.4,
+        "alt scale-variance": lambda line: near(line, 1, 4096, dk, spread**2, 1),
+        "alt scale-histogram-plain": lambda line: near(line, spread),
+        "alt scale-histogram-scaled": lambda line: near(line, spread / root),
+        "notice softmax 0": lambda line: (near(line, dk, entropies[1], bits) if "changes nothing" in line
+                                          else near(line, dk, entropies[1], bits, entropies[0])),
+        "notice softmax 1": lambda line: faint or near(line, *slopes),
+        "alt scale-entropy": lambda line: near(line, dk, *entropies),
+        "alt scale-slope": lambda line: faint or near(line, *slopes, dk),
+        "notice reasons 0": lambda line: near(line.removeprefix("float32"), 88.7, *over, draws.GROWN),
+        "more reasons 0": bool,   # test_what_overflows_with_64_keys_is_as_the_lesson_says
+        "more reasons 1": lambda line: near(line, dk, m["largest_plain"], m["largest_scaled"], *pair),
+        "notice temperature 0": lambda line: (near(line, root, 1, *entropies) if dk > 1
+                                              else near(line, root, entropies[1])),
+        "more temperature 0": lambda line: agrees(line, 1, 64, 5.7, 1, 5.35, 64),
+        "alt scale-temperature": lambda line: near(line, dk, entropies[0], 1, entropies[1])}
+
+
+def head_rules(page: Shown) -> Rules:
+    """Of the head that was trained: its rows by scipy from its queries and keys."""
+    state = State()
+    record = sources.ask(sources.open_query(state.model, state.text)).result(120)
+    layer_place, head = (int(number) for number, _ in printed(page.alts["scale-real"])[:2])
+    layer = record[record.kinds[0]].layer(layer_place)
+    q, k = (np.array(each[head], np.float64) for each in (layer.query, layer.key))
+    dots, root = q @ k.T, q.shape[-1] ** 0.5
+    own, undone = (stats.entropy(special.softmax(dots / divisor, -1), base=2, axis=-1).mean() for divisor in (root, 1))
+    sizes = [(each**2).mean() for each in (q, k)]
+    return {"notice real 0": lambda line: agrees(line.replace(f"√{len(q[0])}", ""), root, own, undone),
+            "notice real 2": lambda line: printed(line)[0][0] == pytest.approx(root, abs=1e-3)
+            and printed(line)[1][0] < 1e-6,
+            "more real 0": lambda line: agrees(line, *sizes, np.sqrt(sizes[0] * sizes[1] * len(q[0])), dots.std()),
+            "alt scale-real": lambda line: agrees(line, layer_place, head, own, undone)}
 
 
 def test_before_an_answer_the_page_has_the_question_and_its_premise_only():
@@ -27,11 +127,16 @@ def table(page, first: str) -> list[list[str]]:
     return [[cell.strip() for cell in row.strip("|").split("|")] for row in found.splitlines()[2:]]
 
 
-@pytest.mark.parametrize(("dk", "keys", "kind", "train"), [(1, 8, "sign", False), (64, 64, "normal", False),
-                                                           (4096, 64, "normal", True)])
-def test_what_is_said_once_answered_fits_the_numbers_of_the_page(dk, keys, kind, train, monkeypatch):
+@pytest.mark.parametrize(("dk", "keys", "kind", "train", "seed"), [
+    (1, 8, "sign", False, 0), (64, 32, "uniform", False, 50), (4096, 64, "normal", True, 99)])
+def test_what_is_said_once_answered_fits_the_numbers_of_the_page(dk, keys, kind, train, seed, monkeypatch):
     monkeypatch.setattr("viz.pages.scale.training.STARTS", 2)
-    page = shown("scale", guess="a", dk=dk, keys=keys, draw=kind, train=train, width=64, real=train)
+    page = shown("scale", guess="a", dk=dk, keys=keys, draw=kind, train=train, width=64, real=train, seed=seed, step=0)
+    rules = rules_at({"dk": dk, "keys": keys, "seed": seed, "draw": kind})
+    trained = {"notice training": bool, "more training": bool, "alt scale-film": bool, "alt scale-training": bool}
+    rules |= head_rules(page) | {place: each for place in sentences(page) for start, each in trained.items()
+                                 if place.startswith(start)} if train else {}
+    assert wrong(sentences(page), rules) == []
     assert all(len(lines) <= 3 for lines in page.notices.values())
     said, variance = " ".join(page.notices["see"]), page.numbers["variance"]
     assert variance["measured"] == pytest.approx(dk, rel=0.2) and f"{variance['measured']:,.1f}" in said + " ".join(
@@ -50,3 +155,21 @@ def test_what_is_said_once_answered_fits_the_numbers_of_the_page(dk, keys, kind,
         real = re.search(r"lowers .* from ([\d.]+) to \*\*([\d.]+)\*\*", page.notices["real"][0]).groups()
         assert float(real[1]) < float(real[0]) == pytest.approx(page.numbers["real"]["own"], abs=0.006)
         assert float(rows[names["width"]][3]) > float(rows[names["root"]][3]) > float(rows[names["none"]][3])
+
+
+@pytest.mark.parametrize(("place", "old", "new"), [
+    ("notice see 0", "a factor of ", "a factor of 1"), ("notice variance 1", "about", "9"),
+    ("notice temperature 0", "**", "**1"),
+    ("notice reasons 0", "60-fold", "70-fold"), ("alt scale-entropy", "median ", "median 1"),
+    ("more see 0", "95th", "96th")])
+def test_a_wrong_sentence_is_caught(place, old, new, opened):
+    said = sentences(opened)
+    rules = rules_at({"dk": 64, "keys": 64, "seed": 0, "draw": "normal"})
+    assert wrong(said, rules) == [] and old in said[place]
+    assert len(wrong(said | {place: said[place].replace(old, new, 1)}, rules)) == 1
+
+
+@pytest.fixture(scope="module")
+def opened() -> Shown:
+    """The page as it opens, answered."""
+    return shown("scale", guess="a")

@@ -6,10 +6,15 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from model.lessons.since import experts, scaling
+from model.lessons.since import design, experts, scaling
 from model.lessons.since.sentences import WORDS, encode
 from tests.lesson_pages import shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
+from tests.model.lessons.since.test_design import torchs
+from tests.viz.pages.since.test_claims import counted
+from tests.viz.pages.since.test_claims import wrong as wrong_of_change
 from viz.pages.since.claims import said_bytes
+from viz.pages.since.experts import TEXTS
 from viz.pages.since.writing import writing_claims
 from viz.text import strings
 
@@ -90,3 +95,85 @@ def test_the_scaling_laws_are_said_as_a_search_finds_them(power):
 def test_the_tree_on_the_page_is_of_what_was_chosen():
     said = shown("since", guess="a", topic="writing", prompt="le", how="beam", beam=5)
     assert "Beam" in said.alts["since-tree"] and said.notices["writing"][0].startswith("A beam of 5 finds")
+
+
+TODAY = {"pre": True, "rms": True, "swiglu": True, "rotary": True, "bare": True}
+PLACES = [{"tokens": 1}, TODAY | {"groups": 1, "about": "groups", "tokens": 131_072},
+          {"groups": 4, "swiglu": True, "about": "swiglu", "tokens": 24},
+          {"topic": "experts", "rms": True, "about": "rms"},
+          {"topic": "experts", "routed": "french", "balance": False, "rotary": True, "about": "rotary"},
+          {"topic": "experts", "routed": "sum", "bare": True, "about": "bare"}, {"topic": "writing", "how": "beam"},
+          {"topic": "writing", "prompt": "two", "how": "top_p"}, {"topic": "scaling", "compute": 18},
+          {"topic": "scaling", "compute": 27, "pre": True}]
+EACH = (36_864, 524_288, 131_072, 131_072, 23_040)   # bytes per token: 2 · layers · key–value heads · d_k · 2, by hand
+
+
+def block_rules(this: design.Design, about: str) -> Rules:
+    """Of the block with its switches: by torch, and by the shapes of its matrices."""
+    numbers = [counted(design.PAPER), counted(this)]
+    measured: list[float] = []
+    for each in (design.PAPER, this):
+        run = design.run(each)
+        measured += [float(torchs(each).norm(dim=-1).mean()), float((run.inner == 0).mean()),
+                     float(np.abs(design.run(each, 1).weights - run.weights).max())]
+
+    def changes(line: str) -> bool:
+        found = printed(line)[1:]
+        return len(found) == 6 and all(abs(found[place][0] - value) <= found[place][1] + 0.01 * value or
+                                       max(found[place][0], value) < 1e-12
+                                       for place, value in zip((0, 2, 4, 1, 3, 5), measured, strict=True))
+
+    by = [] if numbers[0] == numbers[1] else [abs(numbers[1] - numbers[0])]
+    return {"notice block 0": lambda line: wrong_of_change(line, this, about, True) == [],
+            "notice block 1": lambda line: agrees(line, numbers[1], *by, 2017), "more block 0": changes,
+            "more block 1": lambda line: agrees(line, 96, 8, 12, 24), "more block 2": lambda line: agrees(
+                line, 2023, 8, 4, 2, 1),
+            "alt since-parameters": lambda line: agrees(line, numbers[0], 2017, numbers[1])}
+
+
+def cache_rules(this: design.Design, tokens: int) -> Rules:
+    """Of what is kept: from the configurations, by hand."""
+    own, rows = 2 * 2 * 12 * this.groups, min(tokens, 24)
+    return {"notice cache 0": lambda line: all(said_bytes(each) in line for each in (
+                131_072.0 * tokens, 524_288.0 * tokens, 2 * 8_030_261_248.0)),
+            "notice cache 1": lambda line: f"holds {said_bytes(own * tokens)} ({said_bytes(384 * tokens)}" in line,
+            "more cache 0": lambda line: [int(each.replace(",", "")) for each in re.findall(
+                r"([\d,]+) bytes per token", line)] == list(EACH),
+            "more cache 2": lambda line: "4,096" in line and "at most 24 rows" in line,
+            "alt since-own": lambda line: agrees(line, rows, own // 2),
+            "alt since-cache": lambda line: f"holds {said_bytes(131_072.0 * tokens)} after {tokens:,} tokens" in line}
+
+
+def experts_rules(routed: str, balanced: bool) -> Rules:
+    """Of the router: its gates, and the shipped runs."""
+    gates = experts.route(TEXTS[routed].split(), balanced)
+    surest, used = np.unravel_index(gates.argmax(), gates.shape), len(set(gates.argmax(1).tolist()))
+    loads = [experts.load(kind) for kind in (True, False)]
+    most = [each.by_word.sum(0).max() / each.by_word.sum() for each in loads]
+    runs = [np.array(experts.busiest_by_seed()[kind]) for kind in ("balanced", "free")]
+    spread = [number for run in runs for number in (run.min(), run.max(), run.mean())]
+    return {"notice experts 0": lambda line: printed(line)[-4:] and agrees(
+                line.split("*: ")[1], gates.max(), surest[1] + 1, used, 4),
+            "notice experts 1": lambda line: agrees(line, *most, 0.25),
+            "more experts 0": lambda line: agrees(line, len(runs[0]), *spread),
+            "more experts 1": lambda line: printed(line)[0][0] == 400 and agrees(line.split("loss is")[1], *(
+                each.nats for each in loads)),
+            "more experts 2": lambda line: printed(line)[0][0] == 4 * printed(line)[1][0],
+            "alt since-router": lambda line: agrees(line, 4, len(gates)), "alt since-load": lambda line: agrees(
+                line, *most)}
+
+
+@pytest.mark.parametrize("turned", PLACES, ids=str)
+def test_every_sentence_is_true_where_it_stands(turned):
+    said = shown("since", guess="a", **turned)
+    this = design.Design(**{name: turned[name] for name in (*design.SWITCHES, "groups") if name in turned})
+    rules = block_rules(this, turned.get("about", "pre")) | cache_rules(this, turned.get("tokens", 12))
+    if turned.get("topic") == "experts":
+        rules |= experts_rules(turned.get("routed", "english"), turned.get("balance", True))
+    held = {place: bool for place in sentences(said) if re.search(r"writing|scaling|since-tree", place)}   # see above
+    assert wrong(sentences(said), rules | held) == []
+    planted = {place: line.replace(*change) for place, line in sentences(said).items()
+               for start, change in {"notice block 1": (" parameters", "1 parameters"),
+                                     "notice cache 1": ("holds ", "holds 1"), "notice experts 1": ("**", "**1")}.items()
+               if place == start}
+    assert {each.split(":")[0] for each in wrong(sentences(said) | planted, rules | held)} == set(planted)

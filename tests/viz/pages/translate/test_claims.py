@@ -37,7 +37,8 @@ def test_the_mode_chooses_the_numbers_and_the_layer_is_the_one_that_changes_most
     ((0.9, 0.2, 0.7, 0.9), ("The", "cat", "it", "."),
      "P(elle) becomes **0.80**, and no other word moves it further. At *it* itself it becomes 0.30."),
     ((0.9, 0.7, 0.2, 0.9), ("The", "cat", "it", "."), "*it* turns the pronoun: P(elle) becomes **0.80**, and no other"),
-    ((0.9, 0.496, 0.9, 0.9), ("The", "cat", "it", "."), "No word exchanged alone turns the pronoun: *cat*"),
+    ((0.9, 0.496, 0.9, 0.9), ("The", "cat", "it", "."), "No word exchanged alone turns the pronoun: none "
+     "moves it further than *cat*"),
     ((0.9, 0.494, 0.9, 0.9), ("The", "cat", "it", "."), "*cat* turns the pronoun"),
     ((0.9, 0.904, 0.896, 0.9), ("The", "cat", "it", "."), "in these digits: P(elle) is 0.10 at most"),
     ((0.95, 0.99, 0.92, 0.93), ("The", "cat", "it", "."), "in these digits: P(elle) is 0.08 at most"),

@@ -1,0 +1,258 @@
+"""Files of pictures from outside: what they hold is upright and bare, what could hurt is refused before it is decoded.
+"""
+import io
+import struct
+import tracemalloc
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageFile
+
+from benchmarks import bomb_files
+from benchmarks.bomb_files import FILES
+from model.core import picture_files
+from model.core.limits import LIMITS
+from model.core.picture_files import decode
+from model.core.query import UserError
+from tests.hostile import damaged, examples
+
+RNG = np.random.default_rng(0)
+NOISE = RNG.integers(0, 256, (30, 40, 3), np.uint8)
+
+
+def packed(image: Image.Image, form: str = "PNG", **options) -> bytes:
+    target = io.BytesIO()
+    image.save(target, form, **options)
+    return target.getvalue()
+
+
+def tones(content: bytes) -> np.ndarray:
+    return np.asarray(decode(content, "x"))
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+
+def png_of(width: int, height: int) -> bytes:
+    """A small file that says it is a large picture."""
+    rows = zlib.compress(b"\0" * 10_000)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+            + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
+
+
+@pytest.mark.parametrize(("form", "options"), [("JPEG", {"quality": 95}), ("WEBP", {"lossless": True})])
+def test_jpeg_and_webp_are_read_as_pillow_reads_them(form, options):
+    content = packed(Image.fromarray(NOISE), form, **options)
+    wanted = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    assert (tones(content) == wanted).all()
+
+
+def test_what_is_transparent_lies_on_white_and_deeper_channels_keep_their_tones():
+    clear = Image.fromarray(np.dstack([NOISE, np.zeros((30, 40), np.uint8)]))
+    assert (tones(packed(clear)) == 255).all()
+    ramp = np.linspace(0, 65535, 1200).reshape(30, 40).astype(np.uint16)
+    assert np.abs(tones(packed(Image.fromarray(ramp)))[..., 1] - ramp / 257).max() <= 0.5
+    assert tones(packed(Image.new("CMYK", (8, 8)), "JPEG")).min() > 250
+
+
+def test_a_telephones_photograph_is_shrunk():
+    picture = decode(packed(Image.new("RGB", (8064, 6048), (200, 30, 60)), "JPEG"), "IMG_1.jpg")
+    assert 0.95 * LIMITS.picture_kept < picture.width * picture.height < 1.01 * LIMITS.picture_kept
+    assert picture.width / picture.height == pytest.approx(8064 / 6048, rel=1e-3)
+    assert np.abs(np.asarray(picture).reshape(-1, 3).mean(0) - (200, 30, 60)).max() < 3
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "P", "I;16", "L", "LA", "1"])
+def test_a_large_picture_of_any_kind_is_shrunk_and_keeps_its_tone(mode, monkeypatch):
+    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_kept=100 * 80, picture_growth=10**6))
+    plain = Image.new("L", (400, 320), 255 if mode == "1" else 120)
+    image = (Image.fromarray(np.full((320, 400), 120 * 257, np.uint16)) if mode == "I;16" else plain.convert(mode))
+    picture = decode(packed(image), "large.png")
+    assert (picture.width, picture.height) == (100, 80)
+    assert np.abs(np.asarray(picture).astype(int) - (255 if mode == "1" else 120)).max() <= 1
+
+
+@pytest.mark.parametrize(("content", "sentence"), [
+    (png_of(100_000, 100_000), "more than the 64,000,000 pixels that are the limit; make it smaller"),
+    (png_of(100_000, 1_000), "more than the 64,000,000 pixels that are the limit; make it smaller"),
+    (png_of(65_000, 1_000), r"\(65,000 × 1,000\) has 65,000,000 pixels and the limit is 64,000,000; make it smaller")],
+    ids=["ten billion", "hundred million", "65 million"])
+def test_a_bomb_is_refused_by_its_header(content, sentence):
+    tracemalloc.start()
+    with pytest.raises(UserError, match=sentence):
+        decode(content, "bomb.png")
+    assert tracemalloc.get_traced_memory()[1] < 2**21
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("name", "sentence"), [
+    ("8,000 by 8,000 in one bit", r"\(8,000 × 8,000\) has 8,\d+ pixels a byte and the limit is 200; make it smaller, "
+                                  "or set CLEARHEAD_PICTURE_GROWTH higher"),
+    ("6,000,000 by 1", "has 6,000,000 pixels and the limit is 65,535; cut it into shorter ones, or set "
+                       "CLEARHEAD_PICTURE_LENGTH higher")])
+def test_a_few_kilobytes_of_one_colour_are_not_decoded(name, sentence, monkeypatch):
+    content = FILES["picture"][name]()
+    monkeypatch.setattr(ImageFile.ImageFile, "load", None)   # so that decoding fails in another way
+    with pytest.raises(UserError, match=sentence):
+        decode(content, "it.png")
+
+
+def test_a_picture_that_takes_much_memory_is_refused_before_it_does(monkeypatch):
+    """As measured: a PNG of 41 million coloured pixels took 220 MB, a WebP of 13 million 202 MB."""
+    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_growth=10**6))
+    large = packed(Image.new("RGB", (7_000, 7_000)))
+    monkeypatch.setattr(ImageFile.ImageFile, "load", None)
+    with pytest.raises(UserError) as refusal:
+        decode(large, "it.png")
+    assert str(refusal.value) == (
+        "it.png (7,000 × 7,000) would take about 257 MB of memory while it is decoded and the limit is 200; make it "
+        "smaller or save it as JPEG, or set CLEARHEAD_PICTURE_WORK_MB higher.")
+
+
+@pytest.mark.parametrize(("form", "mode", "options", "expected"), [
+    ("PNG", "RGB", {}, 5.5), ("PNG", "P", {}, 2), ("PNG", "I;16", {}, 3), ("WEBP", "RGB", {}, 16),
+    ("WEBP", "RGBA", {"lossless": True}, 21), ("JPEG", "RGB", {}, 1),
+    ("JPEG", "RGB", {"progressive": True, "subsampling": 0}, 7), ("JPEG", "RGB", {"progressive": True}, 4)])
+def test_what_decoding_takes_is_estimated_by_format(form, mode, options, expected):
+    noise = Image.fromarray(RNG.integers(0, 256, (64, 64), np.uint16) if mode == "I;16" else
+                            RNG.integers(0, 256, (64, 64, len(Image.new(mode, (1, 1)).getbands())), np.uint8).squeeze())
+    content = packed(noise if mode == "I;16" else noise.convert(mode), form, **options)
+    with Image.open(io.BytesIO(content)) as image:
+        scans = content.count(picture_files.SCAN)
+        assert (scans > 1) == ("progressive" in options)
+        assert picture_files.bytes_a_pixel(image, scans) == expected
+
+
+def test_a_jpeg_of_many_scans_is_refused_before_it_takes_seconds(monkeypatch):
+    """885 KB of 8,000 scans took 36 s."""
+    few = bomb_files.scans(640, 50)()
+    assert decode(few, "few.jpg").size == (640, 640)
+    monkeypatch.setattr(ImageFile.ImageFile, "load", None)
+    with pytest.raises(UserError, match=r"^many\.jpg has 1,001 scans and the limit is 100; save it again, or set "):
+        decode(bomb_files.scans(640, 1_000)(), "many.jpg")
+
+
+def test_what_is_shrunk_in_bands_is_what_pillow_makes_of_the_whole(monkeypatch):
+    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_kept=100 * 80))
+    monkeypatch.setattr(picture_files, "BAND", 401 * 20)
+    tall, wide = np.mgrid[0:321, 0:401]
+    smooth = np.dstack([wide * 255 / 400, tall * 255 / 320, np.full((321, 401), 90), 255 - wide / 4]).astype(np.uint8)
+    image = Image.fromarray(smooth)
+    picture = decode(packed(image), "smooth.png")
+    white = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
+    wanted = white.resize(picture.size, Image.Resampling.LANCZOS)
+    assert np.abs(np.asarray(picture).astype(int) - np.asarray(wanted)).max() <= 3
+
+
+def test_a_drawing_of_few_colours_is_no_bomb():
+    drawing = Image.new("RGB", (4000, 2500), "white")
+    drawing.paste(Image.fromarray(RNG.integers(0, 256, (120, 160, 3), np.uint8)))   # 60 KB
+    assert decode(packed(drawing), "drawing.png").width < 4000
+
+
+@pytest.mark.parametrize(("content", "sentence"), [
+    (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "is a HEIC picture.* as JPEG"),
+    (b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic", "is a HEIC picture.* as JPEG"),
+    (b"\0\0\0\x18ftypavif\0\0\0\0", "is an AVIF picture; choose a PNG, JPEG or WebP"),
+    (b"GIF89a\1\0\1\0", "is a GIF file; choose a PNG"),
+    (b"<svg xmlns='http://www.w3.org/2000/svg'/>", "is no picture that is read here; choose a PNG"),
+    (b"", "is empty; choose a PNG"),
+    (packed(Image.fromarray(NOISE))[:900], "cannot be read as a picture"),
+    (packed(Image.fromarray(NOISE), "JPEG")[:500], "cannot be read as a picture"),
+    (packed(Image.fromarray(NOISE), "WEBP")[:300], "cannot be read as a picture"),
+    (b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "cannot be read as a picture"),
+    (png_of(0, 0), "cannot be read as a picture")])
+def test_what_is_no_picture_is_refused_in_one_sentence(content, sentence):
+    with pytest.raises(UserError, match=sentence) as refusal:
+        decode(content, "it.png")
+    assert "\n" not in str(refusal.value) and str(refusal.value).startswith("it.png ")
+
+
+def test_a_file_of_too_many_bytes_is_refused_before_it_is_looked_at(monkeypatch):
+    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_bytes=100))
+    with pytest.raises(UserError, match="make it smaller, or set CLEARHEAD_PICTURE_MB higher"):
+        decode(b"\0" * 101, "large.png")
+
+
+
+
+def with_exif() -> bytes:
+    image = Image.fromarray(NOISE)
+    exif = image.getexif()
+    exif[0x0112], exif[0x010F] = 6, "A telephone"
+    exif.get_ifd(0x8825)[2] = (48.0, 8.0, 14.0)
+    return packed(image, "JPEG", exif=exif, icc_profile=b"profile" * 20)
+
+
+def good_files() -> dict[str, bytes]:
+    plain, grey = Image.fromarray(NOISE), Image.fromarray(NOISE[..., 0])
+    clear = Image.fromarray(np.dstack([NOISE, NOISE[..., 0]]))
+    return {
+        "png": packed(plain), "clear.png": packed(clear), "grey.png": packed(grey), "deep.png": packed(
+            Image.fromarray(NOISE[..., 0].astype(np.uint16) * 257)),
+        "palette.png": packed(plain.quantize(8), transparency=0), "bits.png": packed(grey.convert("1")),
+        "moving.png": packed(plain, save_all=True, append_images=[clear.convert("RGB")]),
+        "jpg": packed(plain, "JPEG"), "scans.jpg": packed(plain, "JPEG", progressive=True),
+        "grey.jpg": packed(grey, "JPEG"), "cmyk.jpg": packed(plain.convert("CMYK"), "JPEG"), "exif.jpg": with_exif(),
+        "webp": packed(plain, "WEBP"), "clear.webp": packed(clear, "WEBP", lossless=True),
+        "moving.webp": packed(plain, "WEBP", save_all=True, append_images=[plain.rotate(180)])}
+
+
+GOOD = good_files()
+CHUNKS = st.sampled_from((b"IHDR", b"PLTE", b"tRNS", b"IDAT", b"iCCP", b"zTXt", b"iTXt", b"tEXt", b"eXIf", b"acTL",
+                          b"fcTL", b"fdAT", b"gAMA", b"cHRM", b"pHYs", b"sRGB", b"IEND"))
+MARKERS = st.sampled_from((0xC0, 0xC2, 0xC4, 0xC9, 0xDA, 0xDB, 0xDD, 0xE0, 0xE1, 0xE2, 0xED, 0xEE, 0xFE, 0xD9))
+BODIES = st.binary(max_size=40) | st.sampled_from((
+    struct.pack(">IIBBBBB", 30_000, 2_000, 16, 6, 0, 0, 1), struct.pack(">IIBBBBB", 40, 30, 1, 3, 0, 0, 1),
+    b"Exif\0\0MM\0*\0\0\0\x08\xff\xff" + b"\x01\x12\0\x03\0\0\0\x01\0\x09\0\0" * 3, b"MPF\0II*\0\x08\0\0\0\xff\xff",
+    b"ICC_PROFILE\0\xff\xff", b"Adobe\0d\0\0\0\0\2", b"a\0\0" + zlib.compress(bytes(3 * 2**20))))
+
+
+def sums_right(content: bytes) -> bytes:
+    """A PNG whose chunks' sums are made right again, so that readers look at what is damaged."""
+    at, made = 8, content[:8]
+    while at + 12 <= len(content):
+        size = int.from_bytes(content[at:at + 4], "big")
+        if at + 12 + size > len(content):
+            break
+        made += chunk(content[at + 4:at + 8], content[at + 8:at + 8 + size])
+        at += 12 + size
+    return made + content[at:]
+
+
+@st.composite
+def bad_pictures(draw: st.DrawFn) -> tuple[str, bytes]:
+    """A good file of any kind, damaged, or with a chunk or a segment that says something else."""
+    name = draw(st.sampled_from(sorted(GOOD)))
+    content = GOOD[name]
+    if draw(st.booleans()):
+        body, at = draw(BODIES), 8 if name.endswith("png") else 2
+        for _ in range(draw(st.integers(0, 3)) if name.endswith("png") else 0):
+            at += 12 + int.from_bytes(content[at:at + 4], "big")
+        piece = (chunk(draw(CHUNKS), body) if name.endswith("png") else
+                 bytes([0xFF, draw(MARKERS)]) + struct.pack(">H", len(body) + 2) + body)
+        return name, content[:at] + piece + content[at:]
+    content = draw(damaged(content))
+    return name, sums_right(content) if name.endswith("png") and draw(st.booleans()) else content
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_good_files_are_read(name):
+    assert decode(GOOD[name], name).size in {(40, 30), (30, 40)}
+
+
+@examples(400)
+@given(bad_pictures())
+def test_any_damage_is_a_picture_or_one_sentence(made):
+    name, content = made
+    try:
+        picture = decode(content, name)
+    except UserError as error:
+        assert str(error).startswith(f"{name} ") and str(error).isprintable() and len(str(error)) < 500
+    else:
+        assert picture.mode == "RGB" and picture.width * picture.height <= 1.01 * LIMITS.picture_kept
