@@ -1,5 +1,6 @@
 """python -m model atlas: every head over a corpus, here, in processes or on Ray; resumable."""
 import datetime
+import json
 import os
 import platform
 import shlex
@@ -22,6 +23,7 @@ from model.core import memory
 from model.core.query import Kind, UserError
 from model.studies.atlas import engines, files, state
 from model.studies.atlas.build import atlas_of, folded, made_of
+from model.studies.atlas.columns import COLUMNS
 from model.studies.atlas.corpora import Corpus
 from model.studies.atlas.summary import Summary
 from model.studies.atlas.worker import Task
@@ -95,6 +97,19 @@ def csv_command(folder: Path, out: Path | None) -> None:
     """Writes an atlas' tables as CSV files too, for whatever reads no Parquet."""
     places = files.write_csv(files.open_atlas(folder), _made(out or folder / "csv"))
     click.echo(f"{len(places)} files are in {places[0].parent}")
+
+
+@atlas_command.command("columns")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object: {table: {column: what it means}}.")
+def columns_command(as_json: bool) -> None:
+    """What every column of an atlas' files means, file by file."""
+    if as_json:
+        click.echo(json.dumps(COLUMNS, indent=1))
+        return
+    for table, columns in COLUMNS.items():
+        click.echo(f"{table}.parquet")
+        for name, meaning in columns.items():
+            click.echo(f"  {name:<11} {meaning}")
 
 
 def _tell(sentence: str) -> None:

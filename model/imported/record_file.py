@@ -12,6 +12,7 @@ import numpy as np
 
 from model.core import pictures
 from model.core.bounded import parse_json
+from model.core.finite import NotFinite
 from model.core.limits import LIMITS
 from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Relative, Window
 from model.core.query import Kind, UserError, first_line
@@ -51,6 +52,8 @@ def read_record(file: BinaryIO, name: str) -> RecordFile:
     about = _about(tensors)
     try:
         return _Reader(tensors, about).record()
+    except NotFinite as error:   # no model computes here
+        raise tensors.damaged(f"it has NaN or infinity {error.where[:100]}") from error
     except UserError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:

@@ -58,9 +58,11 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, shares: np.ndarray, *, focus
 
     def paint(sheet: Sheet, x: float, y: float) -> None:
         sheet.image(x, y, width, height, drawn, least=1)
-        _strike(sheet, (x, y, width, height), boxes[shares <= -STRUCK])
+        below = [token for token in np.flatnonzero(shares <= -STRUCK) if token not in hidden]
+        _strike(sheet, (x, y, width, height), boxes[below])
         for token in hidden:
             _frame(sheet, (x, y, width, height), boxes[token], theme.INK["light"], fill=theme.INK["light"])
+        _strike(sheet, (x, y, width, height), boxes[list(hidden)], crossed=True)
         if focus is not None:
             _frame(sheet, (x, y, width, height), boxes[focus], theme.ACCENT)
         sheet.box(x, y, width, height, edge=theme.HAIRLINE)
@@ -70,16 +72,18 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, shares: np.ndarray, *, focus
                        ticks=colours.ticks, bar_name=name if colours.signed else colours.name, signed=colours.signed)
 
 
-def _strike(sheet: Sheet, place: tuple[float, float, float, float], boxes: np.ndarray) -> None:
+def _strike(sheet: Sheet, place: tuple[float, float, float, float], boxes: np.ndarray, crossed: bool = False) -> None:
     """A stroke through every patch of these boxes (patch, 4), as the page has it: a second sign of what is below 0, for
-    print without colour."""
-    boxes = boxes[np.isfinite(boxes).all(-1)]
+    print without colour. crossed: two of them, of what nobody may look at."""
+    boxes = boxes[np.isfinite(boxes).all(-1)] if len(boxes) else boxes
     if not len(boxes):
         return
     x, y, width, height = place
     left, top, right, bottom = (boxes * (width, height, width, height) + (x, y, x, y)).T
     inset = 0.22 * np.minimum(right - left, bottom - top)
     ends = np.stack([left + inset, bottom - inset, right - inset, top + inset], -1).reshape(-1, 2, 2)
+    if crossed:
+        ends = np.concatenate([ends, np.stack([ends[:, ::-1, 0], ends[:, :, 1]], -1)])
     sheet.strokes(ends, np.ones((1, 4)), min(1.2, 0.1 * float(inset.min()) + 0.5))
 
 

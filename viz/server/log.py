@@ -61,3 +61,4 @@ def begin() -> None:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     handler.addFilter(Sparing())
     streamlit_patch.log_through(handler)
+    logging.captureWarnings(True)   # Pillow's differ with every damaged picture

@@ -8,6 +8,7 @@ from model.core.query import UserError
 from viz.page import PageContext
 from viz.session import session
 from viz.state import State
+from viz.text import strings
 
 FETCHED = "dinov2-small"   # offered where no model of pictures is on disk
 
@@ -22,6 +23,15 @@ def what_it_reads(model: str) -> frozenset[str]:
     if "image" not in sides:
         return frozenset({"text"})
     return frozenset({"picture", "text"} if "text" in sides else {"picture"})
+
+
+def is_unknown(model: str) -> bool:
+    """Whether nobody can say what it reads: an id of the hub, or a folder, that is not on this disk."""
+    try:
+        sources.sides(model)
+    except UserError:
+        return all(offer.id != model for offer in sources.catalogue())
+    return False
 
 
 def picture_models() -> list[str]:
@@ -47,7 +57,7 @@ def fit_question(page: PageContext) -> None:
         return
     now, wanted = session(), page.about.reads
     reads = what_it_reads(now.state.model)
-    if wanted != "both" and wanted not in reads:
+    if wanted != "both" and wanted not in reads and not is_unknown(now.state.model):
         if wanted == "picture":
             now.text_model = now.state.model
             page.set_question(model=now.picture_model or next(iter(picture_models()), FETCHED))
@@ -55,7 +65,8 @@ def fit_question(page: PageContext) -> None:
             now.picture_model = now.state.model
             page.set_question(model=now.text_model or State().model)
         reads = what_it_reads(now.state.model)
-    if "picture" in reads and wanted != "text":
+    pictured = "picture" in reads and wanted != "text"
+    if pictured:
         if now.state.image is None:
             last = now.picture or pictures.offered(now.state.model)[0].sha256
             image = last if now.state.model == now.picture_model else pictures.fitting(now.state.model, last)
@@ -63,3 +74,13 @@ def fit_question(page: PageContext) -> None:
         _join(now.state.image)
     elif now.state.image is not None:
         now.picture, now.state = now.state.image, replace(now.state, image=None)
+    _fit_text(pictured and "text" in reads)
+
+
+def _fit_text(beside: bool) -> None:
+    """In the place of the sentence that nobody typed, texts that a picture is compared with, or the other way round.
+    beside: whether texts stand beside a picture."""
+    now, plain, compared = session(), State().text, strings("pictures")["compared"]
+    known, fitting = (plain, compared) if beside else (compared, plain)
+    if now.state.text == known:
+        now.state = replace(now.state, text=fitting)

@@ -8,6 +8,7 @@ from model.__main__ import main
 from model.cli import atlas
 from model.cli import atlas as command
 from model.studies.atlas import state
+from model.studies.atlas.columns import COLUMNS
 from model.studies.atlas.files import open_atlas
 from model.studies.atlas.state import PART
 from model.studies.atlas.worker import ShardWorker
@@ -103,3 +104,12 @@ def test_what_cannot_be_is_one_sentence(corpus, tmp_path, monkeypatch):
     part.write_bytes(b"something else")
     assert "is not what an earlier run left there" in refused("build", corpus, "--model", "scratch", "--out",
                                                               part.parent)
+
+
+def test_columns_says_what_every_column_means():
+    said = json.loads(CliRunner().invoke(main, ["atlas", "columns", "--json"]).stdout)
+    assert said == COLUMNS
+    lines = CliRunner().invoke(main, ["atlas", "columns"]).stdout.splitlines()
+    assert len(lines) == len(said) + sum(map(len, said.values()))
+    assert all(any(line.split()[0] == name and line.endswith(meaning) for line in lines)
+               for columns in said.values() for name, meaning in columns.items())

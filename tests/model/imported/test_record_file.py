@@ -133,6 +133,16 @@ def test_a_long_header_is_refused_before_it_is_read(good, monkeypatch):
         read_record(io.BytesIO(good), "mine.safetensors")
 
 
+def test_nan_in_a_record_is_damage_of_the_file_and_no_fault_of_a_model(good):
+    header, about, content = parts(good)
+    header.pop("__metadata__")
+    name = next(name for name in header if name.endswith(".query"))
+    begin = header[name]["data_offsets"][0]
+    nan = content[:begin] + np.float32(np.nan).tobytes() + content[begin + 4:]
+    with pytest.raises(UserError, match=r"^mine\.safetensors is not a record .* \(it has NaN or infinity in"):
+        read_record(io.BytesIO(whole(header, about, nan)), "mine.safetensors")
+
+
 def test_a_sentence_that_quotes_the_file_is_one_line(good):
     header, about, content = parts(good)
     header.pop("__metadata__")

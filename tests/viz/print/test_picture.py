@@ -38,6 +38,13 @@ def test_what_is_below_zero_is_struck_through_on_paper_as_on_the_page():
         plan.paint(sheet, 5, 7)
         drawn[name] = [each.get_segments() for each in sheet.axes.collections]
         assert plan.signed and "struck through" in plan.bar_name
+    plan = picture.plan_of(np.full((10, 20, 3), 90, np.uint8), boxes, np.array((-1, -0.5, 0.9), np.float32), focus=None,
+                           hidden=(1,), orientation="", notes=(), colours=colours(True))
+    sheet = Sheet()
+    plan.paint(sheet, 5, 7)
+    crosses, = (each.get_segments() for each in sheet.axes.collections)
+    assert len(crosses) == 2 and (crosses[0][:, 1] == crosses[1][:, 1]).all(), "hidden: crossed out, and not struck"
+    assert (crosses[0][:, 0] == crosses[1][::-1, 0]).all()
     assert drawn["hardly"] == drawn["above"] == [] and len(drawn["below"]) == 1
     (start, end), = drawn["below"][0]
     assert 5 < start[0] < end[0] < 5 + picture.WIDE / 2 and start[1] > end[1] > 7   # inside the left patch, rising

@@ -62,6 +62,7 @@ def test_an_exception_says_where_and_not_what(written):
 def test_every_logger_of_the_process_goes_through_the_one_handler():
     code = """
 import logging
+import warnings
 from streamlit.logger import get_logger
 before = get_logger("streamlit.before")
 from viz.server import log
@@ -71,9 +72,12 @@ for each in (before, get_logger("streamlit.after"), logging.getLogger("uvicorn.e
     each.info("of no interest")
 for _ in range(20):
     before.warning("a flood")
+for number in range(20):
+    warnings.warn(f"damage {number}")
 """
     ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8")
     names = ("streamlit.before", "streamlit.after", "uvicorn.error")
     lines = [line.split(" WARNING ")[1] for line in ran.stderr.splitlines() if " WARNING " in line]
-    assert lines[:3] == [f"{name}: from {name}" for name in names] and len(lines) == 3 + log.MOST
+    assert lines[:3] == [f"{name}: from {name}" for name in names] and len(lines) == 3 + 2 * log.MOST
+    assert sum("damage" in line for line in ran.stderr.splitlines()) == log.MOST
     assert "of no interest" not in ran.stderr

@@ -35,6 +35,15 @@ def test_what_a_model_reads():
     assert reading.what_it_reads("no/such-model") == {"text"}
 
 
+@pytest.mark.parametrize("model, unknown", [
+    ("no/such-model", True), ("/no/such/folder", True), ("minilm", False), ("vit", False), ("marked-digit", False)])
+def test_a_model_that_somebody_names_and_that_is_not_here_stays_and_is_not_replaced(model, unknown, visit):
+    assert reading.is_unknown(model) is unknown
+    now, fit = visit(State(model=model))
+    fit(OF_PICTURES)
+    assert (now.state.model == model) is (unknown or model in ("vit", "marked-digit"))
+
+
 def test_a_page_of_pictures_and_one_of_text_give_each_other_back_what_was_open(visit):
     now, fit = visit(State(model="marked-digit", image=PHOTOGRAPH))
     fit(OF_TEXT)
@@ -70,3 +79,16 @@ def test_a_reloaded_page_keeps_ones_own_picture_and_the_last_visitor_takes_it_al
     now, fit = visit(State(model="marked-digit", image=mine))
     fit(OF_PICTURES)   # a link to it still opens a page, which says so
     assert now.state.image == mine and now.own_pictures == {}
+
+
+def test_a_picture_is_compared_with_texts_on_pictures_until_somebody_types_others(visit, monkeypatch):
+    reads = {"towers": frozenset({"picture", "text"}), "minilm": frozenset({"text"})}
+    monkeypatch.setattr(reading, "what_it_reads", reads.__getitem__)
+    now, fit = visit(State(model="towers", image=PHOTOGRAPH))
+    fit(OF_PICTURES)
+    assert len(now.state.text.splitlines()) == 3 and "a photo of a cat" in now.state.text
+    fit(OF_TEXT)
+    assert now.state.text == State().text
+    now, fit = visit(State(model="towers", image=PHOTOGRAPH, text="my own words"))
+    fit(OF_PICTURES)
+    assert now.state.text == "my own words"

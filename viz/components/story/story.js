@@ -36,7 +36,7 @@ export function mount(element, bytes, send) {
   function redraw() {
     if (!body) return;
     const { heads } = palette(root, body.colours);
-    root.classList.toggle("narrow", root.clientWidth < 880);
+    root.classList.toggle("narrow", root.clientWidth < 1124);   // what the columns of .machine need at least
     drawNeurons(stage, body, heads);
     drawPaths(stage, body);
   }

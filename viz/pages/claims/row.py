@@ -109,7 +109,7 @@ def _body(page: PageContext, row: Row, result: Result, titles: dict[str, str],
         _unmeasured(row, result, model, ask)
         return
     judged = judge(result.measured.findings)
-    left, right = st.columns([5, 6], gap="medium", vertical_alignment="center")
+    left, right = st.columns([5, 6], gap="medium")
     with left:
         st.markdown(f":{COLOURS[judged.verdict]}-badge[{words['verdicts'][judged.verdict]}] :gray[{model}]")
         st.markdown(because(judged)[:1].upper() + because(judged)[1:])

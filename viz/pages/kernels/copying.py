@@ -51,7 +51,7 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
             right_of = {kind: np.array(runs) for kind, runs in shipped["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}
-            shown, (lengths, alignment) = own or _first(shipped), st.columns([5, 4], gap="small")
+            shown, (lengths, alignment) = own or _first(shipped), _places(page)
             _by_length(lesson, right_of, lengths)
             with alignment:
                 _alignment(lesson, shown)
@@ -84,6 +84,11 @@ def _first(shipped: dict) -> copying.Copying:
     """The first seed's alignment among the shipped runs, as an answer."""
     part = shipped["copying"]
     return copying.Copying({}, {}, {}, np.array(part["alignment"]), tuple(part["text"]), tuple(part["written"]))
+
+
+def _places(page: PageContext) -> list[DeltaGenerator]:
+    """Of the two pictures: side by side; before a hall one below the other, so that both grow."""
+    return [st.container(), st.container()] if page.state.present else st.columns([5, 4], gap="small")
 
 
 def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray], place: DeltaGenerator) -> None:

@@ -107,7 +107,7 @@ def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray, drawn: DeltaGenerator, b
         figure(lambda theme: stacked_bars(theme, words["rows"], pieces, axis="nats", height=230,
                                           marks=[(floor, words["mark"].format(floor=floor))]),
                key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=_said(gap), loss=_said(loss)))
-    with beside, st.container(key="numbers", horizontal=True):
+    with drawn if lesson.page.state.present else beside, st.container(key="numbers", horizontal=True):
         for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
                              (words["perplexity"], np.exp(loss))):
             st.metric(label, _said(value))

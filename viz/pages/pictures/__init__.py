@@ -37,7 +37,7 @@ from viz.widgets.fragment import fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.pictures.choice import picture_pills
 from viz.widgets.pictures.strip import open_picture
-from viz.widgets.reading import FETCHED, picture_models
+from viz.widgets.reading import FETCHED, is_unknown, picture_models
 
 PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(
     Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),
@@ -56,13 +56,15 @@ def render(page: PageContext) -> None:
     words = strings("pictures")
     st.markdown(f"#### {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
-    if (gone := _gone(page)) is not None:
+    if not is_unknown(page.state.model) and (gone := _gone(page)) is not None:
         picture_pills(page)
         st.warning(gone)
         return
     try:
         record = page.record()
     except NotOnDisk as missing:
+        if is_unknown(page.state.model):   # the frame offers to fetch what somebody named
+            raise
         _ways_out(page, str(missing))
         return
     picture_pills(page)

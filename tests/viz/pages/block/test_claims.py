@@ -12,6 +12,8 @@ from model.core.models import TraceQuery
 from model.core.trace import Norm
 from model.lessons import block
 from tests.lesson_pages import shown
+from tests.lesson_sentences import Rules, agrees, printed, sentences
+from tests.lesson_sentences import wrong as unheld
 from viz.page import pages
 from viz.pages.block import BOXES
 from viz.pages.block.claims import dropout_claims, norm_claims, outlier_count, parts_claims
@@ -95,10 +97,42 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
     return sorted(set(found))
 
 
+def other_rules(said: dict[str, str], place: dict) -> Rules:
+    """Of the folded sentences and what stands in for the pictures; `wrong` has read the notices."""
+    runs, _ = block.depth_runs()
+    post, pre = (runs[kind][place["depth"]] for kind in ("post", "pre"))
+    deep = [runs[kind][24].gradient[-1] for kind in ("post", "pre")]
+    fit = block.bent_fit(TARGET, X, place["units"])
+    of_the_trace = {each: bool for each in said if each.startswith(("notice", "more parts"))}
+    return of_the_trace | {
+        "more norm 0": lambda line: agrees(line, 384, 1, (384 / 383) ** 0.5),
+        "more norm 1": lambda line: agrees(line, 1e-12, 0),
+        "more feed_forward 1": lambda line: "exact 0 only at 0 itself" in line and functional.gelu(
+            torch.tensor([0.0, -1e-3, -3.0, -20.0])).eq(0).tolist() == [True, False, False, True],
+        "more dropout 1": lambda line: agrees(line, 0.1, 5.4, 2022, 5),
+        "more depth 0": lambda line: agrees(line, place["depth"], post.gradient[-1] / pre.gradient[-1]),
+        "more depth 1": lambda line: agrees(line, 30, post.low[-1], post.high[-1], pre.low[-1], pre.high[-1],
+                                            place["depth"]),
+        "more depth 2": lambda line: agrees(line, 2020, 2022), "more depth 3": lambda line: "benchmarks.depth" in line,
+        "alt block-box": bool, "alt block-norm": bool,
+        "alt block-means": lambda line: agrees(line, 16),
+        "alt block-activations": lambda line: agrees(line, place["block"]),
+        "alt block-bend": lambda line: agrees(line, place["units"], np.var(TARGET - fit) / np.var(TARGET)),
+        "alt block-dropout": lambda line: printed(line)[-1][0] == pytest.approx(place["drop"], abs=0.0051),
+        "alt block-stream": lambda line: agrees(line, place["depth"], post.stream[-1], pre.stream[-1]),
+        "alt block-gradient": lambda line: agrees(line, place["depth"], post.gradient[-1], pre.gradient[-1]),
+        "alt block-last": lambda line: agrees(line, 24, *deep)}
+
+
 @pytest.mark.parametrize("place", PLACES, ids=["low", "middle", "high"])
 def test_every_sentence_is_true_at_the_ends_and_in_the_middle(trace, place):
     page = shown("block", guess="b", **place)
     assert wrong(page.notices, trace, place) == []
+    said = sentences(page)
+    assert unheld(said, other_rules(said, place)) == []
+    planted = {each: re.sub(r"\d(?=\D*$)", lambda digit: str((int(digit[0]) + 5) % 10), said[each])
+               for each in ("more norm 0", "more depth 1", "alt block-bend", "alt block-last")}
+    assert len(unheld(said | planted, other_rules(said, place))) == 4
     swapped = PLACES[PLACES.index(place) - 1]   # the sentences of another place are wrong here, in each section
     assert wrong(page.notices, trace, swapped) == ["bend", "depth", "dropout", "feed_forward", "norm", "parts"]
     assert page.numbers["depth"]["top"] > 1 and "largest" not in page.alts["block-gradient"]

@@ -9,6 +9,7 @@ import torch
 from torch.nn import functional
 
 from model.lessons.since import design
+from tests.lesson_tally import TALLY
 from tests.model.lessons.since.test_design import DESIGNS, torchs
 from viz.pages.since import CHANGES
 from viz.pages.since.claims import block_claim, said_bytes, said_count, said_power, total_claim
@@ -69,6 +70,7 @@ def wrong(said: str, this: design.Design, about: str, revealed: bool) -> list[st
 def test_every_sentence_is_true_at_every_position_of_every_switch(about):
     for this in DESIGNS:
         for revealed in (False, True):
+            TALLY.said("since", 1)
             assert wrong(block_claim(WORDS, this, about, revealed), this, about, revealed) == []
 
 

@@ -7,6 +7,7 @@ import pytest
 from model.ask import sources
 from model.lessons.story import StoryQuery
 from tests.lesson_pages import shown
+from tests.lesson_tally import TALLY
 from viz.components.story import STEPS
 from viz.pages.story.claims import LESSONS, Shown, line, percent, scene, steps
 from viz.text import strings
@@ -33,6 +34,7 @@ def test_every_sentence_holds_at_every_head(text):
     for block in range(4):
         for head in range(-1, 4):
             found, row = said(text, (block, head)), story.rows[block].mean(0) if head < 0 else story.rows[block, head]
+            TALLY.said("story", 2)
             best = int(row.argmax())
             name = "itself" if best == len(row) - 1 else f"“{story.tokens.texts[best]}”"
             assert found["attention"].endswith(f"from {name}.")
@@ -40,6 +42,7 @@ def test_every_sentence_holds_at_every_head(text):
             sizes = np.sort(np.abs(story.hidden[block]))
             part = re.search(r"have (\S+) of", found["feed_forward"])[1]
             assert part == f"{100 * sizes[-26:].sum() / sizes.sum():.0f}%"
+    TALLY.said("story", 4)
     numbers = re.findall(r"\d+", found["pieces"])
     assert int(numbers[0]) == len(text.replace(".", " .").split())
     assert found["letters"].startswith(f"{len(text)} character")

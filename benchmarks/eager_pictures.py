@@ -1,0 +1,62 @@
+"""How far a picture model's heads are from its own eager attention, on photographs:
+`python -m benchmarks.eager_pictures [MODEL] [--pictures 3]`.
+
+The weights that Clearhead shows of a shipped photograph are compared, every head and every cell, with those that a
+fresh copy of the model reports under transformers' eager attention. No part of Clearhead's capture is in the copy. """
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from model.ask import sources
+from model.ask.models import models
+from model.core import heads, pictures
+from model.core.query import Kind
+from model.core.types import quiet
+from model.pretrained import load
+from model.pretrained.vision.processor import open_processor, prepare
+
+
+class Compared(NamedTuple):
+    """One photograph."""
+
+    picture: str       # its key
+    heads: int         # that were compared
+    weights: int       # in each of them
+    difference: float  # the largest of any weight
+    proof: float       # of the outputs that this pass put out, as the page's badge has it
+
+
+def compared(model_id: str, count: int) -> Iterator[Compared]:
+    """The first shipped pictures, one after the other. Raises UserError for a model that is not on this disk."""
+    import torch
+    from transformers import AutoModel
+
+    folder: Path = load.locate(model_id).folder
+    network, processor = AutoModel.from_pretrained(folder, attn_implementation="eager").eval(), open_processor(folder)
+    for picture in pictures.shipped()[:count]:
+        record = sources.open_query(model_id, "", image=picture.sha256).answer(models, quiet)
+        pixels = prepare(processor, pictures.find(picture.sha256).pixels()).pixels
+        with torch.inference_mode():
+            eager = network(pixel_values=pixels, output_attentions=True).attentions
+        differences = [float(np.abs(heads.weights(layer, head) - eager[layer.index][0, head].numpy()).max())
+                       for layer in record[Kind.SELF].layers for head in range(layer.heads)]
+        tokens = len(record[Kind.SELF].keys)
+        yield Compared(picture.key, len(differences), tokens ** 2, max(differences),
+                       float(record.verification.max_error))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model", nargs="?", default="dinov2-small", help="a model of pictures that is on this disk")
+    parser.add_argument("--pictures", type=int, default=3, help="how many of the shipped ones")
+    given = parser.parse_args()
+    for each in compared(given.model, given.pictures):
+        print(f"{each.picture}: {each.heads} heads of {each.weights:,} weights, {each.difference:.1e} from eager, "
+              f"proof of this pass {each.proof:.1e}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
