@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import shlex
+import subprocess
 import sys
 import time
 from collections.abc import Generator
@@ -84,10 +85,15 @@ def _build(run: "Run", corpus: tuple[Path, ...], options: dict[str, Any]) -> Non
     command = ["python", "-m", "model", "atlas", "build", *map(str, corpus), "--model", model_id, "--out", str(out)]
     more = [word for name, value in options.items() if value is not None
             for word in (f"--{'ray' if name == 'address' else name}", str(value))]
-    files.write_atlas(out, atlas, {"command": shlex.join(command + more)} | run.account(summary))
+    files.write_atlas(out, atlas, {"command": as_typed(command + more)} | run.account(summary))
     (out / state.PART).unlink(missing_ok=True)
     click.echo(f"{out}: {len(summary.heads)} heads over {summary.averages.texts:,} texts of "
                f"{summary.averages.tokens:,} tokens{run.remarks(summary)}")
+
+
+def as_typed(words: list[str]) -> str:
+    """A command as it is typed in the shell of this system."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
 
 
 @atlas_command.command("csv")

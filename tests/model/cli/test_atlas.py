@@ -55,6 +55,13 @@ def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(corpus, tmp_p
     assert "holds this very atlas already" in build(corpus, out).stdout and len(computed) == 4
 
 
+@pytest.mark.parametrize("system, typed", [("linux", "python -m model 'my texts.txt' '$x'"),
+                                           ("win32", 'python -m model "my texts.txt" $x')])
+def test_the_command_is_kept_as_the_systems_own_shell_reads_it(monkeypatch, system, typed):
+    monkeypatch.setattr(atlas.sys, "platform", system)
+    assert atlas.as_typed(["python", "-m", "model", "my texts.txt", "$x"]) == typed
+
+
 def test_two_builds_into_one_folder_are_one_and_a_sentence(corpus, tmp_path):
     out = tmp_path / "atlas"
     out.mkdir()

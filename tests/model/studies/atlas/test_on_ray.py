@@ -20,11 +20,13 @@ def build(corpus: Path, out: Path, *more: str) -> subprocess.Popen:
                              "--out", str(out), *more], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
-def worker_of(process: psutil.Process) -> psutil.Process:
+def worker_of(process: subprocess.Popen) -> psutil.Process:
     """An actor of the cluster that a process has started, as soon as there is one."""
     end = time.perf_counter() + 120
     while time.perf_counter() < end:
-        for child in process.children(recursive=True):
+        if process.poll() is not None:
+            pytest.fail(f"the build ended: {process.communicate()[1].decode()}")
+        for child in psutil.Process(process.pid).children(recursive=True):
             try:
                 if any("ray::RemoteWorker" in part for part in child.cmdline()):
                     return child
@@ -37,12 +39,11 @@ def worker_of(process: psutil.Process) -> psutil.Process:
 def test_ray_gives_the_bytes_of_one_process_also_when_a_worker_is_killed(tmp_path):
     corpus = tmp_path / "mine.txt"
     corpus.write_text("\n".join(TEXTS), encoding="utf-8")
-    alone = build(corpus, tmp_path / "here")
-    with build(corpus, tmp_path / "ray", "--on", "ray", "--workers", "1") as process:
-        worker = worker_of(psutil.Process(process.pid))
-        worker.kill()
+    with (build(corpus, tmp_path / "here") as alone,
+          build(corpus, tmp_path / "ray", "--on", "ray", "--workers", "1") as process):
+        worker_of(process).kill()
         out, errors = process.communicate(timeout=300)
-    alone.communicate(timeout=300)
+        alone.communicate(timeout=300)
     assert process.returncode == 0, errors.decode()
     assert b"A worker on Ray ended; its texts (mine.txt from line 1) are computed again." in errors
     assert b"1 shards were computed again" in out
