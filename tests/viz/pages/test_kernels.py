@@ -7,7 +7,7 @@ import pytest
 
 from model.core.assets import ASSETS
 from model.lessons import associative_memory as memory
-from tests.deaths import LONG
+from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.kernels import DAMAGE, POINTS
