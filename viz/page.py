@@ -42,6 +42,7 @@ class Page:
     leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
     # of a page that needs "head": its controls with the values at which it asks, such as (("real", True),); () for all
     asks_at: tuple[tuple[str, Any], ...] = ()
+    asks_after: str = ""                      # of such a page: the control that must have a value first, its question's
     reads: str = "text"                       # what its models look at, one of READS
 
     def __post_init__(self) -> None:
@@ -53,6 +54,8 @@ class Page:
                                                          for name, value in self.asks_at)):
             raise ValueError(f"Page: expected asks_at of a page that needs \"head\", with its own controls at values "
                              f"that they can have, got {self.asks_at!r}.")
+        if self.asks_after and self.asks_after not in known:
+            raise ValueError(f"Page: expected asks_after to be one of its controls, got {self.asks_after!r}.")
 
     @property
     def asks(self) -> bool:
@@ -61,7 +64,9 @@ class Page:
 
     def asks_with(self, controls: Mapping[str, Any]) -> bool:
         """Whether the page uses its model and text while its controls are so; where it does not, neither is shown."""
-        return self.asks and (not self.asks_at or any(controls[name] == value for name, value in self.asks_at))
+        if not self.asks or (self.asks_after and not controls[self.asks_after]):
+            return False
+        return not self.asks_at or any(controls[name] == value for name, value in self.asks_at)
 
 
 class PageContext:

@@ -12,8 +12,8 @@ from viz.text import strings
 PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy machine
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 # a part is drawn, and the page after it: it rests when it has not run for 120 ms and nothing on it still waits for its
-# code, as plots do; what stands on another screen of a lecture is drawn when it is seen
-WAITS = "[data-testid=stSkeleton], .clearhead-chart:not([data-drawn], [data-off] *)"
+# code, as plots do; what stands on another screen of a lecture, or is folded away, is drawn when it is seen
+WAITS = "[data-testid=stSkeleton], .clearhead-chart:not([data-drawn], [data-off] *, details:not([open]) *)"
 # so it is once what was done on it has been answered; what led to no question within 250 ms leads to none
 STILL = f"""(call) => {{
     const ran = window.ran, now = performance.now();

@@ -43,7 +43,9 @@ def test_model_and_text_are_shown_only_where_the_page_uses_them_with_its_control
         page = pages()[name][0]
         start = {control.name: control.start for control in page.controls}
         assert not asks_as_opened(page), name
-        assert all(page.asks_with(start | {control: value}) for control, value in page.asks_at), name
+        asking = [start | {control: value} for control, value in page.asks_at]
+        assert [page.asks_with(controls) for controls in asking] == [not page.asks_after] * len(asking), name
+        assert all(page.asks_with(controls | {"guess": "a"}) for controls in asking), name
     assert all(asks_as_opened(page) == (page.needs != "nothing") for page, _ in pages().values() if not page.asks_at)
     page = pages()["masks"][0]
     with pytest.raises(ValueError, match="asks_at"):
@@ -52,6 +54,8 @@ def test_model_and_text_are_shown_only_where_the_page_uses_them_with_its_control
         replace(page, asks_at=(("real", "yes"),))
     with pytest.raises(ValueError, match="asks_at"):
         replace(page, needs="record")
+    with pytest.raises(ValueError, match="asks_after"):
+        replace(page, asks_after="nowhere")
 
 
 @pytest.mark.parametrize("real", [False, True])

@@ -11,21 +11,23 @@ from viz.figures.labels import NARROW
 SMALL = 11   # pixels of the letters
 
 
-def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray]]], *, height: int = 300) -> FigureSpec:
-    """rows of (name, pixels (y, x)), all pictures of one size. What is −1 has the colour of the page, what is 1 the
-    darkest of the ramp."""
-    high, wide = rows[0][0][1].shape
+def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *, height: int = 300) -> FigureSpec:
+    """rows of (name, pixels (y, x)), all pictures of one size; None leaves a place free. What is −1 has the colour of
+    the page, what is 1 the darkest of the ramp."""
+    high, wide = next(tile[1].shape for row in rows for tile in row if tile is not None)
     columns = max(map(len, rows))
     # of a name that a phone has room for below a picture
     signs = max(1, int(NARROW / columns / (SIGN * SMALL / LETTER)))
-    named = [[textwrap.wrap(name, signs) for name, _ in row] for row in rows]
+    named = [[textwrap.wrap(tile[0], signs) if tile else [] for tile in row] for row in rows]
     step = high + 2 * max(len(lines) for row in named for lines in row)
     whole = np.full((len(rows) * step, columns * (wide + 1) - 1), np.nan)
     words = []
     for down, row in enumerate(rows):
-        for across, ((_, pixels), lines) in enumerate(zip(row, named[down], strict=True)):
+        for across, (tile, lines) in enumerate(zip(row, named[down], strict=True)):
+            if tile is None:
+                continue
             top, left = down * step, across * (wide + 1)
-            whole[top:top + high, left:left + wide] = pixels
+            whole[top:top + high, left:left + wide] = tile[1]
             words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top",
                           "text": "<br>".join(lines), "showarrow": False, "font": {"size": SMALL}})
     figure = chart(theme, height=height)

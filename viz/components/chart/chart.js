@@ -54,8 +54,10 @@ function begin(address, parent) {
   const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : tall();
   const times = () => +root.dataset.times || zoomOf(parent);
   const fit = () => {
-    if (!one.width || !root.clientWidth) return;
-    if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
+    if (!root.clientWidth) return;
+    if (one.waits) soon();   // shown below what is seen, of which the observer says nothing
+    else if (!one.width) return;
+    else if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
   };
   const sizes = new ResizeObserver(fit);
   const views = new IntersectionObserver((entries) => {

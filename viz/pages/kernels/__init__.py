@@ -237,11 +237,11 @@ def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.nda
     def square(pixels: np.ndarray) -> np.ndarray:
         return pixels.reshape(associative_memory.HEIGHT, associative_memory.WIDTH)
 
-    rows = [[(f"{words['key']} {associative_memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
-            [(f"{weight:z.2f} {associative_memory.VALUES[place]}", square(value))
-             for place, (value, weight) in enumerate(zip(values, weights, strict=True))],
-            [(words["query"], square(query)), (words["answer"], square(mixed)),
-             (words["wanted"], square(values[asked]))]]
+    rows: list[list[tuple[str, np.ndarray] | None]] = [
+        [(f"{words['key']} {associative_memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
+        [(f"{weight:z.2f}", square(value)) for value, weight in zip(values, weights, strict=True)],
+        [(words["query"], square(query)), None, (words["answer"], square(mixed)), None,
+         (words["wanted"], square(values[asked]))]]
     figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
            alt=lesson.alt("memory", key=associative_memory.KEYS[asked], value=associative_memory.VALUES[asked],
                           error=float(((mixed - values[asked]) ** 2).mean())))

@@ -36,7 +36,7 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
 
     words, turned, shipped = lesson.prose["copying"], page.controls, shipped_runs()
     with lesson.section("copying"):
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = _places(page)
         with left:
             revealed = lesson.predict("copying", "guess_copy")
         if not revealed:
@@ -51,7 +51,7 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
             right_of = {kind: np.array(runs) for kind, runs in shipped["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}
-            shown, (lengths, alignment) = own or _first(shipped), _places(page)
+            shown, (lengths, alignment) = own or _first(shipped), st.columns([5, 4], gap="small")
             _by_length(lesson, right_of, lengths)
             with alignment:
                 _alignment(lesson, shown)
@@ -87,8 +87,9 @@ def _first(shipped: dict) -> copying.Copying:
 
 
 def _places(page: PageContext) -> list[DeltaGenerator]:
-    """Of the two pictures: side by side; before a hall one below the other, so that both grow."""
-    return [st.container(), st.container()] if page.state.present else st.columns([5, 4], gap="small")
+    """Of question with controls, and of pictures: side by side; before a hall, where the question is a screen of its
+    own, the pictures below."""
+    return [st.container(), st.container()] if page.state.present else st.columns([2, 3], gap="medium")
 
 
 def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray], place: DeltaGenerator) -> None:

@@ -186,7 +186,9 @@ def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
     model = escape_markdown(record.card.title)
     if learned is None:
         return waves, words["not_learned"].format(model=model, scheme=escape_markdown(record.card.positions))
-    return learned[:LENGTH].astype(np.float64), words["said_model"].format(model=model, count=len(learned))
+    used = max(len(side.queries.texts) for side in record.maps)
+    return learned[:LENGTH].astype(np.float64), words["said_model"].format(
+        model=model, count=len(learned), drawn=min(len(learned), LENGTH), used=used)
 
 
 def _distance(page: PageContext, lesson: Lesson) -> None:

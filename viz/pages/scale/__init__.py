@@ -23,7 +23,7 @@ from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 KEYS = (8, 16, 32, 64)
 STEPS = (1, 2, 4, 8, 16, 32, 64, 128, 192, 256, 352, 512, 768, 1024, 2048, 4096)   # of the slider
-PAGE = Page("Why divide by √d_k", "Learn", 5, "head", asks_at=(("real", True),), controls=(
+PAGE = Page("Why divide by √d_k", "Learn", 5, "head", asks_at=(("real", True),), asks_after="guess", controls=(
     *QUESTIONS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", draws.KINDS), Switch("real"), Switch("train"),

@@ -28,7 +28,8 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
-PAGE = Page("Softmax and temperature", "Learn", 3, "head", asks_at=(("row", "head"), ("inside", True)), controls=(
+PAGE = Page("Softmax and temperature", "Learn", 3, "head", asks_at=(("row", "head"), ("inside", True)),
+            asks_after="guess", controls=(
     *QUESTIONS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
     Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), drawn_control()))
 STOPS = log_steps(0.01, 100, 20)         # temperatures of the slider

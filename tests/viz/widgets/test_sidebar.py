@@ -1,0 +1,94 @@
+"""The sidebar: what stands in it is used by the page beside it."""
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from model.ask import sources
+from model.core.query import UserError
+from viz.page import Page, pages
+from viz.session import session
+from viz.widgets import figure
+from viz.widgets.lesson import lessons
+
+TEXTS = ("the animal crossed the street because it was tired",
+         "the cat chased the dog in the street because it was hungry")
+MODELS = ("minilm", "resolver-narrow")
+READERS = {"next_word": "stories", "translate": "translator"}   # a model that the page takes, where not all are
+TURNED = {("softmax", "inside"): {"t": 2.0}}                    # at T = 1 the model is what it was
+
+
+def _run(name: str, controls: dict, question: dict) -> None:
+    from dataclasses import replace
+
+    from viz.page import PageContext, pages, with_controls
+    from viz.session import session
+    from viz.state import State
+    from viz.widgets.errors import errors_as_sentences
+    from viz.widgets.reading import fit_question
+
+    about, render = pages()[name]
+    session().state = with_controls(replace(State(), **question), name, about, controls)
+    page = PageContext(name, about, {})
+    fit_question(page)
+    with errors_as_sentences(page):
+        render(page)
+
+
+def positions(page: Page) -> Iterator[dict[str, Any]]:
+    """Controls with which a page shows model and text: as opened, or each of its switches that bring them, once its
+    question is answered where it waits for that."""
+    answered = {page.asks_after: "a"} if page.asks_after else {}
+    yield from ({name: value} | answered for name, value in page.asks_at) if page.asks_at else ({},)
+
+
+BESIDE = [(name, controls) for name, (page, _) in pages().items() if page.asks for controls in positions(page)]
+
+
+def questions(monkeypatch, name: str, controls: dict) -> list[bool]:
+    """Of each question that the page asks as it opens, whether it has the sidebar's model and text, or picture. There
+    is no answer to any."""
+    taken: list[bool] = []
+
+    def open_query(model: str, text: str, *_: Any, image: str | None = None, **more: Any) -> Any:
+        state = session().state
+        taken.append(model == state.model and (text == state.text if state.image is None else image == state.image))
+        raise UserError("No answer here.")
+
+    monkeypatch.setattr(sources, "open_query", open_query)
+    question = {"model": READERS[name]} if name in READERS else {}
+    AppTest.from_function(_run, args=(name, controls, question), default_timeout=60).run()
+    return taken
+
+
+@pytest.mark.parametrize("name, controls", BESIDE, ids=str)
+def test_a_page_beside_a_model_and_a_text_asks_with_both_before_anything_is_pressed(monkeypatch, name, controls):
+    assert any(questions(monkeypatch, name, controls))
+
+
+def test_a_page_that_needs_nothing_and_shows_a_sidebar_is_found(monkeypatch):
+    monkeypatch.setattr("viz.page.pages", lambda: {"vectors": (replace(about, needs="head"), render)})
+    about, render = pages()["vectors"]
+    assert not questions(monkeypatch, "vectors", {})
+
+
+def seen(monkeypatch, name: str, controls: dict, **question: str) -> list:
+    """All words and charts of a lesson beside a sidebar's question."""
+    charts: list = []
+    monkeypatch.setattr(figure, "chart", lambda spec, *, key, alt="", **_: charts.append((key, spec, alt)))
+    app = AppTest.from_function(_run, args=(name, {"guess": "a"} | controls, question), default_timeout=120).run()
+    assert not app.exception and not app.error, (app.exception, app.error)
+    return [charts, *([each.value for each in app.get(kind)] for kind in ("markdown", "caption", "html"))]
+
+
+@pytest.mark.parametrize("name, controls", [each for each in BESIDE if each[0] in lessons()], ids=str)
+def test_another_text_and_another_model_change_what_a_lesson_shows(monkeypatch, name, controls):
+    turned = {key: value for (page, switch), more in TURNED.items() if page == name and switch in controls
+              for key, value in more.items()}
+    asked = ({"model": MODELS[0], "text": TEXTS[0]}, {"model": MODELS[0], "text": TEXTS[1]},
+             {"model": MODELS[1], "text": TEXTS[1]})
+    shown = [str(seen(monkeypatch, name, controls | turned, **question)) for question in asked]
+    assert all(before != after for before, after in pairwise(shown))
