@@ -13,15 +13,17 @@ from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.kernels import DAMAGE, POINTS
 
 RUNS = json.loads((ASSETS / "lessons" / "kernels.json").read_text(encoding="utf-8"))
-NAMES = ("p", "kernel", "h", "k", "q", "keys", "dk", "pairs", "noise", "t", "asked")
+NAMES = ("p", "kernel", "h", "k", "q", "keys", "dk", "pairs", "noise", "t", "asked", "draw", "drawn")
 ALIKE = (1.0, -1.0) * 9
+DRAWN = tuple(np.round(np.linspace(1, 0, 17), 2).tolist())   # a curve that one drew first
 FAR = (-3.0, 1.0) * 8 + (3.0, 2.0)   # one point with no other near it
 POSITIONS = [
-    (POINTS.start, "gaussian", 0.1, 1, -3, "line", 4, 2, 0.02, 0.1, 0),
-    (FAR, "boxcar", 0.1, 3, 0, "line", 512, 8, 0.45, 100, 7),
-    (ALIKE, "epanechnikov", 5, 9, 0, "line", 64, 5, 0.25, 6.3, 2),
-    (POINTS.start, "boxcar", 5, 9, 3, "circle", 64, 8, 0.3, 1.8, 2),
-    *([(POINTS.start, kernel, h, k, q, keys, dk, pairs, noise, t, 1)
+    (POINTS.start, "gaussian", 0.1, 1, -3, "line", 4, 2, 0.02, 0.1, 0, 0, ()),
+    (FAR, "boxcar", 0.1, 3, 0, "line", 512, 8, 0.45, 100, 7, 99, DRAWN),
+    (ALIKE, "epanechnikov", 5, 9, 0, "line", 64, 5, 0.25, 6.3, 2, 0, ()),
+    (POINTS.start, "boxcar", 5, 9, 3, "circle", 64, 8, 0.3, 1.8, 2, 0, ()),
+    (POINTS.start, "triangular", 0.7, 5, 1.3, "circle", 8, 3, 0.1, 2, 1, 50, DRAWN),
+    *([(POINTS.start, kernel, h, k, q, keys, dk, pairs, noise, t, 1, 7, ())
        for kernel, h, k, q, keys, dk, pairs, noise, t in zip(
            ("triangular", "gaussian", "boxcar", "gaussian"), (0.5, 5, 0.7, 0.3), (2, 5, 8, 4), (1.3, -0.7, 2.1, 0.1),
            ("line", "circle") * 2, (8, 16, 128, 256), (3, 4, 6, 7), DAMAGE[1::2], (0.5, 2, 10, 30), strict=False)]
@@ -93,7 +95,7 @@ def memory_rules(controls: dict) -> Rules:
     pairs, t, share = (controls[name] for name in ("pairs", "t", "noise"))
     asked = min(controls["asked"], pairs - 1)
     keys, values = memory.stored_pairs(pairs)
-    query = memory.damage(keys[asked], share, 0)[0]
+    query = memory.damage(keys[asked], share, controls["draw"])[0]
     turned = int((query != keys[asked]).sum())
     weights = np.exp((keys @ query - (keys @ query).max()) / t)
     weights /= weights.sum()

@@ -21,7 +21,7 @@ POSITIONS = [
     (P, PRESETS["never"], 408, 2, 0.9, 10, "others", "spike", 0.9999, 1.0, 0.1, 300, False, (1.0, 1.0), 3.0),
     ((1, 0, 0, 0), PRESETS["wrong"], 10**6, 10, 0.1, 37_000, "all", "noisy", 0.98, 1e-9, 0.01, 30, True, (0.56, 0.54),
      0.3),
-    (P, PRESETS["even"], 408, 4, 0.9, 2, "others", "fading", 0.999, 1e-8, 0.02, 10, True, (0.5, 0.5), 0.03),
+    (P, PRESETS["even"], 408, 4, 0.9, 2, "others", "fading", 0.999, 1e-8, 0.02, 10, True, (0.5, 0.5), 100),
     *([(P, P, 408, 2, eps, size, where, signal, b2, ae, 0.05, warm, decay, (x, 1 - x), limit)
        for eps, size, where, signal, b2, ae, warm, decay, x, limit in (
            (0.01, 2, "all", "spike", 0.5, 1e-2, 5, True, 0.1, 0.1), (0.5, 2, "others", "steady", 0.9, 1.0, 60, False,

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 import pytest
+from transformers import T5Config, T5Model
 
 from model.lessons import positions
 from tests.lesson_pages import Shown, shown
@@ -170,6 +171,8 @@ def says_of_alibi(page: Shown, where: dict) -> None:
 def test_what_is_said_of_buckets_and_of_longer_texts_is_what_was_measured():
     page, study = shown("positions", guess="a", guess_far="c", relative="buckets"), positions.beyond()
     near = numbers(page.notices["buckets"][0])
+    assert agrees(page.alts["positions-buckets"], -150, 150, near[1])
+    says_of_shared_buckets(page.more["buckets"][0])
     both, back = (positions.t5_bucket(np.arange(-150, 151), both_ways=way) for way in (True, False))
     counts = np.bincount(both)
     assert near == [(counts == 1).sum(), (counts > 0).sum(), 151 - int((both == both[0]).sum()),
@@ -183,6 +186,15 @@ def test_what_is_said_of_buckets_and_of_longer_texts_is_what_was_measured():
     says_of_the_answers(PROSE["predict_far"]["answers"], shares)
     assert all(shares["out"][name] < shares["in"][name] for name in order)   # *every scheme trained here loses*
     assert mean["rotary"][80 - 3:].min() < 0.9 < mean["rotary"][:76 - 3].min()   # two and a half times as long as 32
+
+
+def says_of_shared_buckets(sentence: str) -> None:
+    """One table per stack, and none where one text looks at another: as transformers builds T5."""
+    t5 = T5Model(T5Config(vocab_size=8, d_model=4, d_kv=2, d_ff=4, num_layers=2, num_heads=2))
+    tables = {name: tuple(part.weight.shape) for name, part in t5.named_modules() if "relative" in name.split(".")[-1]}
+    assert [name.split(".")[0] for name in tables] == ["encoder", "decoder"]
+    assert all("block.0" in name and "EncDec" not in name and shape == (32, 2) for name, shape in tables.items())
+    assert "one number per bucket" in sentence and "shared by all layers" in sentence and "has none" in sentence
 
 
 def says_of_the_answers(answers: list[dict], shares: dict) -> None:
