@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from model.core.assets import ASSETS
+from model.core.types import quiet
 from model.lessons import associative_memory as memory
+from model.lessons import copying, scores
 from tests.deaths import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
@@ -174,6 +176,21 @@ def rules_at(controls: dict) -> Rules:
 def test_every_sentence_is_true_where_it_stands(position):
     controls = dict(zip(NAMES, position, strict=True))
     assert wrong(sentences(shown("kernels", guess="b", guess_copy="b", **controls)), rules_at(controls)) == []
+
+
+@pytest.mark.parametrize(("d_k", "seed"), [(4, 99), (64, 50)])
+def test_a_training_of_ones_own_is_told_by_its_own_numbers(monkeypatch, d_k, seed):
+    monkeypatch.setattr(scores, "STEPS", 20)
+    monkeypatch.setattr(copying, "SHORT", 3)
+    page = shown("kernels", guess="b", guess_copy="b", train=True, dk=d_k, seed=seed, copy=True, again=seed)
+    copied = copying.run(copying.LIVE, 3, seed, quiet)
+    assert agrees(page.alts["kernels-training"], d_k, *(scores.train(kind, d_k, seed)[0][-10:].mean()
+                                                        for kind in ("additive", "scaled", "plain")))
+    right = [copied.right[kind][list(copying.LENGTHS).index(length)] for length in (4, 12, 20)
+             for kind in ("fixed", "attention")]
+    assert agrees(page.notices["copying"][0], *right[:2], 4, *right[2:4], 12, *right[4:], 20)
+    off = np.abs(copied.alignment.argmax(1) - np.arange(len(copied.alignment))).mean()
+    assert agrees(page.notices["copying"][2], off)
 
 
 def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():

@@ -133,8 +133,8 @@ def test_a_run_is_told_by_its_own_numbers(monkeypatch, count, seed):
     for there, step in ((1, "-1"), (2, "-2"), (3, "")):   # while it learns, as many curves as there are
         right, loss = found.alts[f"patches-right{step}"], found.alts[f"patches-loss{step}"]
         assert agrees(right, 250, count, *(ends[kind] for kind in KINDS[:there]))
-        assert all((name in right.replace(names[2], "") + loss) == (place < there)
-                   for place, name in enumerate(names[:2])) and (names[2] in right) == (names[2] in loss) == (there == 3)
+        assert [part.rsplit(" ", 1)[0] for part in right.split("end: ")[1].split(", ")] == names[:there]
+        assert loss == f"Training loss by step: {', '.join(names[:there])}."
 
 
 @pytest.mark.parametrize(("convolution", "transformer", "words"), [

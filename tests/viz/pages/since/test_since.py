@@ -62,8 +62,8 @@ def chance(prompt: tuple[int, ...], path: list[int]) -> float:
     ("le", "top_p", {"p": 0.5}), ("two", "top_p", {"p": 1.0})])
 def test_what_is_said_of_writing_holds_for_the_models_probabilities(prompt, how, amount):
     start, turned = tuple(encode(["<start>", *PROMPTS[prompt].split()])), next(iter(amount.values()), 1)
-    says_of_writing(writing_claims(strings("lessons/since")["writing"], how, turned, start, amount.get("beam", 2))["says"],
-                    start, how, amount)
+    said = writing_claims(strings("lessons/since")["writing"], how, turned, start, amount.get("beam", 2))["says"]
+    says_of_writing(said, start, how, amount)
 
 
 def says_of_writing(said: str, start: tuple[int, ...], how: str, amount: dict) -> None:
@@ -110,7 +110,8 @@ PLACES = [{"tokens": 1}, TODAY | {"groups": 1, "about": "groups", "tokens": 131_
           {"topic": "experts", "routed": "sum", "bare": True, "about": "bare"},
           {"topic": "writing", "how": "beam", "beam": 1}, {"topic": "writing", "how": "top_k", "k": 1},
           {"topic": "writing", "prompt": "le", "how": "top_k", "k": 5},
-          {"topic": "writing", "prompt": "two", "how": "top_p", "p": 1.0}, {"topic": "writing", "how": "top_p", "p": 0.05},
+          {"topic": "writing", "prompt": "two", "how": "top_p", "p": 1.0},
+          {"topic": "writing", "how": "top_p", "p": 0.05},
           {"topic": "scaling", "compute": 18},
           {"topic": "scaling", "compute": 27, "pre": True}]
 EACH = (36_864, 524_288, 131_072, 131_072, 23_040)   # bytes per token: 2 · layers · key–value heads · d_k · 2, by hand
