@@ -42,6 +42,7 @@ COMMON: dict[str, Any] = {
 hypothesis.settings.register_profile("short", derandomize=True, max_examples=100, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
+LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 
 
 def chromium() -> str:

@@ -39,13 +39,13 @@ from model.scratch import weights
 from model.scratch.catalogue import film_path
 from model.studies.atlas import build, corpora
 from tests import fabricate
+from tests.conftest import LONG
 from tests.fabricate import items
 from tests.model import onnx_writer
 from viz.handout.store import HandoutStore
 
 CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link"}
 SIZES = (1, 300, 20_000)   # bytes of a file
-LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 NAME = "a" * 32
 OLD, NEW = b"old" * 30_000, b"new" * 30_000
 

@@ -124,12 +124,27 @@ def writes_by_itself(tree: ast.AST) -> Iterator[ast.Call]:
             yield node
 
 
+POSIX = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios"}
+BY_ITSELF = Path("tests/deaths.py")   # which is a process of its own, and forks
+
+
+def needs_posix(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Imports, at a module's top, of what Windows' Python lacks: there nothing of the module would be had."""
+    for node in tree.body if isinstance(tree, ast.Module) else []:
+        names = ([each.name for each in node.names] if isinstance(node, ast.Import)
+                 else [node.module] if isinstance(node, ast.ImportFrom) else [])
+        if POSIX & set(names):
+            yield node
+
+
 def faults(path: Path) -> Iterator[str]:
     tree, where = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
     for node in without_encoding(tree):
         yield f"{where}:{node.lineno} opens a text without saying its encoding"
     for node in waits_by_another_clock(tree):
         yield f"{where}:{node.lineno} uses time.{node.attr}; take time.perf_counter"
+    for node in needs_posix(tree) if where != BY_ITSELF else []:
+        yield f"{where}:{node.lineno} imports what Windows lacks; import it where it is used"
     if where.parts[0] != "tests" and where != Path("model/core/files.py"):
         for node in moves_without_patience(tree):
             yield f"{where}:{node.lineno} moves a file; take model.core.files.put"
@@ -167,6 +182,13 @@ def test_a_missing_encoding_that_only_a_run_shows_is_an_error_in_our_modules_and
     warnings.warn_explicit("planted", EncodingWarning, "core.py", 1, module="click.core")
     child = subprocess.run([sys.executable, "-c", "open(0)"], capture_output=True, stdin=subprocess.DEVNULL)
     assert b"EncodingWarning" in child.stderr
+
+
+@pytest.mark.parametrize("line, wrong", [
+    ("import resource", True), ("from fcntl import flock", True), ("import os, pwd", True), ("import resources", False),
+    ("def limit():\n    import resource", False)])
+def test_what_windows_lacks_is_found_at_the_top_of_a_module(line, wrong):
+    assert found(needs_posix, line) is wrong
 
 
 @pytest.mark.parametrize("line, wrong", [

@@ -34,7 +34,7 @@ def page(watch):
         opened.goto(f"{seen.address}/coreference{query}")
         expect(opened.get_by_text("One sentence is an anecdote")).to_be_visible(timeout=PATIENCE)
         # the set is answered; before, a click may meet a page that is still growing
-        opened.wait_for_function(STILL, timeout=PATIENCE)
+        opened.wait_for_function(STILL, arg=0, polling=40, timeout=PATIENCE)
         return opened
 
     return opener
@@ -49,7 +49,7 @@ def test_one_sentence_its_twin_and_the_set_and_a_click_exchanges_the_nouns_and_t
     for width in (1440, 900, 390):
         opened.set_viewport_size({"width": width, "height": 900})
         opened.wait_for_function(FITTED, timeout=PATIENCE)
-        opened.wait_for_function(STILL, timeout=PATIENCE)
+        opened.wait_for_function(STILL, arg=width, polling=40, timeout=PATIENCE)
         for chart in (found := opened.evaluate(COVERED)):
             assert chart["fits"] and chart["covered"] == chart["hidden"] == [], (width, chart)
         assert [chart["dots"] for chart in found] == [72, 72] and all(chart["words"] > 12 for chart in found)

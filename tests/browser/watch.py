@@ -14,11 +14,27 @@ REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 # a part is drawn, and the page after it: it rests when it has not run for 120 ms and nothing on it still waits for its
 # code, as plots do; what stands on another screen of a lecture is drawn when it is seen
 WAITS = "[data-testid=stSkeleton], .clearhead-chart:not([data-drawn], [data-off] *)"
-STILL = f"""() => {{
-    const ran = (window.ran ??= {{ last: 0 }});
-    if (!document.querySelector('{REST}') || document.querySelector('{WAITS}')) ran.last = performance.now();
-    return performance.now() - ran.last > 120;
+# so it is once what was done on it has been answered; what led to no question within 250 ms leads to none
+STILL = f"""(call) => {{
+    const ran = window.ran, now = performance.now();
+    if (ran.call !== call) Object.assign(ran, {{ call, since: now, last: now }});
+    if (!document.querySelector('{REST}') || document.querySelector('{WAITS}')) ran.last = now;
+    const answered = ran.asked > ran.before && ran.began > ran.asked;
+    const still = now - ran.last > 120 && (answered || now - ran.since > 250);
+    if (still) ran.before = now;
+    return still;
 }}"""
+# when the page last asked its server something, and when a run began last
+ASKED = """(() => {
+    const ran = window.ran = { asked: 0, began: 0, before: -1 }, { send } = WebSocket.prototype;
+    const runs = (changes) => changes.some(({ target }) => target.dataset.testScriptState === "running");
+    WebSocket.prototype.send = function (...given) {
+        ran.asked = performance.now();
+        return send.apply(this, given);
+    };
+    new MutationObserver((changes) => { if (runs(changes)) ran.began = performance.now(); })
+        .observe(document, { attributes: true, attributeFilter: ["data-test-script-state"], subtree: true });
+})()"""
 
 
 def soon(read: Callable[[], Any], wanted: Any):
@@ -33,7 +49,8 @@ class Watch:
     """A page of the app with what went wrong on it."""
 
     def __init__(self, page, address):
-        self.page, self.address, self.wrong = page, address, []
+        self.page, self.address, self.wrong, self.rests = page, address, [], 0
+        self.page.add_init_script(ASKED)
         self.page.on("pageerror", lambda error: self.wrong.append(error.stack or str(error)))
         self.page.on("console", lambda message: self.wrong.append(message.text)
                      if message.type == "error" and "404" not in message.text else None)
@@ -51,8 +68,9 @@ class Watch:
         return self.rest()
 
     def rest(self):
-        self.page.wait_for_timeout(250)   # a click reaches the server before the page says that it runs
-        self.page.wait_for_function(STILL, timeout=PATIENCE)
+        self.rests += 1
+        # not at every frame, which keeps a page too busy to draw what it draws when idle
+        self.page.wait_for_function(STILL, arg=self.rests, polling=40, timeout=PATIENCE)
         return self
 
     def follow_menu(self, name: str):

@@ -28,6 +28,14 @@ class Worker:
     shard: Shard = ()
 
 
+def heard(worker: Worker) -> tuple[str, Any]:
+    """What a worker has answered; "ended" from one that has ended without a word."""
+    try:
+        return worker.pipe.recv() if worker.pipe.poll() else ("ended", None)
+    except (EOFError, OSError):
+        return "ended", None
+
+
 def serve(pipe: Any, opener: Opener, task: Task) -> None:
     """What a worker's process does: a shard in, its answer out, until the pipe is closed, which it is when the process
     that asks has ended."""
@@ -75,17 +83,19 @@ class ProcessCrew:
 
     def finished(self) -> list[tuple[int, Summary]]:
         """(number, summary) of what is done, after a moment. Raises UserError where a worker refuses."""
-        busy: dict[Any, int] = {worker.pipe: at for at, worker in enumerate(self._all) if worker.number >= 0}
+        busy = {at: worker for at, worker in enumerate(self._all) if worker.number >= 0}
+        # the process too: until it has taken its end of the pipe, Windows lets this process hold it open
+        ready = wait([each for worker in busy.values() for each in (worker.pipe, worker.process.sentinel)], PAUSE)
         done = []
-        for pipe in wait(list(busy), PAUSE):
-            worker = self._all[busy[pipe]]
-            try:
-                said, what = worker.pipe.recv()
-            except (EOFError, OSError):
-                self._replace(busy[pipe])
+        for at, worker in busy.items():
+            if worker.pipe not in ready and worker.process.sentinel not in ready:
                 continue
+            said, what = heard(worker)
             if said == "refused":
                 raise UserError(what)
+            if said == "ended":
+                self._replace(at)
+                continue
             done.append((worker.number, what))
             worker.number, worker.shard = -1, ()
         return done

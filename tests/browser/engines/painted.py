@@ -1,14 +1,16 @@
 """What an engine has painted, and how far two engines agree on it."""
 import base64
 import io
+import time
 from typing import Any
 
 import numpy as np
 from PIL import Image
 
-from tests.browser.engines.engine import Engine
+from tests.browser.engines.engine import PATIENCE, Engine
 from tests.browser.watch import REST, WAITS
 
+SECONDS = 20                                   # until a page that rests has drawn all that Chromium drew
 STEPS = 16                                     # of 255, by which a pixel may be another
 # of the pixels, that may be more so: lines are smoothed, letters make room for another row of pixels
 SHARE = {"canvases": 0.01, "matrices": 0.03}
@@ -19,19 +21,32 @@ LOOK = """() => {
   style.textContent = "* { scrollbar-width: none !important; }";
   document.head.append(style);
 }"""
-# every element that a selector finds, in shadow roots too
+# every element that a selector finds, those in shadow roots last
 ALL = """
-  const all = (root, kind) => [...root.querySelectorAll("*")].flatMap((each) => [
-    ...(each.matches(kind) ? [each] : []), ...(each.shadowRoot ? all(each.shadowRoot, kind) : [])]);"""
-# how long nothing has come to a page that rests, in milliseconds
-QUIET = "() => {" + ALL + f"""
-  const quiet = (window.quiet ??= {{ since: 0 }}), main = document.querySelector("[data-testid=stMain], main");
-  const letters = (each) => each.textContent.length;
-  const seen = main && [all(main, "*").length, ...all(main, ".ch").map(letters), letters(main)].join();
-  const rests = document.querySelector("{REST}, main > figure") && !document.querySelector("{WAITS}");
-  if (seen !== quiet.seen || !rests) quiet.since = performance.now();
-  quiet.seen = seen;
-  return performance.now() - quiet.since;
+  const all = (root, kind) => [...root.querySelectorAll(kind),
+    ...[...root.querySelectorAll("*")].flatMap(({ shadowRoot }) => shadowRoot ? all(shadowRoot, kind) : [])];"""
+# waits until nothing has come, in shadow roots too, to a page that rests for so many milliseconds. It is told of what
+# comes: to read the whole page again and again takes longer than most pages take to draw
+QUIET = f"""async (milliseconds) => {{
+  const quiet = (window.quiet ??= {{ roots: new Set() }}), stir = () => {{ quiet.since = performance.now(); }};
+  quiet.observer ??= new MutationObserver(stir);
+  const listen = (root) => {{
+    if (!quiet.roots.has(root)) {{
+      quiet.roots.add(root);
+      quiet.observer.observe(root, {{ childList: true, characterData: true, subtree: true }});
+      stir();
+    }}
+    for (const {{ shadowRoot }} of root.querySelectorAll("*")) if (shadowRoot) listen(shadowRoot);
+  }};
+  const rests = () => document.querySelector("{REST}, main > figure") && !document.querySelector("{WAITS}");
+  const end = performance.now() + {1000 * PATIENCE // 2};
+  stir();
+  for (listen(document); performance.now() < end; await new Promise((next) => setTimeout(next, 20))) {{
+    if (!rests()) stir();
+    if (performance.now() - quiet.since > milliseconds) listen(document);   // what has come with roots of its own
+    if (performance.now() - quiet.since > milliseconds) return true;
+  }}
+  return false;
 }}"""
 # every canvas; what is told in a component; every chart with its numbers and how many marks it has; the pictures of
 # its matrices; the words
@@ -61,10 +76,15 @@ def begin(engine: Engine, address: str) -> None:
     engine.run(LOOK)
 
 
-def painted(engine: Engine, quiet: int = 100) -> dict[str, Any]:
-    """What is there once nothing has come for `quiet` milliseconds."""
-    engine.until(f"() => ({QUIET})() > {quiet}")
-    return engine.run(PAINTED)
+def painted(engine: Engine, wanted: dict[str, Any] | None = None) -> dict[str, Any]:
+    """What is there once nothing has come for a while, as something else may only look at rest; with what Chromium
+    showed it need not wait so long, but for it to be the same, and gives up after SECONDS."""
+    end = time.perf_counter() + SECONDS
+    while True:
+        engine.until(f"() => ({QUIET})({100 if wanted else 500})")
+        found = engine.run(PAINTED)
+        if not wanted or not differences(found, wanted) or time.perf_counter() > end:
+            return found
 
 
 def apart(one: str, other: str) -> str:

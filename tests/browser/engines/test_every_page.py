@@ -1,6 +1,5 @@
 """Every page in WebKit and in Firefox: nothing goes wrong on it, and it shows what Chromium shows."""
 import json
-import time
 
 import pytest
 
@@ -8,11 +7,9 @@ from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import begin, differences, painted
 from viz.page import pages
 
-SECONDS = 20   # until a page that rests has drawn all that Chromium drew
 # as with the browser's own arrows: to load Streamlit anew takes longer than most pages
 GO = """(path) => {
   window.before = document.querySelector("[data-testid=stMain]").textContent;
-  window.quiet = undefined;
   history.pushState(null, "", path);
   dispatchEvent(new PopStateEvent("popstate"));
 }"""
@@ -22,22 +19,19 @@ CAME = """() => {
 }"""
 
 
-def visit(engine: Engine, address: str, name: str, query: str = "", quiet: int = 100) -> dict:
-    """What the page shows. A query begins a session of its own, which ends with this visit."""
+def visit(engine: Engine, address: str, name: str, query: str, wanted: dict | None = None) -> dict:
+    """What the page shows, once it is as wanted. A query begins a session of its own, which ends with this visit."""
     if query or engine.at != address:
         begin(engine, f"{address}/{name}{query}")
         engine.at = None if query else address
     else:
         engine.run(f"() => ({GO})({json.dumps(f'/{name}')})")
     engine.until(CAME)
-    return painted(engine, quiet)
+    return painted(engine, wanted)
 
 
 @pytest.mark.parametrize("name", pages())
 def test_a_page_shows_what_chromium_shows(engine, reference, app, smollm2, name):
     query = f"?model={smollm2}" if name == "next_word" else ""   # which only a decoder fills
-    wanted = reference(f"page-{name}", lambda chromium: visit(chromium, app.address, name, query, 400))
-    found, end = visit(engine, app.address, name, query), time.perf_counter() + SECONDS
-    while (different := differences(found, wanted)) and time.perf_counter() < end:
-        found = painted(engine)
-    assert different == [] and engine.wrong() == []
+    wanted = reference(f"page-{name}", lambda chromium: visit(chromium, app.address, name, query))
+    assert differences(visit(engine, app.address, name, query, wanted), wanted) == [] and engine.wrong() == []

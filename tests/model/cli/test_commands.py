@@ -5,7 +5,6 @@ The lines are drawn from the commands' own options, so that a new command or opt
 import io
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -305,6 +304,8 @@ def test_what_was_a_traceback_is_a_sentence(stubbed, program, line, sentence):
     ("viz", ["handout", "good.handout.json", "--html", "full.html"])])
 def test_a_disk_without_room_is_one_sentence(stubbed, program, line):
     """A file may have ten bytes while the command runs, which Linux refuses to go beyond."""
+    import resource  # not on Windows
+
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     # first without the limit: what is imported meanwhile is compiled into files
     assert ended_well(program, [word.replace("full", "room") for word in line]).exit_code == 0

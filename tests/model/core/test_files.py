@@ -146,6 +146,15 @@ def test_a_place_that_cannot_be_is_a_sentence(tmp_path, name, sentence):
         files.make_folder(tmp_path / "is-file" / "folder")
 
 
+@pytest.mark.parametrize("name, sentence", [
+    ("is-file/file", "a file stands where a folder should be"), ("a" * 300, "its name is too long"),
+    ("missing/file", "its folder is not there")])
+def test_what_windows_words_alike_is_told_apart(tmp_path, name, sentence):
+    (tmp_path / "is-file").touch()
+    for number in (errno.ENOENT, errno.EINVAL)[:1 + (name[0] == "a")]:
+        assert f"as {sentence}" in str(files.unwritable(tmp_path / name, OSError(number, "No such file")))
+
+
 def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
     """Whoever writes: bytes, an archive, and a library in Rust."""
     import torch

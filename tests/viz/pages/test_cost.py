@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from tests.deaths import LONG
+from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.cost import PRESETS, SCORES, TILES, _orders

@@ -9,7 +9,7 @@ from model.ask import sources
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind
 from model.studies.perplexity import LikelihoodQuery
-from tests.deaths import LONG
+from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.families.three_models import STANDS_IN, TEXT

@@ -9,7 +9,7 @@ from model.core.assets import ASSETS
 from model.core.types import quiet
 from model.lessons import associative_memory as memory
 from model.lessons import copying, scores
-from tests.deaths import LONG
+from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.kernels import DAMAGE, POINTS

@@ -8,7 +8,7 @@ from scipy import stats
 
 from model.lessons import descent, short_run
 from model.lessons.distillation import TEACHER, student
-from tests.deaths import LONG
+from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.page import pages

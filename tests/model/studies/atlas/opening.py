@@ -10,7 +10,7 @@ class Slow(ShardWorker):
     """Takes its time over a shard, so that it can be killed while it has one."""
 
     def __call__(self, shard, report=lambda fraction, text: None):
-        time.sleep(1.5)
+        time.sleep(1)
         return super().__call__(shard, report)
 
 

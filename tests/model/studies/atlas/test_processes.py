@@ -1,6 +1,8 @@
 """Real processes give the bytes that one process gives; one that is killed costs its shard's repeat and nothing
 else."""
 from contextlib import nullcontext
+from multiprocessing import get_context
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from model.ask import sources
 from model.ask.shard_worker import open_worker
 from model.core.query import UserError
+from model.studies.atlas import processes as crews
 from model.studies.atlas.corpora import Item
 from model.studies.atlas.engines import crewed, here
 from model.studies.atlas.files import as_parquet
@@ -21,7 +24,7 @@ from tests.model.studies.atlas.opening import refusing, slowly
 def shards():
     texts = [f"The animal number {number} did not cross the street, as it was number {number}." for number in range(12)]
     items = [Item(number, "made.txt", number + 1, text) for number, text in enumerate(texts)]
-    return iter([tuple(items[begin:begin + 3]) for begin in range(0, 12, 3)])
+    return iter([tuple(items[begin:begin + 2]) for begin in range(0, 12, 2)])
 
 
 def files_of(summaries):
@@ -36,7 +39,23 @@ def task():
     return Task("scratch", sources.revision("scratch"))
 
 
-def test_a_killed_worker_costs_its_shard_and_no_byte(task):
+@pytest.fixture
+def held(monkeypatch):
+    """Every worker's end of its pipe stays open in this process, as on Windows until the worker has taken it."""
+    kept, context = [], get_context("spawn")
+
+    def pipe():
+        ours, theirs = context.Pipe()
+        theirs.close = lambda: kept.append(theirs)
+        return ours, theirs
+
+    monkeypatch.setattr(crews, "get_context", lambda way: SimpleNamespace(Pipe=pipe, Process=context.Process))
+    yield
+    for theirs in kept:
+        type(theirs).close(theirs)
+
+
+def test_a_killed_worker_costs_its_shard_and_no_byte(task, held):
     said = []
     with processes(slowly, task, 2, said.append) as crew:
         killed, found = [], []
