@@ -21,7 +21,7 @@ COVERED = """() => [...document.querySelectorAll("[data-testid=stMain] .clearhea
         hidden: words.filter(({ box }) => dots.some((dot) => shared(box, dot) > 2.5)).map(({ said }) => said) };
 })"""
 FITTED = """() => [...document.querySelectorAll("[data-testid=stMain] .clearhead-chart")].every((chart) =>
-    chart.clientWidth < innerWidth && chart.querySelector(".main-svg").clientWidth === chart.clientWidth)"""
+    chart.clientWidth < innerWidth && chart.querySelector(".main-svg")?.clientWidth === chart.clientWidth)"""
 PATIENCE = 180_000   # ms: a set is 280 passes of the model on a busy machine
 
 

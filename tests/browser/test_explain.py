@@ -25,7 +25,7 @@ COVERED = """() => {
 
 FITTED = """() => {
     const chart = document.querySelector(".st-key-chart-explain-picture .clearhead-chart");
-    return chart.clientWidth < innerWidth && chart.querySelector(".main-svg").clientWidth === chart.clientWidth;
+    return chart?.clientWidth < innerWidth && chart.querySelector(".main-svg")?.clientWidth === chart.clientWidth;
 }"""
 
 
