@@ -2,6 +2,10 @@
 import re
 from collections.abc import Callable
 
+import numpy as np
+from scipy import special
+
+from model.core.record import Layer
 from tests.lesson_pages import Shown
 
 # a digit in a name (tensor2tensor) is no number
@@ -29,6 +33,13 @@ def agrees(sentence: str, *wanted: float) -> bool:
     found = printed(sentence)
     return len(found) == len(wanted) and all(number == value or abs(number - value) <= half
                                              for (number, half), value in zip(found, wanted, strict=True))
+
+
+def head_rows(layer: Layer, temperature: float = 1.0) -> np.ndarray:
+    """What the heads of a layer look at, (head, query, key), where there is neither mask nor bias: scipy's softmax of
+    q · k / √d_k in float64, once more divided by a temperature."""
+    query, key = (np.asarray(each, np.float64) for each in (layer.query, layer.key))
+    return special.softmax(query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]) / temperature, axis=-1)
 
 
 def sentences(found: Shown) -> dict[str, str]:

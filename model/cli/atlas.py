@@ -53,7 +53,7 @@ def atlas_command() -> None:
 def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, **options: Any) -> None:
     """Measures every head over a corpus: means, deciles, detectors, sinks, examples, and grammar where it is annotated.
 
-    CORPUS are files in UTF-8 of any length: .txt (a text a line), .csv, .jsonl, .parquet or .conllu. Stopped with
+    CORPUS are files in UTF-8 of any length: .txt (one text per line), .csv, .jsonl, .parquet or .conllu. Stopped with
     Ctrl-C, or killed, the same command goes on from there. Engine and number of workers do not change a byte of the
     Parquet files.
 

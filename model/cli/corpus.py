@@ -33,8 +33,8 @@ SAVED_EVERY = 5   # seconds: what a stop costs at most
 def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None) -> None:
     """What every head does over a file of texts: means and standard deviations, one row a head, as CSV.
 
-    FILE is .txt (a text a line), .csv or .jsonl, in UTF-8, of any length: one text at a time is in memory. Stopped with
-    Ctrl-C it goes on from there the next time; what is done so far is kept beside the output, as OUT.part.
+    FILE is .txt (one text per line), .csv or .jsonl, in UTF-8, of any length: one text at a time is in memory. Stopped
+    with Ctrl-C it goes on from there the next time; what is done so far is kept beside the output, as OUT.part.
 
     \b
     python -m model measures reviews.txt

@@ -113,7 +113,7 @@ def _head_counts(arrays: Arrays, kind: Kind, shape: tuple[int, ...]) -> list[int
     counts = arrays.integers(name) if name in arrays.names else [most] * layers
     if len(counts) != layers or any(not 1 <= count <= most for count in counts):
         raise UserError(f"{arrays.name}: {name} does not say how many of {most} heads each of the {layers} layers has; "
-                        f"save one number a layer.")
+                        f"save one number per layer.")
     return counts
 
 
@@ -121,7 +121,8 @@ def _layer_numbers(arrays: Arrays, kind: Kind, count: int) -> list[int]:
     name = f"layers_{kind}"
     numbers = arrays.integers(name) if name in arrays.names else list(range(count))
     if len(set(numbers)) != count or any(not 0 <= number < 10**6 for number in numbers):
-        raise UserError(f"{arrays.name}: {name} does not number the {count} layers of {kind}; save one number a layer.")
+        raise UserError(f"{arrays.name}: {name} does not number the {count} layers of {kind}; "
+                        f"save one number per layer.")
     return numbers
 
 

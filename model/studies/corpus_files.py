@@ -1,4 +1,4 @@
-"""Texts from a file, one after the other and never all at once: TXT (a text a line), CSV (a column) and JSONL (a
+"""Texts from a file, one after the other and never all at once: TXT (one text per line), CSV (a column) and JSONL (a
 field). UTF-8 only.
 
 Whatever cannot be read is one sentence that names the file and the line.

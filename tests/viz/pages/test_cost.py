@@ -13,9 +13,9 @@ ORDERS = WORDS["types"]["orders"]
 # (width, scores, keys in a tile, tiles read, n, d, k, r, column, from, to)
 NAMES = ("width", "s", "tile", "step", "n", "d", "k", "r", "column", "from", "to")
 POSITIONS = [
-    (64, PRESETS["rising"], 1, 0, 16, 16, 2, 4, "complexity", 1, 1),
+    (64, PRESETS["rising"], 1, 0, 2, 1, 2, 1, "complexity", 1, 1),
     (256, PRESETS["falling"], 4, 3, 1024, 256, 8, 64, "steps", 8, 1),
-    (512, PRESETS["equal"], 12, 12, 65_536, 4096, 32, 4096, "path", 4, 7),
+    (512, PRESETS["equal"], 12, 12, 65_536, 4096, 64, 4096, "path", 4, 8),
     *([(512, SCORES.start, tile, 2, n, d, 4, r, "path", one, 5)
        for tile, n, d, r, one in zip(TILES, (16, 64, 512, 512, 4096, 65_536), (16, 4096, 512, 256, 64, 1024),
                                      (4, 64, 4096, 8, 32, 4096), range(1, 7), strict=True)] if LONG else [])]

@@ -6,22 +6,26 @@ import numpy as np
 import pytest
 
 from model.core.assets import ASSETS
+from model.core.types import quiet
 from model.lessons import associative_memory as memory
+from model.lessons import copying, scores
 from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.kernels import DAMAGE, POINTS
 
 RUNS = json.loads((ASSETS / "lessons" / "kernels.json").read_text(encoding="utf-8"))
-NAMES = ("p", "kernel", "h", "k", "q", "keys", "dk", "pairs", "noise", "t", "asked")
+NAMES = ("p", "kernel", "h", "k", "q", "keys", "dk", "pairs", "noise", "t", "asked", "draw", "drawn")
 ALIKE = (1.0, -1.0) * 9
+DRAWN = tuple(np.round(np.linspace(1, 0, 17), 2).tolist())   # a curve that one drew first
 FAR = (-3.0, 1.0) * 8 + (3.0, 2.0)   # one point with no other near it
 POSITIONS = [
-    (POINTS.start, "gaussian", 0.1, 1, -3, "line", 4, 2, 0.02, 0.1, 0),
-    (FAR, "boxcar", 0.1, 3, 0, "line", 512, 8, 0.45, 100, 7),
-    (ALIKE, "epanechnikov", 5, 9, 0, "line", 64, 5, 0.25, 6.3, 2),
-    (POINTS.start, "boxcar", 5, 9, 3, "circle", 64, 8, 0.3, 1.8, 2),
-    *([(POINTS.start, kernel, h, k, q, keys, dk, pairs, noise, t, 1)
+    (POINTS.start, "gaussian", 0.1, 1, -3, "line", 4, 2, 0.02, 0.1, 0, 0, ()),
+    (FAR, "boxcar", 0.1, 3, 0, "line", 512, 8, 0.45, 100, 7, 99, DRAWN),
+    (ALIKE, "epanechnikov", 5, 9, 0, "line", 64, 5, 0.25, 6.3, 2, 0, ()),
+    (POINTS.start, "boxcar", 5, 9, 3, "circle", 64, 8, 0.3, 1.8, 2, 0, ()),
+    (POINTS.start, "triangular", 0.7, 5, 1.3, "circle", 8, 3, 0.1, 2, 1, 50, DRAWN),
+    *([(POINTS.start, kernel, h, k, q, keys, dk, pairs, noise, t, 1, 7, ())
        for kernel, h, k, q, keys, dk, pairs, noise, t in zip(
            ("triangular", "gaussian", "boxcar", "gaussian"), (0.5, 5, 0.7, 0.3), (2, 5, 8, 4), (1.3, -0.7, 2.1, 0.1),
            ("line", "circle") * 2, (8, 16, 128, 256), (3, 4, 6, 7), DAMAGE[1::2], (0.5, 2, 10, 30), strict=False)]
@@ -93,7 +97,7 @@ def memory_rules(controls: dict) -> Rules:
     pairs, t, share = (controls[name] for name in ("pairs", "t", "noise"))
     asked = min(controls["asked"], pairs - 1)
     keys, values = memory.stored_pairs(pairs)
-    query = memory.damage(keys[asked], share, 0)[0]
+    query = memory.damage(keys[asked], share, controls["draw"])[0]
     turned = int((query != keys[asked]).sum())
     weights = np.exp((keys @ query - (keys @ query).max()) / t)
     weights /= weights.sum()
@@ -172,6 +176,21 @@ def rules_at(controls: dict) -> Rules:
 def test_every_sentence_is_true_where_it_stands(position):
     controls = dict(zip(NAMES, position, strict=True))
     assert wrong(sentences(shown("kernels", guess="b", guess_copy="b", **controls)), rules_at(controls)) == []
+
+
+@pytest.mark.parametrize(("d_k", "seed"), [(4, 99), (64, 50)])
+def test_a_training_of_ones_own_is_told_by_its_own_numbers(monkeypatch, d_k, seed):
+    monkeypatch.setattr(scores, "STEPS", 20)
+    monkeypatch.setattr(copying, "SHORT", 3)
+    page = shown("kernels", guess="b", guess_copy="b", train=True, dk=d_k, seed=seed, copy=True, again=seed)
+    copied = copying.run(copying.LIVE, 3, seed, quiet)
+    assert agrees(page.alts["kernels-training"], d_k, *(scores.train(kind, d_k, seed)[0][-10:].mean()
+                                                        for kind in ("additive", "scaled", "plain")))
+    right = [copied.right[kind][list(copying.LENGTHS).index(length)] for length in (4, 12, 20)
+             for kind in ("fixed", "attention")]
+    assert agrees(page.notices["copying"][0], *right[:2], 4, *right[2:4], 12, *right[4:], 20)
+    off = np.abs(copied.alignment.argmax(1) - np.arange(len(copied.alignment))).mean()
+    assert agrees(page.notices["copying"][2], off)
 
 
 def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():

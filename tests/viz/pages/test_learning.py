@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from model.lessons import descent
+from model.lessons import descent, short_run
 from model.lessons.distillation import TEACHER, student
 from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
+from viz.page import pages
 from viz.pages.learning import PRESETS
+from viz.pages.learning import short_run as page_of_runs
 
 NAMES = ("p", "q", "step", "soft", "eps", "size", "where", "signal", "b2", "ae", "rate", "warm", "decay", "start",
          "limit")
@@ -21,7 +23,7 @@ POSITIONS = [
     (P, PRESETS["never"], 408, 2, 0.9, 10, "others", "spike", 0.9999, 1.0, 0.1, 300, False, (1.0, 1.0), 3.0),
     ((1, 0, 0, 0), PRESETS["wrong"], 10**6, 10, 0.1, 37_000, "all", "noisy", 0.98, 1e-9, 0.01, 30, True, (0.56, 0.54),
      0.3),
-    (P, PRESETS["even"], 408, 4, 0.9, 2, "others", "fading", 0.999, 1e-8, 0.02, 10, True, (0.5, 0.5), 0.03),
+    (P, PRESETS["even"], 408, 4, 0.9, 2, "others", "fading", 0.999, 1e-8, 0.02, 10, True, (0.5, 0.5), 100),
     *([(P, P, 408, 2, eps, size, where, signal, b2, ae, 0.05, warm, decay, (x, 1 - x), limit)
        for eps, size, where, signal, b2, ae, warm, decay, x, limit in (
            (0.01, 2, "all", "spike", 0.5, 1e-2, 5, True, 0.1, 0.1), (0.5, 2, "others", "steady", 0.9, 1.0, 60, False,
@@ -159,18 +161,43 @@ def test_every_sentence_is_true_where_it_stands(position):
     assert wrong(sentences(found), rules_at(controls, found.numbers["targets"])) == []
 
 
-def test_the_student_and_its_teacher_say_what_is_printed():
+@pytest.mark.parametrize("turned", [{}, {"signs": "Ab3Cd9Ab3C", "wish": "q"}])
+def test_the_student_and_its_teacher_say_what_is_printed(turned):
     from model.ask import sources
     from model.studies.next_token import NextWordQuery
 
-    found = shown("learning", guess="b").numbers["targets"]
-    asked = [NextWordQuery(sources.open_query(model, "k7Qx2bVk7Q")) for model in (student(found["step"]), TEACHER)]
+    found = shown("learning", guess="b", **turned).numbers["targets"]
+    text = turned.get("signs", "k7Qx2bVk7Qx")[:-1]
+    asked = [NextWordQuery(sources.open_query(model, text)) for model in (student(found["step"]), TEACHER)]
     logits = [sources.ask(each, "test").result(120).logits.astype(float) for each in asked]
     said, taught = np.exp(logits[0]) / np.exp(logits[0]).sum(), np.exp(logits[1] / 2) / np.exp(logits[1] / 2).sum()
     place = int(np.abs(said - found["p"]).argmin())
     assert taught[place] == pytest.approx(found["teacher"], rel=1e-4) and found["size"] == len(said)
     assert stats.entropy(taught) == pytest.approx(found["floor"], rel=1e-4)
     assert -(taught * np.log(said)).sum() == pytest.approx(found["distil"], rel=1e-4)
+
+
+@pytest.mark.parametrize("turned", [
+    {"goal": "word", "b2": 0.98, "ae": 1e-9}, {"goal": "smooth", "clip": 100, "seed": 20, "eps": 0.3},
+    {"goal": "teacher", "clip": 0.3, "seed": 7, "warm": 0}, {"goal": "other", "seed": 2}],
+    ids=lambda each: each["goal"])
+def test_a_run_is_told_by_its_own_numbers(monkeypatch, turned):
+    for place in (short_run, page_of_runs.short_run):
+        monkeypatch.setattr(place, "STEPS", 30)
+    page = shown("learning", guess="b", run=True, **turned)
+    where = {each.name: each.start for each in pages()["learning"][0].controls} | turned
+    question = page_of_runs.run_question(where)
+    other = page_of_runs.reference_question(question)
+    own, reference = (short_run.run(each) for each in (question, other))
+    alone, floor, clip = own if question == other else reference, own.floor.mean(), turned.get("clip", 0)
+    beside = [] if alone is own else [reference.right[-1], reference.nats[-1]]
+    first, second, _ = page.notices["run"]
+    assert agrees(first, own.right[-1], own.nats[-1], 200, *beside, math.log(2))
+    assert agrees(second, 20, own.loss[-20:].mean(), *([floor] if floor else []), own.gradient.max(),
+                  *([(own.gradient > clip).mean()] if clip else []))
+    assert agrees(page.more["run"][0], own.nats[0], *([] if alone is own else [reference.nats[0]]))
+    for field in ("right", "nats", "loss", "gradient"):
+        assert agrees(page.alts[f"learning-run-{field}"], *(getattr(each, field)[-1] for each in (own, reference)))
 
 
 def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():

@@ -9,10 +9,13 @@ import pytest
 import torch
 from torch.nn import functional
 
+from model.ask import sources
+from model.core.query import Kind
 from model.lessons import masking, sparse_masks
 from tests.lesson_pages import Shown, shown
-from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
+from tests.lesson_sentences import Rules, agrees, head_rows, printed, sentences, wrong
 from viz.pages.masks import LENGTHS, MOVED, N, claims
+from viz.state import State
 from viz.text import strings
 
 PROSE = strings("lessons/masks")
@@ -82,6 +85,26 @@ def other_rules(page: Shown, where: dict) -> Rules:
         "more methods 1": bool,
         "more patterns 0": lambda line: agrees(line, *2 * [where["dilation"]]) and (
             (steps % where["dilation"] == 0).all()) if where["dilation"] > 1 else "plain one" in line}
+
+
+@pytest.mark.parametrize("window", [1, 4, 16])
+def test_what_real_heads_would_lose_is_what_lies_outside_the_band(window):
+    page = shown("masks", guess="a", real=True, pattern="window", window=window)
+    layers = sources.ask(sources.open_query(State().model, State().text)).result(120)[Kind.SELF].layers
+    n = layers[0].shape[-1]
+    band = np.abs(np.subtract.outer(np.arange(n), np.arange(n))) <= window
+    lost = np.array([[1 - rows[band].sum() / n for rows in head_rows(layer)] for layer in layers])
+    layer, head = (int(number) for number, _ in printed(page.alts["masks-lost"])[:2])
+    one, all_heads = page.notices["real"]
+    assert agrees(one, layer, head, lost[layer, head], band.mean(), n)
+    assert agrees(page.alts["masks-lost"], layer, head, lost[layer, head])
+    if window == 16:
+        assert band.all() and "No head of the model would lose anything" in all_heads
+        return
+    named = [(int(place), int(number)) for place, number in re.findall(r"(\d+)·(\d+)", all_heads)]
+    shares = [float(share) / 100 for share in re.findall(r"([\d.]+)%", all_heads)]
+    assert shares == pytest.approx([lost.min(), lost.max()], abs=5.1e-4)
+    assert [lost[place] for place in named] == pytest.approx([lost.min(), lost.max()], abs=1e-6)
 
 
 def grown(allowed: np.ndarray) -> int:

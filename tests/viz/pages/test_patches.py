@@ -116,19 +116,25 @@ def test_before_the_answer_nothing_shows_what_a_shuffle_does():
     assert "digits." not in " ".join(found.words).replace(PROSE["predict"]["answers"][0]["text"], "")
 
 
-def test_a_run_is_told_by_its_own_numbers(monkeypatch):
+@pytest.mark.parametrize(("count", "seed"), [(100, 2), (300, 1), (1000, 5)])
+def test_a_run_is_told_by_its_own_numbers(monkeypatch, count, seed):
     monkeypatch.setattr(digit_nets, "STEPS", 40)
-    found = shown("patches", guess="a", run=True, seed=2)
-    runs = {kind: digit_nets.run(DigitRunQuery(kind, 100, 2)) for kind in KINDS}
+    found = shown("patches", guess="a", run=True, count=str(count), seed=seed, draw=50)
+    runs = {kind: digit_nets.run(DigitRunQuery(kind, count, seed)) for kind in KINDS}
     ends = {kind: float(run.right[-1]) for kind, run in runs.items()}
     shares = sorted((ends["convolution"], ends["transformer"]), reverse=True)
     first, learned, blind = found.notices["data"]
-    assert agrees(first, 100, 250, *dict.fromkeys(shares))
+    assert agrees(first, count, 250, *dict.fromkeys(shares))
     assert agrees(learned, runs["transformer"].learned, runs["convolution"].learned)
     assert agrees(blind, ends["unplaced"])
     sizes = [runs[kind].parameters for kind in KINDS[:2]]
     assert agrees(found.more["data"][0], *sizes)
-    assert agrees(found.alts["patches-right"], 250, 100, *(ends[kind] for kind in KINDS))
+    names = list(PROSE["data"]["names"].values())
+    for there, step in ((1, "-1"), (2, "-2"), (3, "")):   # while it learns, as many curves as there are
+        right, loss = found.alts[f"patches-right{step}"], found.alts[f"patches-loss{step}"]
+        assert agrees(right, 250, count, *(ends[kind] for kind in KINDS[:there]))
+        assert [part.rsplit(" ", 1)[0] for part in right.split("end: ")[1].split(", ")] == names[:there]
+        assert loss == f"Training loss by step: {', '.join(names[:there])}."
 
 
 @pytest.mark.parametrize(("convolution", "transformer", "words"), [

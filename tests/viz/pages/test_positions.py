@@ -7,8 +7,11 @@ import re
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from transformers import T5Config, T5Model
 
 from model.lessons import positions
+from model.pretrained import catalogue
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.positions import ORDERS, SCHEMES, accuracy_by_length, claims
@@ -19,11 +22,13 @@ LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 BACKWARDS = (5, 4, 3, 2, 1, 0)
 SHUFFLES = [{}, {"stack": "decoder", "shuffle": ORDERS["end"]}, {"scheme": "alibi", "shuffle": BACKWARDS},
             {"scheme": "sinusoidal", "shuffle": tuple(range(6))},
-            {"scheme": "rotary", "stack": "decoder", "shuffle": ORDERS["all"]}]
+            {"scheme": "rotary", "stack": "decoder", "shuffle": ORDERS["all"]},
+            {"scheme": "learned", "shuffle": ORDERS["end"]}]
 TURNS = [{"d": 4, "p": 200, "k": -100, "back": 0, "heads": 1, "wave": 1},
          {"d": 512, "k": 100, "back": 100, "heads": 32, "wave": 255},
          {"source": "here", "back": -50, "heads": 4, "relative": "rotary"},
-         {"d": 128, "p": 0, "k": 0, "back": -100, "heads": 2, "wave": 0}, {}]
+         {"d": 128, "p": 0, "k": 0, "back": -100, "heads": 2, "wave": 0}, {},
+         {"source": "model", "back": 7}]
 PLACES = [one | other for one, other in (itertools.product(SHUFFLES, TURNS) if LONG
                                          else zip(SHUFFLES, TURNS, strict=True))]
 OPEN = {"scheme": "none", "stack": "encoder", "shuffle": ORDERS["first"], "source": "waves", "d": 64, "wave": 4, "p": 3,
@@ -39,6 +44,18 @@ def numbers(sentence: str) -> list[float]:
 def waves(count: int, width: int) -> np.ndarray:
     """PE as complex numbers cos + i sin (position, pair)."""
     return np.exp(1j * np.outer(np.arange(count), [10000 ** (-2 * pair / width) for pair in range(width // 2)]))
+
+
+def table_of(where: dict) -> np.ndarray:
+    """The vectors that are shown: as complex waves, from the shipped run, or from MiniLM's file."""
+    if where["source"] == "waves":
+        return waves(128, where["d"])
+    if where["source"] == "here":
+        return np.array(positions.beyond()["learned"])
+    folder = catalogue.folder_of(catalogue.entry_named("minilm"))
+    with safe_open(folder / "model.safetensors", "np") as file:
+        name = next(each for each in list(file.keys()) if each.endswith("position_embeddings.weight"))
+        return file.get_tensor(name)[:128].astype(np.float64)
 
 
 @pytest.mark.parametrize("turned", PLACES, ids=str)
@@ -57,21 +74,21 @@ def other_rules(page: Shown, where: dict) -> Rules:
     """Of the sentences that no other function here reads."""
     d, p, k, heads = (where[name] for name in ("d", "p", "k", "heads"))
     pair, rate = min(where["wave"], d // 2 - 1), 10000 ** (-2 * min(where["wave"], 15) / 32)
-    table = (waves(128, d) if where["source"] == "waves" else np.array(positions.beyond()["learned"]))
+    table = table_of(where)
     unit = table / np.linalg.norm(table, axis=-1, keepdims=True)
     cosine = np.real(unit @ unit.conj().T)
     mean = [np.diagonal(cosine, step).mean() for step in range(len(cosine))]
     bands = [np.ptp(np.diagonal(cosine, step)) for step in range(len(cosine))]
     held = {place: bool for place in sentences(page) if place.startswith("notice")}
-    rows = {"waves": (128, d), "here": table.shape}
+    rows = {"waves": (128, d), "here": table.shape, "model": (128, 384)}
     return held | {
         "alt positions-shuffle": lambda line: printed(line)[-1][0] >= printed(line)[-2][0] >= 0,
-        "alt positions-table": lambda line: where["source"] == "model" or agrees(line, *rows[where["source"]]),
+        "alt positions-table": lambda line: agrees(line, *rows[where["source"]]),
         "alt positions-wavelengths": lambda line: where["source"] != "waves" or agrees(
             line, 2 * math.pi, 2 * math.pi * 10000 ** ((d - 2) / d)),
-        "alt positions-distance": lambda line: where["source"] == "model" or agrees(line, mean[1], 1, mean[-1]),
-        "more distance 0": lambda line: where["source"] == "model" or (
-            printed(line)[0][0] == pytest.approx(max(bands), rel=0.06, abs=2e-14) and printed(line)[1][0] < 1e-6),
+        "alt positions-distance": lambda line: agrees(line, mean[1], 1, mean[-1]),
+        "more distance 0": lambda line: printed(line)[0][0] == pytest.approx(
+            max(bands), rel=0.06, abs=2e-14) and printed(line)[1][0] < 1e-6,
         "alt positions-clock": lambda line: agrees(line, p, k, math.degrees(k * 10000 ** (-2 * pair / d))),
         "alt positions-turned": lambda line: agrees(line, 2 * min(where["wave"], 15), 2 * min(where["wave"], 15) + 1, p,
                                                     p + k) and rate <= 1,
@@ -112,7 +129,7 @@ def says_of_the_table(page: Shown, where: dict) -> None:
 
 def says_of_distance(page: Shown, where: dict) -> None:
     falls, band, dashed = page.notices["distance"]
-    table = np.array(positions.beyond()["learned"])
+    table = table_of(where)
     if where["source"] == "waves":
         whole = waves(128, where["d"])
         cosine = np.real(whole @ whole.conj().T) / whole.shape[1]
@@ -170,6 +187,8 @@ def says_of_alibi(page: Shown, where: dict) -> None:
 def test_what_is_said_of_buckets_and_of_longer_texts_is_what_was_measured():
     page, study = shown("positions", guess="a", guess_far="c", relative="buckets"), positions.beyond()
     near = numbers(page.notices["buckets"][0])
+    assert agrees(page.alts["positions-buckets"], -150, 150, near[1])
+    says_of_shared_buckets(page.more["buckets"][0])
     both, back = (positions.t5_bucket(np.arange(-150, 151), both_ways=way) for way in (True, False))
     counts = np.bincount(both)
     assert near == [(counts == 1).sum(), (counts > 0).sum(), 151 - int((both == both[0]).sum()),
@@ -183,6 +202,15 @@ def test_what_is_said_of_buckets_and_of_longer_texts_is_what_was_measured():
     says_of_the_answers(PROSE["predict_far"]["answers"], shares)
     assert all(shares["out"][name] < shares["in"][name] for name in order)   # *every scheme trained here loses*
     assert mean["rotary"][80 - 3:].min() < 0.9 < mean["rotary"][:76 - 3].min()   # two and a half times as long as 32
+
+
+def says_of_shared_buckets(sentence: str) -> None:
+    """One table per stack, and none where one text looks at another: as transformers builds T5."""
+    t5 = T5Model(T5Config(vocab_size=8, d_model=4, d_kv=2, d_ff=4, num_layers=2, num_heads=2))
+    tables = {name: tuple(part.weight.shape) for name, part in t5.named_modules() if "relative" in name.split(".")[-1]}
+    assert [name.split(".")[0] for name in tables] == ["encoder", "decoder"]
+    assert all("block.0" in name and "EncDec" not in name and shape == (32, 2) for name, shape in tables.items())
+    assert "one number per bucket" in sentence and "shared by all layers" in sentence and "has none" in sentence
 
 
 def says_of_the_answers(answers: list[dict], shares: dict) -> None:

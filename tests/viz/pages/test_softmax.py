@@ -7,12 +7,16 @@ import re
 import numpy as np
 import pytest
 from scipy import special, stats
+from scipy.spatial import distance
 
+from model.ask import sources
+from model.core.query import Kind, Temper
 from model.lessons import softmax
 from tests.lesson_pages import Shown, shown
-from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
+from tests.lesson_sentences import Rules, agrees, head_rows, printed, sentences, wrong
 from viz.pages.softmax import PRESETS, claims
 from viz.pages.softmax.row import GRID, Row
+from viz.state import State
 from viz.text import strings
 
 PROSE = strings("lessons/softmax")
@@ -51,7 +55,11 @@ def norm(z: np.ndarray, t: float) -> float:
 @pytest.mark.parametrize(("z", "masked", "t"), PLACES)
 def test_what_is_said_of_a_row_is_true_of_it(z, masked, t):
     page = shown("softmax", guess="a", z=z, masked=masked, t=t, drawn=CURVE)
-    row = np.delete(np.array(z), masked)
+    assert says_of_a_row(page, np.delete(np.array(z), masked), t) == []
+
+
+def says_of_a_row(page: Shown, row: np.ndarray, t: float) -> list[str]:
+    """The sentences that are not true of the allowed logits of a row, which the page shows at T = t."""
     here = special.softmax(row / t)
     says_of_curves(page.notices["curves"][0], row, here, t, page.alts["softmax-curves"])
     worth, most = page.notices["spread"][:2]
@@ -61,7 +69,30 @@ def test_what_is_said_of_a_row_is_true_of_it(z, masked, t):
     assert numbers(page.alts["softmax-weights"])[-1] == pytest.approx(here.max(), abs=5e-4)
     says_of_the_slope(page.notices["slope"], row)
     says_of_the_ends(page.notices["ends"], row, t, "\n".join(page.words))
-    assert wrong(sentences(page), other_rules(page, row, t)) == []
+    return wrong({place: line for place, line in sentences(page).items() if "inside" not in place},
+                 other_rules(page, row, t))
+
+
+@pytest.mark.parametrize(("scope", "t"), [("head", 0.3), ("layer", 100.0), ("all", 0.01), ("all", 1.0)])
+def test_what_is_said_of_a_real_head_and_of_t_inside_the_model_is_true_of_them(scope, t):
+    page = shown("softmax", guess="a", row="head", inside=True, scope=scope, t=t, drawn=CURVE)
+    model, text = State().model, State().text
+    before = sources.ask(sources.open_query(model, text)).result(120)
+    layer, head = (int(number) for number, _ in printed(page.alts["softmax-inside"])[:2])
+    layers = before[Kind.SELF].layers
+    edited = [(place, each) for place in ([layer] if scope != "all" else range(len(layers)))
+              for each in ([head] if scope == "head" else range(layers[place].heads))] if t != 1 else []
+    after = sources.ask(sources.open_query(model, text, edits=[Temper(Kind.SELF, *place, t) for place in edited])
+                        ).result(120)
+    moved = np.array([[np.abs(head_rows(new, t if (old.index, place) in edited else 1.0)[place]
+                              - head_rows(old)[place]).sum(-1).mean() / 2 for place in range(old.heads)]
+                      for old, new in zip(layers, after[Kind.SELF].layers, strict=True)])
+    own, answer = page.notices["inside"]
+    later = [0, moved[layer + 1:].max()] if scope != "all" else []
+    assert agrees(own, t, layer, head, moved[layer, head], *([1] if t == 1 else later))
+    assert agrees(answer.replace("1 − ", ""), distance.cosine(before.prediction.vector, after.prediction.vector)) or (
+        t == 1 and printed(answer)[-1][0] < 1e-12)
+    assert scope == "all" or moved[:layer].max() == 0
 
 
 def other_rules(page: Shown, row: np.ndarray, t: float) -> Rules:

@@ -3,13 +3,20 @@ numbers of a table against a table that is planted."""
 import itertools
 import os
 import re
+import unicodedata
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pytest
+import torch
+from scipy import stats
+from transformers import AutoModel, AutoTokenizer
 
 from model.lessons import contexts, tokenization
+from model.pretrained import catalogue
 from tests.lesson_pages import Shown, shown
+from tests.lesson_sentences import agrees
 from viz.pages.vectors import claims
 from viz.text import strings
 
@@ -34,6 +41,39 @@ def test_what_is_said_of_pieces_and_merges_is_true_of_them(turned):
     page, where = shown("vectors", guess="a", **turned), OPEN | turned
     says_of_pieces(page, where)
     says_of_merges(page, where)
+    says_of_bytes(page)
+
+
+def says_of_bytes(page: Shown) -> None:
+    """The folded sentences about pieces and merges, which are the same for every text."""
+    bytewise, alphabet, added = page.more["pieces"][1:]
+    made = tokenization.train_bpe(BOOKS["english"])
+    if not tokenization.on_disk("smollm2"):
+        assert f"ids 0 to {made.get_vocab_size() - 1})" in bytewise
+    assert [word for word, _ in made.pre_tokenizer.pre_tokenize_str("a B")] == ["a", "ĠB"]
+    assert agrees(alphabet.replace("SmolLM2's", ""), 256, 256 - len(unneeded_bytes()) - 6)
+    pieces = tokenization.tokenizer_of("minilm").encode("a text").tokens
+    assert pieces[0] == "[CLS]" and pieces[-1] == "[SEP]" and "[CLS] and [SEP] are not in your text" in added
+    if "merges" not in page.more:
+        return
+    spaces, chinese, again = page.more["merges"][1:]
+    assert "are two" in spaces and len(tokenization.merges("low low low").words) == 2
+    first, second = "天气".encode()[:3], "天气".encode()[3:4]
+    assert "three bytes" in chinese and first.decode() == "天" and f"(天 {second.hex().upper()})" in chinese
+    learnt = tokenization.merges(BOOKS["english"]).pairs
+    assert "repeats these merges" in again and all(
+        list(tokenization.apply(word, learnt)) == made.encode(text).tokens
+        for text in ("mathematics", "seen", "rest") for word, _ in made.pre_tokenizer.pre_tokenize_str(text))
+
+
+@cache
+def unneeded_bytes() -> frozenset[int]:
+    """The bytes that no assigned character has in UTF-8."""
+    needed = set()
+    for number in range(0x110000):
+        if unicodedata.category(sign := chr(number)) not in ("Cn", "Cs"):
+            needed.update(sign.encode())
+    return frozenset(range(256)) - needed
 
 
 def says_of_pieces(page: Shown, where: dict) -> None:
@@ -115,13 +155,91 @@ def test_what_is_said_of_the_chinese_sentence_is_what_the_tokenizers_do():
     assert 0 < cut.count("[UNK]") < len(cut) and cut != words
     learnt = tokenization.merges(BOOKS["chinese"]).pairs
     made = {tokenization.show_piece("".join(pair)) for pair in learnt}
-    assert {"苹果", "天天气"} <= made
+    assert {"苹果", "天天气"} <= made and all(each in page.more["chinese"][0] for each in ("苹果", "天天气", "中文"))
+    assert "between [UNK]s or pieces of bytes" in page.notices["chinese"][1]
 
 
 def test_before_the_answer_nothing_shows_what_becomes_of_chinese():
     page = shown("vectors")
     assert not page.notices and PROSE["pieces"]["names"]["chinese"] not in page.words
     assert "UNK" not in "".join(word for word in page.words if word != PROSE["predict"]["answers"][3]["text"])
+
+
+@cache
+def minilm() -> tuple:
+    """(tokenizer, network) of MiniLM as transformers opens them."""
+    folder = catalogue.folder_of(catalogue.entry_named("minilm"))
+    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+
+
+def says_of_the_table(page: Shown, word: str) -> None:
+    """Fails unless what is said of a word's neighbours is true of MiniLM's table."""
+    tokenizer, network = minilm()
+    table = network.get_input_embeddings().weight.detach().numpy().astype(np.float64)
+    unit, place = table / np.linalg.norm(table, axis=1, keepdims=True), tokenizer.convert_tokens_to_ids(word)
+    with_all = unit @ unit[place]
+    with_all[place] = -1
+    nearest, count, width = tokenizer.convert_ids_to_tokens(int(with_all.argmax())), *table.shape
+    every = ((unit.sum(0) ** 2).sum() - count) / (count * (count - 1))
+    one, other = np.random.default_rng(9).integers(count, size=(2, 100_000))
+    drawn = np.einsum("pd,pd->p", unit[one], unit[other])[one != other]
+    shape = (width - 1) / 2   # a cosine is 2 B − 1 of a beta variable
+    luck = (2 * stats.beta.ppf(((np.arange(4000) + 0.5) / 4000) ** (1 / count), shape, shape) - 1).mean()
+    first, second = page.notices["table"]
+    assert f"Nearest to *{word}* is *{nearest}*" in first and f"**{with_all.max():.3f}**" in first
+    assert numbers(first)[1:] == [pytest.approx(every, abs=0.0022), pytest.approx(np.percentile(drawn, 99), abs=0.006)]
+    assert numbers(second)[:2] == [count, width] and numbers(second)[2] == pytest.approx(luck, abs=0.0075)
+    assert numbers(second)[3] == (with_all > page.numbers["table"]["luck"]).sum()
+    assert numbers(page.alts["vectors-nearest"]) == [pytest.approx(with_all.max(), abs=5e-4)]
+    assert numbers(page.alts["vectors-baseline"]) == [numbers(first)[1], pytest.approx(luck, abs=0.003)]
+    assert agrees(page.alts["vectors-rows"], 14, width)
+
+
+def states(text: str) -> tuple[list, list[np.ndarray]]:
+    """(the word that each piece belongs to with its letters, vectors of the pieces layer by layer), table first."""
+    tokenizer, network = minilm()
+    read = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+    spans, words = read.pop("offset_mapping")[0].tolist(), read.word_ids()
+    with torch.inference_mode():
+        found = network(**read, output_hidden_states=True).hidden_states
+        table = network.get_input_embeddings()(read["input_ids"])
+    spelled = [(word, text[low:high].lower()) for word, (low, high) in zip(words, spans, strict=True)]
+    return spelled, [layer[0].double().numpy() for layer in (table, *found)]
+
+
+def says_of_contexts(page: Shown, word: str, texts: list[str], others: str) -> None:
+    """Fails unless what is said of a word in two contexts is true of MiniLM's vectors."""
+    read, apart = [states(text) for text in (*texts, others)], []
+    at = [next(place for place, (_, letters) in enumerate(spelled) if letters == word) for spelled, _ in read[:3]]
+    for side in (1, 2):
+        apart.append([np.dot(one[at[0]], other[at[side]]) / np.linalg.norm(one[at[0]]) / np.linalg.norm(other[at[side]])
+                      for one, other in zip(read[0][1], read[side][1], strict=True)])
+    first, second, third = page.notices["contexts"]
+    names = ["table", "input", *map(str, range(6))]
+    told, low = numbers(re.sub("“[^”]*”", "", first)), int(np.argmin(apart[0]))
+    assert told == pytest.approx([1.0, apart[0][-1], apart[0][low], apart[1][-1]], abs=5.1e-4) and "one row" in first
+    assert f"“{names[low]}”" in first and "is one piece" in first
+    base = numbers(second)[-1]
+    assert numbers(third) == pytest.approx([each[-1] - base for each in apart], abs=1.1e-3)
+    assert numbers(page.alts["vectors-contexts"]) == pytest.approx([1.0, apart[0][-1], apart[1][-1], base], abs=5.1e-4)
+
+
+@pytest.mark.parametrize(("case", "word"), [("bank", "bank"), ("apple", "river"), ("own", "bank")])
+def test_what_is_said_of_the_opened_model_is_true_of_its_vectors(case, word):
+    words = PROSE["contexts"]
+    own = ["Cats like warm milk a lot.", "We drank the milk of a coconut.", "She poured the milk into a cup."]
+    shared, *texts = words["texts"].get(case, ["milk", *own])
+    turned = dict(zip(("first", "second", "third", "shared"), (*own, "milk"), strict=True)) if case == "own" else {}
+    page = shown("vectors", guess="a", open=True, case=case, word=word, **turned)
+    says_of_the_table(page, word)
+    says_of_contexts(page, shared, texts, words["others"])
+
+
+def test_a_word_that_the_model_cannot_write_is_said_to_say_nothing():
+    page = shown("vectors", guess="a", open=True, case="苹果")
+    assert "contexts" not in page.notices and "vectors-contexts" not in page.charts
+    assert minilm()[0].tokenize("苹果")[0] == "[UNK]"
+    assert any("says nothing about the word" in each for each in page.words)
 
 
 def test_a_wrong_sentence_is_caught():

@@ -44,16 +44,17 @@ def _curves(lesson: Lesson, runs: dict[str, DigitRun], count: int) -> None:
     """What the networks read of held-out digits, and their losses, over the steps."""
     words, step = lesson.prose["data"], f"-{len(runs)}" if len(runs) < len(KINDS) else ""
     tested = next(iter(runs.values())).tested.astype(int)
-    ends = {kind: float(runs[kind].right[-1]) if kind in runs else float("nan") for kind in KINDS}
+    names = {kind: words["names"][kind] for kind in runs}
+    ends = ", ".join(words["alt_end"].format(name=names[kind], right=run.right[-1]) for kind, run in runs.items())
     steps = np.arange(SMOOTH, digit_nets.STEPS + 1)
     left, right = st.columns(2, gap="medium")
     with left:
         figure(lambda theme: lines(theme, tested, [Line(words["names"][kind], run.right, KINDS.index(kind))
                                                    for kind, run in runs.items()],
                                    axes=(words["step"], words["right"]), y_range=(0, 1), height=300),
-               key=f"patches-right{step}", alt=lesson.alt("data", tested=TESTED, count=count, **ends))
+               key=f"patches-right{step}", alt=lesson.alt("data", tested=TESTED, count=count, ends=ends))
     with right:
         figure(lambda theme: lines(theme, steps, [Line(words["names"][kind], np.convolve(
             run.loss, np.ones(SMOOTH) / SMOOTH, "valid"), KINDS.index(kind)) for kind, run in runs.items()],
                                    axes=(words["step"], words["loss"]), height=300),
-               key=f"patches-loss{step}", alt=words["alt_loss"])
+               key=f"patches-loss{step}", alt=words["alt_loss"].format(names=", ".join(names.values())))

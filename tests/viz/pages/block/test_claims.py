@@ -77,7 +77,7 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
     if not all(each in said["bend"][0] for each in wanted):
         found.append("bend")
     row = this.attentions[0].output[place["word"]].astype(float)
-    drawn = block.drop(row, place["drop"], 0)[0]
+    drawn = block.drop(row, place["drop"], place.get("draw", 0))[0]
     kept = drawn != 0
     if place["drop"]:
         same = drawn[kept] == pytest.approx(row[kept] / (1 - place["drop"]))
@@ -136,6 +136,24 @@ def test_every_sentence_is_true_at_the_ends_and_in_the_middle(trace, place):
     swapped = PLACES[PLACES.index(place) - 1]   # the sentences of another place are wrong here, in each section
     assert wrong(page.notices, trace, swapped) == ["bend", "depth", "dropout", "feed_forward", "norm", "parts"]
     assert page.numbers["depth"]["top"] > 1 and "largest" not in page.alts["block-gradient"]
+
+
+@pytest.mark.parametrize(("box", "block", "word", "draw"), [
+    ("attention", 999, 99_999, 99), ("add1", 2, 5, 50), *((box, 1, 9, 7) for box in BOXES if box[:-1] in (
+        "norm", "behind") or box in ("cross", "add3"))])
+def test_every_box_that_is_opened_is_told_by_its_tensors(trace, box, block, word, draw):
+    turned = {"box": box, "block": block, "word": word, "draw": draw}
+    page = shown("block", guess="b", drop=0.45, **turned)
+    place = turned | {"block": min(block, 5), "word": min(word, 15), "units": 8, "drop": 0.45, "depth": 12,
+                      "which": "first"}
+    assert wrong(page.notices, trace, place) == []
+    this = trace.blocks[place["block"]]
+    left, title = this.attentions[0].output, "multi-head attention"   # which opens where a block has no such box
+    if box == "add1":
+        left, title = this.norms[0].output, "add & norm"
+    length, largest = np.linalg.norm(left.astype(float), axis=1).mean(), np.abs(left).max()
+    assert page.alts["block-box"] == f"What leaves the box {title} as a picture, shape 16 × 384."
+    assert f"mean length of a row {length:.3g}, largest {largest:.3g}" in page.more["parts"][1].splitlines()[1]
 
 
 def test_a_planted_sentence_is_caught(trace):

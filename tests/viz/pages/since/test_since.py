@@ -63,6 +63,11 @@ def chance(prompt: tuple[int, ...], path: list[int]) -> float:
 def test_what_is_said_of_writing_holds_for_the_models_probabilities(prompt, how, amount):
     start, turned = tuple(encode(["<start>", *PROMPTS[prompt].split()])), next(iter(amount.values()), 1)
     said = writing_claims(strings("lessons/since")["writing"], how, turned, start, amount.get("beam", 2))["says"]
+    says_of_writing(said, start, how, amount)
+
+
+def says_of_writing(said: str, start: tuple[int, ...], how: str, amount: dict) -> None:
+    """Fails unless what is said of one way to write is true of the model's probabilities."""
     for words, share in re.findall(r"\*([^*]+)\* \(([\d.]+)%\)", said):
         assert chance(start, encode(words.split())) == pytest.approx(float(share) / 100, abs=0.0006)
     given = np.sort(np.exp(experts.next_words(start)))[::-1]
@@ -102,8 +107,12 @@ PLACES = [{"tokens": 1}, TODAY | {"groups": 1, "about": "groups", "tokens": 131_
           {"groups": 4, "swiglu": True, "about": "swiglu", "tokens": 24},
           {"topic": "experts", "rms": True, "about": "rms"},
           {"topic": "experts", "routed": "french", "balance": False, "rotary": True, "about": "rotary"},
-          {"topic": "experts", "routed": "sum", "bare": True, "about": "bare"}, {"topic": "writing", "how": "beam"},
-          {"topic": "writing", "prompt": "two", "how": "top_p"}, {"topic": "scaling", "compute": 18},
+          {"topic": "experts", "routed": "sum", "bare": True, "about": "bare"},
+          {"topic": "writing", "how": "beam", "beam": 1}, {"topic": "writing", "how": "top_k", "k": 1},
+          {"topic": "writing", "prompt": "le", "how": "top_k", "k": 5},
+          {"topic": "writing", "prompt": "two", "how": "top_p", "p": 1.0},
+          {"topic": "writing", "how": "top_p", "p": 0.05},
+          {"topic": "scaling", "compute": 18},
           {"topic": "scaling", "compute": 27, "pre": True}]
 EACH = (36_864, 524_288, 131_072, 131_072, 23_040)   # bytes per token: 2 · layers · key–value heads · d_k · 2, by hand
 
@@ -170,6 +179,9 @@ def test_every_sentence_is_true_where_it_stands(turned):
     rules = block_rules(this, turned.get("about", "pre")) | cache_rules(this, turned.get("tokens", 12))
     if turned.get("topic") == "experts":
         rules |= experts_rules(turned.get("routed", "english"), turned.get("balance", True))
+    if turned.get("topic") == "writing":
+        start = tuple(encode(["<start>", *PROMPTS[turned.get("prompt", "the")].split()]))
+        says_of_writing(said.notices["writing"][0], start, turned["how"], {"k": 2, "p": 0.7} | turned)
     held = {place: bool for place in sentences(said) if re.search(r"writing|scaling|since-tree", place)}   # see above
     assert wrong(sentences(said), rules | held) == []
     planted = {place: line.replace(*change) for place, line in sentences(said).items()

@@ -4,9 +4,12 @@ import re
 import numpy as np
 import pytest
 
-from model.ask import sources
+from model.ask import small_models, sources
+from model.core.models import TraceQuery
 from model.lessons.story import StoryQuery
+from tests.lesson_pages import Shown as Page
 from tests.lesson_pages import shown
+from tests.lesson_sentences import agrees
 from tests.lesson_tally import TALLY
 from viz.components.story import STEPS
 from viz.pages.story.claims import LESSONS, Shown, line, percent, scene, steps
@@ -81,6 +84,32 @@ def test_the_line_is_the_text_with_what_was_written_behind_it(text):
     number = sources.ask(sources.open_query("stories", "dogs"), "test").result(60).maps[0].queries.ids[1]
     written = line(asked(text, (number,)), text)
     assert "".join(part for part, _ in written) == f"{text} dogs" and written[-1] == ("dogs", True)
+
+
+def says_of_the_picture(page: Page, block: int | None) -> None:
+    """Fails unless the folded sentences are true of the small decoder's pass; block: None for the one opened first."""
+    story = asked(WORDS["widgets"]["default_stories"])
+    trace = sources.ask(TraceQuery(sources.open_query("stories", WORDS["widgets"]["default_stories"]))).result(120)
+    opened, cells, shares, strips, right = page.more["story"]
+    assert agrees(opened, story.rows.shape[0] * story.rows.shape[1])
+    back = [max([*row[1:-2], 0.0]) for layer in story.rows for row in layer]
+    first = back.index(max(back)) // story.rows.shape[1]
+    assert "a cell is a head" in cells
+    drawn = scene(story, Shown("x", (first, 0), True, True, DOORS))
+    assert np.ravel(drawn.marks) == pytest.approx(back, abs=1e-6) and np.shape(drawn.added) == (len(story.rows), 2)
+    this = trace.blocks[first if block is None else min(block, 3)]
+    forward = this.feed_forward.output[-1].astype(float)
+    attention = this.after[-1].astype(float) - this.before[-1].astype(float) - forward
+    lengths = np.linalg.norm(attention), np.linalg.norm(forward)
+    assert agrees(shares, *(each / sum(lengths) for each in lengths))
+    assert agrees(strips, 0)
+    assert agrees(right, small_models.scores("stories")["right_test"])
+
+
+@pytest.mark.parametrize("block", [None, 0, 2, 999])
+def test_the_folded_sentences_are_true_of_the_block_that_is_opened(block):
+    opened = {} if block is None else {"block": block, "at_head": 1}
+    says_of_the_picture(shown("story", by="stories", guess="a", **opened), block)
 
 
 @pytest.mark.parametrize("controls", [{"block": 999, "at_head": 999}, {"at_head": -1, "guess": "c"},
