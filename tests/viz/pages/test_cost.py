@@ -16,6 +16,7 @@ POSITIONS = [
     (64, PRESETS["rising"], 1, 0, 2, 1, 2, 1, "complexity", 1, 1),
     (256, PRESETS["falling"], 4, 3, 1024, 256, 8, 64, "steps", 8, 1),
     (512, PRESETS["equal"], 12, 12, 65_536, 4096, 64, 4096, "path", 4, 8),
+    (512, SCORES.start, 3, 2, 512, 512, 4, 64, "complexity", 2, 7),
     *([(512, SCORES.start, tile, 2, n, d, 4, r, "path", one, 5)
        for tile, n, d, r, one in zip(TILES, (16, 64, 512, 512, 4096, 65_536), (16, 4096, 512, 256, 64, 1024),
                                      (4, 64, 4096, 8, 32, 4096), range(1, 7), strict=True)] if LONG else [])]

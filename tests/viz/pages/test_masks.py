@@ -98,6 +98,9 @@ def test_what_real_heads_would_lose_is_what_lies_outside_the_band(window):
     one, all_heads = page.notices["real"]
     assert agrees(one, layer, head, lost[layer, head], band.mean(), n)
     assert agrees(page.alts["masks-lost"], layer, head, lost[layer, head])
+    assert page.alts["masks-heads"] == "Share of weight outside sliding window for every head of every layer."
+    mildest = np.array([head_rows(each) for each in layers])[np.unravel_index(lost.argmin(), lost.shape)]
+    assert "do not notice a window" in page.more["real"][0] and (mildest * band).sum() / n > 0.99
     if window == 16:
         assert band.all() and "No head of the model would lose anything" in all_heads
         return
