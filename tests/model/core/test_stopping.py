@@ -46,8 +46,8 @@ def questions(kind):
         "likelihood": lambda model: model.sequence_likelihood(query(model), quiet),
         "patching": lambda model: model.patch_heads(PatchQuery(query(model), query(model, OTHER), kind), quiet),
         "attribution": lambda model: attribute(
-            None, model.explained_answer(AttributionQuery(query(model)), quiet), model.record(query(model), quiet), "",
-            quiet),
+            AttributionQuery(query(model)), model.explained_answer(AttributionQuery(query(model)), quiet),
+            model.record(query(model), quiet), "", quiet),
         "corpus": lambda model: run(
             TextsQuery(model.card.id, model.card.revision, None, ((1, TEXT), (2, OTHER))),
             lambda asked: model.record(asked, quiet), quiet),
