@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.watch import PATIENCE, WAITS, Watch, soon
+from tests.browser.watch import PATIENCE, Watch, soon
 from viz.text import strings
 from viz.widgets.lesson import lessons
 
@@ -46,7 +46,7 @@ def step(seen: Watch, how: str) -> None:
         seen.main.get_by_role("button", name=WORDS["on"]).click()
     else:
         seen.page.keyboard.press(how)
-    seen.page.wait_for_function(f"() => !document.querySelector('{WAITS}')", timeout=PATIENCE)
+    seen.rest()
 
 
 def unread(seen: Watch) -> list:

@@ -40,9 +40,9 @@ ASKED = """(() => {
 def soon(read: Callable[[], Any], wanted: Any):
     """Asserts that what `read` gives comes to equal `wanted` while a page is still being drawn."""
     end = time.perf_counter() + PATIENCE / 1000
-    while read() != wanted and time.perf_counter() < end:
+    while (found := read()) != wanted and time.perf_counter() < end:
         time.sleep(0.05)
-    assert read() == wanted
+    assert found == wanted, found
 
 
 class Watch:
