@@ -93,6 +93,15 @@ def fetched(model: str) -> str:
     return model
 
 
+@pytest.fixture(autouse=True)
+def _own_main():
+    """Streamlit's AppTest leaves its script behind as the main module, which a process that is spawned later would
+    run."""
+    main = sys.modules["__main__"]
+    yield
+    sys.modules["__main__"] = main
+
+
 @pytest.fixture(scope="session")
 def smollm2() -> str:
     """The name of SmolLM2."""
