@@ -57,6 +57,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
 def _written(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
     """(the power of 1,000 that the numbers of a row are written in, what stands in each cell): as many digits as the
     largest number needs for two that count, so that no number is wider than its cell; "" where they would be 0."""
+    largest *= 1 - 1e-5   # what is 1 here is 0.9999999 or 1.0000001 on another machine: the same digits for all three
     power = min(0, max(-9, 3 * math.floor(math.log10(largest * 100) / 3)))
     digits = min(3, max(0, 1 - math.floor(math.log10(largest / 10.0**power))))
     texts = [format_signed(value / 10.0**power, f".{digits}f") for value in row]

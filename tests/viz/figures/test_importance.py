@@ -48,6 +48,7 @@ def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_
     ([-0.0068, 0.00068, 0.00004, 0], "x · 10⁻³", ["−6.8", "0.7", "", ""]),
     ([-0.000068, 0.0000068, 0, 0], "x · 10⁻³", ["−0.068", "0.007", "", ""]),
     ([1.5e-6, -6.1e-7, 0, 0], "x · 10⁻⁶", ["1.5", "−0.6", "", ""]),
+    *(([largest, 0.93, 0.86, 0], "x", ["1.00", "0.93", "0.86", ""]) for largest in (0.9999999, 1, 1.0000001)),
     ([123, -99.4, 0.4, 1], "x", ["123", "−99", "", "1"]),
     ([1e-13, 0, 0, 0], "x · 10⁻⁹", ["", "", "", ""]), ([0, 0, 0, 0], "x", ["", "", "", ""])])
 def test_a_small_rows_numbers_are_written_in_thousandths_so_that_all_are_short(numbers, label, texts):
