@@ -101,6 +101,8 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
 
     if not (to_html or to_pdf):
         raise UserError("Nothing was asked for; say --html OUT or --pdf OUT.")
+    if to_html and to_pdf and to_html.resolve() == to_pdf.resolve():
+        raise UserError(f"The page and the PDF would both be {to_pdf}; give each a file of its own.")
     saved_handout = load(file.read_bytes())
     for out, make in ((to_html, page.page), (to_pdf, pdf.pdf)):
         if out:
