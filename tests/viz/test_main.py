@@ -196,7 +196,7 @@ def test_a_handout_is_not_overwritten_by_what_is_made_of_it(tmp_path):
         assert refused.exit_code == 2 and "is the file that is read" in refused.stderr
         assert source.read_bytes() == content
     both = CliRunner().invoke(main, ["handout", str(source), "--html", str(tmp_path / "out"),
-                                     "--pdf", str(tmp_path / "other" / ".." / "out")])
+                                     "--pdf", str(tmp_path / ".." / tmp_path.name / "out")])
     assert both.exit_code == 2 and "would both be" in both.stderr and not (tmp_path / "out").exists()
 
 
