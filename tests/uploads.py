@@ -1,4 +1,4 @@
-"""A visitor without a browser who uploads files, over Streamlit's protocol and its upload endpoint."""
+"""A visitor without a browser who uploads files, over Streamlit's protocol and its upload endpoint; and such files."""
 import asyncio
 import http.client
 import io
@@ -84,11 +84,16 @@ def npz(weights: np.ndarray, tokens: list[str]) -> bytes:
     return target.getvalue()
 
 
+def packed(image: Image.Image, form: str = "PNG", **options: Any) -> bytes:
+    """The file of a picture, in a format of Pillow's."""
+    target = io.BytesIO()
+    image.save(target, form, **options)
+    return target.getvalue()
+
+
 def png(pixels: np.ndarray) -> bytes:
     """A picture of these pixels, uint8."""
-    target = io.BytesIO()
-    Image.fromarray(pixels).save(target, "PNG")
-    return target.getvalue()
+    return packed(Image.fromarray(pixels))
 
 
 def visited(address: str, act: Callable[[Visitor], Coroutine[Any, Any, Any]], query: str = "", name: str = "") -> Any:

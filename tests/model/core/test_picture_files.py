@@ -19,15 +19,10 @@ from model.core.limits import LIMITS
 from model.core.picture_files import decode
 from model.core.query import UserError
 from tests.hostile import damaged, examples
+from tests.uploads import packed
 
 RNG = np.random.default_rng(0)
 NOISE = RNG.integers(0, 256, (30, 40, 3), np.uint8)
-
-
-def packed(image: Image.Image, form: str = "PNG", **options) -> bytes:
-    target = io.BytesIO()
-    image.save(target, form, **options)
-    return target.getvalue()
 
 
 def tones(content: bytes) -> np.ndarray:

@@ -9,15 +9,9 @@ from PIL import Image
 
 from model.core import pictures
 from model.core.query import UserError
+from tests.uploads import packed
 
-RNG = np.random.default_rng(0)
-NOISE = RNG.integers(0, 256, (30, 40, 3), np.uint8)
-
-
-def packed(image: Image.Image, form: str = "PNG", **options) -> bytes:
-    target = io.BytesIO()
-    image.save(target, form, **options)
-    return target.getvalue()
+NOISE = np.random.default_rng(0).integers(0, 256, (30, 40, 3), np.uint8)
 
 
 def test_what_is_kept_has_the_same_pixels_and_the_hash_of_the_file():
