@@ -51,7 +51,8 @@ FOLDED = """async ({ chart }, library) => {
         made.append(place);
         document.body.append(made);
         mount({ parentElement: place, setTriggerValue: () => {},
-                data: { data: [{ y: [1, 2] }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: {}, text: {} } });
+                data: { data: [{ y: [1, 2] }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: {},
+                        text: {} } });
         return made;
     });
     const drawn = () => document.querySelectorAll(".clearhead-chart[data-drawn]").length;
