@@ -9,12 +9,9 @@ import time
 from pathlib import Path
 
 import streamlit as st
-from starlette.middleware import Middleware
 from streamlit.runtime import Runtime
 
-from server import Doors, Guard  # its settings stand before anything of model is read
-from viz.components.files import routes
-from viz.compression import Compression
+from server import parts  # its settings stand before anything of model is read
 
 from model.ask.models import desk  # isort: skip
 
@@ -43,5 +40,4 @@ def tell() -> None:
 
 desk._compute = noted
 telling = threading.Thread(target=tell, daemon=True)
-app = st.App(Path(__file__).parents[1] / "app.py", routes=routes(),
-             middleware=[Middleware(Guard), Middleware(Doors), Middleware(Compression)])
+app = st.App(Path(__file__).parents[1] / "app.py", **parts)
