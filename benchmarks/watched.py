@@ -24,7 +24,7 @@ def noted(question, report):
         telling.start()   # before the first question Streamlit's runtime may be half made
     begun = time.time()
     answer = compute(question, report)
-    print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}",
+    print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}\n", end="",
           flush=True)
     return answer
 
@@ -34,7 +34,7 @@ def tell() -> None:
     while True:
         sessions = Runtime.instance()._session_mgr
         active, every = sessions.num_active_sessions(), len(sessions.list_sessions())
-        print(f"state {time.time():.1f} {active} {every - active} {len(desk._jobs)}", flush=True)
+        print(f"state {time.time():.1f} {active} {every - active} {len(desk._jobs)}\n", end="", flush=True)
         time.sleep(1)
 
 
