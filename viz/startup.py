@@ -9,12 +9,12 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.jobs import Job
-from model.core.allocator import leave_out_imports
+from model.core.allocator import leave_out_imports, share_heaps
 from model.core.query import UserError
 from model.core.temporary import remove_left_behind
 from viz.page import pages
 from viz.state import State
-from viz.streamlit_patch import ask_no_stranger, keep_order, open_browser
+from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser
 
 log = logging.getLogger("clearhead")
 
@@ -44,7 +44,9 @@ def start() -> None:
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
+    share_heaps()
     keep_order()
+    hear_out()
     ask_no_stranger()
     threading.Thread(target=start, name="clearhead-start", daemon=True).start()
     yield
