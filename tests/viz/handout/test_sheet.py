@@ -1,6 +1,7 @@
 """The classroom sheets as they are taken away: two copies of one text, files that word processors read, links that lead
 somewhere from anywhere."""
 import io
+import itertools
 import re
 import unicodedata
 from xml.etree import ElementTree
@@ -122,8 +123,8 @@ def test_a_sheet_prints_as_pdf():
 @pytest.mark.parametrize("name", sheet_names())
 def test_no_page_of_paper_ends_before_what_it_announces(name, teacher):
     copy = sheet(name, teacher)
-    announcing = [block for before, block in zip([None, *copy.blocks], copy.blocks, strict=False)
-                  if block.kind in ("heading", "quote")[:1 + teacher] or before is not None and before.kind == "heading"]
+    below = {after for block, after in itertools.pairwise(copy.blocks) if block.kind == "heading"}
+    announcing = [block for block in copy.blocks if block.kind in ("heading", "quote")[:1 + teacher] or block in below]
     ends = {re.sub(r"[\W\d]", "", plain(ElementTree.fromstring(f"<p>{sheets._inline(block.text, None)}</p>")))[-30:]
             for block in announcing}
     pages = [re.sub(r"[\W\d]", "", unicodedata.normalize("NFKC", each.extract_text()))
