@@ -27,9 +27,9 @@ def keep_order() -> None:
     """Has a fragment that runs again send what its last run left unsent before what is new.
 
     Streamlit 1.67 drops those messages (ForwardMsgQueue.clear), but keeps among them the references to what a browser
-    has already, as they do not say which fragment they are of. They then come to places that the browser does not have,
-    and the whole page ends with "Bad delta path" or "Cannot set a node at a delta path": on a busy machine within a
-    minute, where a fragment runs every second. """
+    has already, as they do not say which fragment they are of, and the messages of fragments within it, as they are of
+    another. They then come to places that the browser does not have, and the whole page ends with "Bad delta path" or
+    "Cannot set a node at a delta path": on a busy machine within a minute, where a fragment runs every second. """
     clear = ForwardMsgQueue.clear
     if clear.__name__ == "cleared":
         return

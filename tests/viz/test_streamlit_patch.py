@@ -37,20 +37,21 @@ def test_the_queue_has_the_table_that_the_patch_empties():
     assert ForwardMsgQueue()._delta_index_map == {}
 
 
-def message(path: list[int], what: str) -> ForwardMsg:
+def message(path: list[int], what: str, part: str = "part") -> ForwardMsg:
     made = ForwardMsg()
     made.metadata.delta_path.extend(path)
     if what == "known":
         made.ref_hash = "hash of a large element"
     else:
-        made.delta.fragment_id = "part"
+        made.delta.fragment_id = part
         (made.delta.add_block if what == "block" else made.delta.new_element.markdown).SetInParent()
     return made
 
 
 def test_no_message_comes_to_a_place_whose_block_was_dropped(monkeypatch):
     monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)   # put back after the test
-    first = [message([0, 7], "block"), message([0, 7, 0], "known"), message([0, 7, 1], "words")]
+    first = [message([0, 7], "block"), message([0, 7, 0], "known"), message([0, 7, 1], "words"),
+             message([0, 7, 2, 0], "block", "a part within it")]
     again = [message([0, 7], "block"), message([0, 7, 0], "known")]
 
     def sent() -> list[ForwardMsg]:
