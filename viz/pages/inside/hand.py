@@ -31,9 +31,13 @@ def draw_hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         arrows(words["tokens"], PLACES, vectors, looks, covered=not revealed, key="hand",
                turn=lambda moved: _turn(page, moved))
     with beside.container(width=WORDS):
+        # what is true of the answers takes more room than the question, and stands below what to notice
+        if revealed:
+            _say(lesson, words, vectors, looks, revealed)
         if lesson.predict() != revealed:
             st.rerun()   # what was covered stands in all parts of the page
-        _say(lesson, words, vectors, looks, revealed)
+        if not revealed:
+            _say(lesson, words, vectors, looks, revealed)
 
 
 def _say(lesson: Lesson, words: dict, vectors: dict[str, tuple[float, ...]], looks: int, revealed: bool) -> None:
