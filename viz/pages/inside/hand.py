@@ -27,10 +27,11 @@ def draw_hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     words, looks = lesson.prose["hand"], TOKENS.index(page.controls["looks"])
     vectors = {name: page.controls[PLACES[name].name] for name in VECTORS}
     beside = st.container(horizontal=True, gap="medium")   # below each other where a window is narrow
-    with beside.container(width=ARROWS):
+    # in a lecture each is as wide as the window: viz/lecture.css
+    with beside.container(width=ARROWS, key="hand-arrows"):
         arrows(words["tokens"], PLACES, vectors, looks, covered=not revealed, key="hand",
                turn=lambda moved: _turn(page, moved))
-    with beside.container(width=WORDS):
+    with beside.container(width=WORDS, key="hand-words"):
         # what is true of the answers takes more room than the question, and stands below what to notice
         if revealed:
             _say(lesson, words, vectors, looks, revealed)
