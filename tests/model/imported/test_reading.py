@@ -12,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.ask import sources
 from model.core import heads
-from model.core.measures import MeasuresQuery
-from model.core.query import Kind, Silence, UserError
+from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.saving.npz import write_npz
 from model.core.view import View
@@ -265,35 +263,6 @@ def test_any_tokens_come_through_unchanged(texts):
     found = opened(saved(attention=softmax(1, 1, n, n), tokens=np.array(texts)))
     assert found.maps[0].queries.texts == tuple(texts)
     assert [found.text[slice(*span)] for span in found.maps[0].queries.spans] == texts
-
-
-def test_it_is_asked_like_a_model_and_never_called_verified():
-    model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
-    query = sources.open_query(model, text)
-    record = sources.ask(query).result(60)
-    assert record.verification.status == "imported" and record.prediction is None
-    assert sources.imported_name(model) == "mine.npz"
-    assert record.verification.rows_checked == 10 and record.verification.row_sum_error < 1e-6
-    assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).by_head("entropy")[0, 1] > 0
-    assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
-
-
-def test_what_needs_the_model_itself_is_refused_in_one_sentence():
-    from model.core.models import TraceQuery
-    from model.studies.coreference.cases import shipped_cases
-    from model.studies.coreference.heads import CasesQuery
-    from model.studies.next_token import NextWordQuery
-    from model.studies.perplexity import LikelihoodQuery
-
-    model, text = sources.import_file(saved(attention=GOOD, tokens=TOKENS), "mine.npz")
-    query = sources.open_query(model, text)
-    for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query),
-                     NextWordQuery(query),
-                     LikelihoodQuery(query), CasesQuery(model, query.revision, shipped_cases("coreference"))):
-        with pytest.raises(UserError, match="choose a model"):
-            sources.ask(question).result(60)
-    with pytest.raises(UserError, match="of one text only"):
-        sources.ask(sources.open_query(model, "another text")).result(60)
 
 
 def test_the_example_of_the_readme_opens(tmp_path, monkeypatch):

@@ -1,5 +1,5 @@
-"""Imported files in memory: bounded for each session and for all, the least recently used first, and who loses one is
-told."""
+"""Imported files are asked like models, as far as they can answer. In memory they are bounded for each session and for
+all, the least recently used first, and who loses one is told."""
 import io
 from dataclasses import replace
 
@@ -9,10 +9,13 @@ import pytest
 from model.ask import sources
 from model.core import session_store
 from model.core.limits import LIMITS
-from model.core.query import UserError
+from model.core.measures import MeasuresQuery
+from model.core.query import Kind, Silence, UserError
+from model.core.view import View
 from model.imported import arrays, source
 from model.imported.reading import read_attention
 from model.imported.source import Store
+from viz.export import export
 
 KB = 1024
 ROOM = 40_000   # at least the bytes of a file below
@@ -93,3 +96,32 @@ def test_one_file_is_held_against_the_limits(monkeypatch):
     monkeypatch.setattr(arrays, "LIMITS", replace(LIMITS, import_bytes=100))
     with pytest.raises(UserError, match=r"limit is 100; .* CLEARHEAD_IMPORT_MB"):
         sources.import_file(saved(0), "mine.npz")
+
+
+def test_it_is_asked_like_a_model_and_never_called_verified():
+    model, text = sources.import_file(saved(0, side=5), "mine.npz")
+    query = sources.open_query(model, text)
+    record = sources.ask(query).result(60)
+    assert record.verification.status == "imported" and record.prediction is None
+    assert sources.imported_name(model) == "mine.npz"
+    assert record.verification.rows_checked == 5 and record.verification.row_sum_error < 1e-6
+    assert sources.ask(MeasuresQuery(query, Kind.SELF)).result(60).by_head("entropy")[0, 0] > 0
+    assert all(export(suffix, record, View(token=1)) for suffix in (".png", ".svg", ".pdf", ".csv", ".npz"))
+
+
+def test_what_needs_the_model_itself_is_refused_in_one_sentence():
+    from model.core.models import TraceQuery
+    from model.studies.coreference.cases import shipped_cases
+    from model.studies.coreference.heads import CasesQuery
+    from model.studies.next_token import NextWordQuery
+    from model.studies.perplexity import LikelihoodQuery
+
+    model, text = sources.import_file(saved(0, side=5), "mine.npz")
+    query = sources.open_query(model, text)
+    for question in (sources.open_query(model, text, edits=[Silence(Kind.SELF, 0, 0)]), TraceQuery(query),
+                     NextWordQuery(query),
+                     LikelihoodQuery(query), CasesQuery(model, query.revision, shipped_cases("coreference"))):
+        with pytest.raises(UserError, match="choose a model"):
+            sources.ask(question).result(60)
+    with pytest.raises(UserError, match="of one text only"):
+        sources.ask(sources.open_query(model, "another text")).result(60)

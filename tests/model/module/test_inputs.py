@@ -19,6 +19,7 @@ from transformers.utils import logging
 from model.core import heads
 from model.core.query import Kind, UserError
 from model.module.look import look
+from tests.model.module.modules import Decoder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat", "on", "mat", "##s", "."]
 
@@ -151,3 +152,19 @@ def test_no_text_is_one_sentence(inputs, why):
 def test_a_tokenizer_that_is_none_is_one_sentence():
     with pytest.raises(UserError, match="tokenizer could not read this"):
         look(bert(), "the cat", tokenizer=lambda text: 3)
+
+
+@pytest.mark.parametrize(("changes", "why"), [
+    ({"tokens": ["a", "b"]}, "tokens has 2 texts and the module attends over 4 × 4"),
+    ({"tokens": "abcd"}, "must be a list of texts"), ({"tokens": 3}, "must be a list of texts"),
+    ({"batch": 5}, "number 5 was asked for"), ({"batch": -1}, "from 0"), ({"inputs": "a text"}, "needs the tokenizer"),
+    ({"inputs": [1, 2]}, "There is no tensor"), ({"inputs": {3: torch.ones(2)}}, "names of inputs"),
+    ({"network": "bert"}, "takes a torch module, and this is a str"),
+    ({"network": nn.Linear(2, 2, device="meta")}, "no weights yet"),
+    ({"network": torch.jit.script(nn.Linear(2, 2))}, "TorchScript"),
+])
+def test_wrong_input_is_one_sentence(changes, why):
+    given = {"network": Decoder(), "inputs": torch.arange(8).view(2, 4), "tokens": None, "batch": 0} | changes
+    with pytest.raises(UserError, match=why) as refused:
+        look(given["network"], given["inputs"], tokens=given["tokens"], batch=given["batch"])
+    assert "\n" not in str(refused.value) and str(refused.value).endswith(".")

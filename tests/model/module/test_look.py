@@ -292,19 +292,3 @@ def test_the_programs_random_numbers_and_gradients_are_as_before():
     network(x)["logits"].sum().backward()
     assert network.wte.weight.grad is not None
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in network.modules())
-
-
-@pytest.mark.parametrize(("changes", "why"), [
-    ({"tokens": ["a", "b"]}, "tokens has 2 texts and the module attends over 4 × 4"),
-    ({"tokens": "abcd"}, "must be a list of texts"), ({"tokens": 3}, "must be a list of texts"),
-    ({"batch": 5}, "number 5 was asked for"), ({"batch": -1}, "from 0"), ({"inputs": "a text"}, "needs the tokenizer"),
-    ({"inputs": [1, 2]}, "There is no tensor"), ({"inputs": {3: torch.ones(2)}}, "names of inputs"),
-    ({"network": "bert"}, "takes a torch module, and this is a str"),
-    ({"network": nn.Linear(2, 2, device="meta")}, "no weights yet"),
-    ({"network": torch.jit.script(nn.Linear(2, 2))}, "TorchScript"),
-])
-def test_wrong_input_is_one_sentence(changes, why):
-    given = {"network": Decoder(), "inputs": torch.arange(8).view(2, 4), "tokens": None, "batch": 0} | changes
-    with pytest.raises(UserError, match=why) as refused:
-        look(given["network"], given["inputs"], tokens=given["tokens"], batch=given["batch"])
-    assert "\n" not in str(refused.value) and str(refused.value).endswith(".")

@@ -1,128 +1,33 @@
-"""Work that is killed at every moment at which it changes the disk: python -m tests.deaths FOLDER HUB.
-
-Each case runs in children of this process, forked after all imports. A hook of Python's own audit counts what changes
-the disk, and the n-th time the child kills itself before it happens; or the system kills it within a file, as it writes
-more bytes than it may. After each death `check` looks at what is left, and the work is done once more, whole. Prints
-JSON: by case, how often it was killed and what was wrong.
-"""
-import functools
+"""What is killed, and what must hold after it: one work of each kind that changes the disk."""
 import hashlib
-import itertools
 import json
-import os
-import resource
-import shutil
-import signal
-import sys
-import tempfile
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from click.testing import CliRunner
-from huggingface_hub import constants
 
 from model.__main__ import main
-from model.ask.models import models
-from model.cli import corpus
 from model.core import files
 from model.core.saving import npz
 from model.core.temporary import TemporaryFolder
 from model.core.types import quiet
 from model.imported.record_file import read_record
-from model.pretrained import catalogue, fetch, hub
+from model.pretrained import catalogue, fetch
 from model.pretrained.packaged import wheel
 from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch import weights
 from model.scratch.catalogue import film_path
-from model.studies.atlas import build, corpora
 from tests import fabricate
-from tests.conftest import LONG
+from tests.deaths.killing import Case
 from tests.fabricate import items
 from tests.model import onnx_writer
 from viz.handout.store import HandoutStore
 
-CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link"}
-SIZES = (1, 300, 20_000)   # bytes of a file
 NAME = "a" * 32
 OLD, NEW = b"old" * 30_000, b"new" * 30_000
-
-
-def changes_the_disk(event: str, given: tuple) -> bool:
-    if event == "open":
-        return isinstance(given[2], int) and bool(given[2] & (os.O_WRONLY | os.O_RDWR))
-    return event in CHANGES
-
-
-def in_child(work: Callable[[], None], number: int = 0, size: int = 0) -> int:
-    """Does the work in a child that kills itself at the change of this number, counted from 1, or is killed as a file
-    gets larger than `size` bytes; the signal that it died of, 0 if it ended well, -1 if it failed."""
-    child = os.fork()
-    if child:
-        status = os.waitpid(child, 0)[1]
-        return os.WTERMSIG(status) if os.WIFSIGNALED(status) else -os.WEXITSTATUS(status)
-    left = number
-    if size:
-        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    def hook(event: str, given: tuple) -> None:
-        nonlocal left
-        if changes_the_disk(event, given):
-            left -= 1
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(hook)
-    try:
-        work()
-    except BaseException as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr)
-        os._exit(1)
-    os._exit(0)
-
-
-@dataclass(frozen=True)
-class Case:
-    """What is done in a folder of its own, and what must hold there."""
-
-    work: Callable[[Path], None]
-    check: Callable[[Path], str]      # what is wrong after a death, "" for nothing
-    whole: Callable[[Path], str]      # what is wrong once the work was done again
-    before: Callable[[Path], None] = lambda folder: None
-    every: int = 1                    # moments from one death to the next
-
-
-def run(case: Case, folder: Path) -> tuple[list[int], list[str]]:
-    """How often it was killed at a change and within a file, and what was wrong."""
-    deaths, wrong = [0, 0], []
-    changes = ({"number": number} for number in itertools.count(1, 1 if LONG else case.every))
-    for way, moments in enumerate((changes, [{"size": size} for size in SIZES])):
-        for moment in moments:
-            status, faults = die(case, folder, moment)
-            wrong += [f"{moment}: {fault}" for fault in faults]
-            deaths[way] += status > 0
-            if status <= 0 and not way:   # there were fewer changes
-                break
-    return deaths, wrong
-
-
-def die(case: Case, folder: Path, moment: dict[str, int]) -> tuple[int, list[str]]:
-    """How a child ended that does the work from the beginning, and what was wrong then and after another did it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    os.environ["CLEARHEAD_HOME"] = str(folder / "home")
-    tempfile.tempdir = str(folder)
-    case.before(folder)
-    status = in_child(lambda: case.work(folder), **moment)
-    if status <= 0:
-        return status, ["it failed"] if status else []
-    faults = [case.check(folder)]
-    faults.append("it could not be done again" if in_child(lambda: case.work(folder)) else case.whole(folder))
-    return status, list(filter(None, faults))
 
 
 def unless(true: bool, fault: str) -> str:
@@ -346,27 +251,3 @@ CASES = {
     "atlas": Case(build_atlas, is_whole_atlas_if_there, is_atlas, short_texts, every=5),
     "temporary": Case(use_temporary, lambda folder: "", is_clear),
 }
-
-
-def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]]:
-    """Every case; the hub is at `address`."""
-    os.environ.pop("HF_HUB_OFFLINE", None)
-    os.environ["HF_HUB_CACHE"] = str(folder / "cache")
-    constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address
-    constants.HUGGINGFACE_CO_URL_TEMPLATE = address + "/{repo_id}/resolve/{revision}/{filename}"
-    hub.BLOCK, training.CHECKPOINT_EVERY, corpus.SAVED_EVERY, corpus.BATCH = 1000, 2, 0, 6
-    build.SAVED_EVERY, corpora.SHARD = 0.0, 2
-    # a child has none of its parent's threads, and need not compute what its parent has
-    corpus.answer_to = functools.cache(lambda question: question.answer(models, quiet))
-    undisturbed = folder / "undisturbed"
-    training.train(small_task(), undisturbed / "out", 4, seed=3)
-    texts(undisturbed)
-    measure(undisturbed)
-    short_texts(undisturbed)
-    if in_child(lambda: build_atlas(undisturbed)):
-        raise RuntimeError("an undisturbed atlas is not built")
-    return {name: run(case, folder / name) for name, case in CASES.items()}
-
-
-if __name__ == "__main__":
-    print(json.dumps(run_all(Path(sys.argv[1]), sys.argv[2])))

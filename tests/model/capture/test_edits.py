@@ -1,0 +1,190 @@
+"""An edit does exactly what it says, to every kind of model."""
+import numpy as np
+import pytest
+
+from model.core import heads
+from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
+from model.core.query import Window as WindowEdit
+
+TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
+
+
+def ask(model, text=TEXT, edits=(), **more):
+    return model.record(Query("m", "r", text, edits=frozenset(edits), **more), lambda fraction, text: None)
+
+
+def hooked_logits(network, ids, path, change):
+    """Logits with a part of one module's input changed by an independent hook."""
+    import torch
+
+    def hook(module, arguments):
+        return (change(arguments[0].clone()), *arguments[1:])
+
+    handle = network.get_submodule(path).register_forward_pre_hook(hook)
+    try:
+        with torch.inference_mode():
+            return network(input_ids=torch.tensor([ids])).logits[0, -1]
+    finally:
+        handle.remove()
+
+
+@pytest.mark.parametrize("mode", ["zero", "mean"])
+def test_silence_equals_changing_that_heads_slice_before_the_output_projection(opened, mode):
+    import torch
+
+    model = opened("llama")
+    record = ask(model, edits=[Silence(Kind.CAUSAL, 1, 2, mode)])
+
+    def change(mixed):
+        slice_ = mixed[..., 16:24]  # head 2 of d_head 8
+        mixed[..., 16:24] = 0 if mode == "zero" else slice_.mean(1, keepdim=True)
+        return mixed
+
+    expected = hooked_logits(model.network, record.maps[0].queries.ids, "model.layers.1.self_attn.o_proj",
+                             change).softmax(-1).topk(20)
+    assert record.prediction.ids[0][0] == expected.indices[0]
+    np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-6)
+    assert record.verification.status == "verified" and torch.isfinite(expected.values).all()
+
+
+def test_temperature_one_changes_nothing(opened):
+    model = opened("gemma2")
+    plain, edited = ask(model), ask(model, edits=[Temper(Kind.CAUSAL, 1, 3, 1.0)])
+    np.testing.assert_allclose(edited.prediction.probabilities, plain.prediction.probabilities, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["bert", "mistral", "gemma2", "gpt_oss", "t5"])
+def test_tiny_temperatures_give_the_argmax_and_huge_ones_the_same_to_all(opened, name):
+    model, kind = opened(name), Kind.SELF if name in ("bert", "t5") else Kind.CAUSAL
+    cold = ask(model, edits=[Temper(kind, 1, 3, 1e-4)])[kind].layer(1)
+    scores, weights = heads.scores(cold, 3), heads.weights(cold, 3)
+    top = np.nanmax(scores, axis=-1, keepdims=True)
+    if cold.sink is not None:
+        top = np.maximum(top, cold.sink[3])
+    clear = np.sort(np.nan_to_num(scores, nan=-np.inf), axis=-1)
+    decided = (clear[:, -1] - clear[:, -2]
+               > 1e-2) & (np.abs(top[:, 0] - (cold.sink[3] if cold.sink is not None else -1e9)) > 1e-2)
+    np.testing.assert_allclose(weights[decided], (scores == top)[decided], atol=1e-6)
+    hot_record = ask(model, edits=[Temper(kind, 1, 3, 1e4)])
+    hot = hot_record[kind].layer(1)
+    allowed = ~np.isnan(heads.scores(hot, 3))
+    uniform = allowed / (allowed.sum(-1, keepdims=True) + (hot.sink is not None))
+    np.testing.assert_allclose(heads.weights(hot, 3), uniform, atol=1e-3)
+    assert hot_record.verification.status == "verified"
+
+
+def test_the_edit_in_the_model_changes_what_comes_after_it_and_nothing_before(opened):
+    model = opened("llama")
+    plain, edited = ask(model), ask(model, edits=[Temper(Kind.CAUSAL, 1, 0, 5.0)])
+    same = [np.array_equal(one.query, other.query)
+            for one, other in zip(plain.maps[0].layers, edited.maps[0].layers, strict=True)]
+    assert same == [True, True, False]
+
+
+def test_hidden_tokens_get_no_weight_anywhere_on_their_side_and_keep_their_own_row(opened):
+    record = ask(opened("t5"), target="a cat sat on it", edits=[Hide("source", 2)])
+    for kind in (Kind.SELF, Kind.CROSS):
+        assert all(heads.row_weights(layer, row)[:, 2].max() == 0 for layer in record[kind].layers
+                   for row in range(layer.shape[1]))
+    assert all(heads.weights(layer, 0)[2:, 2].max() > 0 for layer in record[Kind.CAUSAL].layers)
+    np.testing.assert_allclose(heads.weights(record[Kind.SELF].layers[0], 0)[2].sum(), 1, atol=1e-5)
+
+
+def test_hiding_equals_a_mask_given_to_the_model_itself(opened):
+    import torch
+
+    model = opened("bert")
+    record = ask(model, text="the cat sat on [MASK] mat", edits=[Hide("source", 2)])
+    ids = torch.tensor([record.maps[0].queries.ids])
+    mask = torch.ones_like(ids)
+    mask[0, 2] = 0
+    with torch.inference_mode():
+        expected = model.network(input_ids=ids,
+                                 attention_mask=mask).logits[0, record.prediction.positions[0]].softmax(-1).topk(20)
+    np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-6)
+
+
+def eager_logits(name, ids, width, first, native=0):
+    """Logits (token, vocabulary) of a second copy of the network with its eager attention, given the window's mask as a
+    mask of its own. native: the window that the family has anyway, in keys; its layers get both."""
+    import torch
+
+    from tests.model import tiny
+
+    network, count = tiny.network(name, attn_implementation="eager"), len(ids)
+    i, j = torch.arange(count)[:, None], torch.arange(count)[None, :]
+    seen = (j <= i) & ((j > i - width) | (j < first))
+    native_seen = seen & (j > i - native) if native else seen
+    masks = [torch.zeros(count, count).masked_fill(~part, torch.finfo(torch.float32).min)[None, None]
+             for part in (seen, native_seen)]
+    mask = masks[1] if name == "mistral" else masks[0]
+    if name == "gemma2":
+        mask = {"full_attention": masks[0], "sliding_attention": masks[1]}
+    with torch.inference_mode():
+        return network(input_ids=torch.tensor([ids]), attention_mask=mask).logits[0]
+
+
+@pytest.mark.parametrize(("name", "native"), [("llama", 0), ("gpt2", 0), ("mistral", 7), ("gemma2", 7)])
+@pytest.mark.parametrize(("width", "first"), [(3, 0), (3, 2), (1, 1), (10, 4)])
+def test_a_window_equals_a_mask_given_to_the_model_itself(opened, name, native, width, first):
+    model = opened(name)
+    record = ask(model, edits=[WindowEdit(width, first)])
+    expected = eager_logits(name, record.maps[0].queries.ids, width, first, native)[-1].softmax(-1).topk(20)
+    np.testing.assert_allclose(record.prediction.probabilities[0], expected.values, atol=1e-5)
+    assert record.verification.status == "verified" and record.verification.max_error < 1e-4
+    i, j = np.ogrid[:len(record.maps[0].queries), :len(record.maps[0].queries)]
+    outside = (j > i) | ((j <= i - width) & (j >= first))
+    assert all(heads.weights(layer, head)[outside].max() == 0 for layer in record.maps[0].layers
+               for head in range(layer.heads))
+
+
+def test_each_tokens_probability_is_the_windows_own(opened):
+    import torch
+
+    model = opened("llama")
+    query = Query("m", "r", TEXT, edits=frozenset([WindowEdit(2, 1)]))
+    found = model.sequence_likelihood(query, lambda fraction, text: None)
+    ids = ask(model).maps[0].queries.ids
+    logs = eager_logits("llama", ids, 2, 1)[:-1].double().log_softmax(-1)
+    expected = logs[torch.arange(len(ids) - 1), torch.tensor(ids[1:])]
+    np.testing.assert_allclose(found.log_probabilities, expected.numpy(), atol=1e-5)
+    plain = model.sequence_likelihood(Query("m", "r", TEXT), lambda fraction, text: None)
+    assert np.abs(plain.log_probabilities - found.log_probabilities).max() > 0.01
+
+
+def test_a_window_as_wide_as_the_text_changes_nothing(opened):
+    plain, edited = ask(opened("llama")), ask(opened("llama"), edits=[WindowEdit(60)])
+    np.testing.assert_allclose(edited.prediction.probabilities, plain.prediction.probabilities, atol=1e-6)
+
+
+def test_a_window_of_an_encoder_decoder_is_its_decoders(opened):
+    model = opened("bart")
+    plain, edited = (ask(model, target="a cat sat on it", edits=edits) for edits in ([], [WindowEdit(1)]))
+    assert all(np.array_equal(one.query, other.query)
+               for one, other in zip(plain[Kind.SELF].layers, edited[Kind.SELF].layers, strict=True))
+    assert all((heads.weights(layer, 0) == np.eye(layer.shape[1])).all() for layer in edited[Kind.CAUSAL].layers)
+    assert edited.verification.status == "verified"
+
+
+def test_a_window_with_a_hidden_token_that_empties_a_row_is_refused(opened):
+    with pytest.raises(UserError, match="nothing to look at"):
+        ask(opened("llama"), edits=[WindowEdit(1), Hide("source", 3)])
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_an_encoder_has_no_last_keys(opened, name):
+    with pytest.raises(UserError, match="choose a decoder"):
+        ask(opened(name), edits=[WindowEdit(2)])
+
+
+@pytest.mark.parametrize("edit", [Hide("source", 0), Hide("target", 1), Hide("source", 999),
+                                  Silence(Kind.CAUSAL, 9, 0), Silence(Kind.CAUSAL, 0, 4),
+                                  Silence(Kind.CROSS, 0, 0)])
+def test_an_edit_that_cannot_be_is_one_sentence(opened, edit):
+    with pytest.raises(UserError):
+        ask(opened("llama"), edits=[edit])
+
+
+def test_reported_models_refuse_edits(opened):
+    with pytest.raises(UserError, match="cannot be edited"):
+        ask(opened("bloom"), edits=[Silence(Kind.CAUSAL, 0, 0)])
