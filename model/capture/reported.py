@@ -40,6 +40,9 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[i
     for index, layer in enumerate(weights or ()):
         if layer is None:
             continue
+        if getattr(layer, "ndim", 0) == 4 and len(layer) > 1:
+            raise Unsupported(f"it looks within {len(layer)} windows of {layer.shape[3]} tokens each, and not over the "
+                              f"whole input")
         if not hasattr(layer, "shape") or layer.ndim != 4 or list(layer.shape[2:]) != shape:
             raise Unsupported(f"it reports weights of {tuple(getattr(layer, 'shape', ()))} for a {kind} layer, not (1, "
                               f"head, {shape[0]}, {shape[1]})")

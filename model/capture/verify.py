@@ -123,8 +123,8 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
     shapes = {(source, source): Kind.SELF, (target, target): Kind.CAUSAL, (target, source): Kind.CROSS}
     shape = (call.query.shape[1], call.key.shape[1])
     if shape not in shapes:
-        raise Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, not over those of the text "
-                          f"({lengths})")
+        tokens = f"{source} tokens" if target is None else f"{source} and {target} tokens on its two sides"
+        raise Unsupported(f"{call.module} attends from {shape[0]} to {shape[1]} positions, but the input has {tokens}")
     return shapes[shape]
 
 

@@ -219,8 +219,10 @@ def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             reported.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
-        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {reasons[-1]}, and "
-                        f"{first_line(error, 200)}; choose another model.") from error
+        found = "" if isinstance(error, Unsupported) else "asked for its weights, it fails: "
+        said = ", and ".join(dict.fromkeys((reasons[-1], found + first_line(error, 200))))
+        raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {said}; choose another "
+                        f"model.") from error
     return ahead
 
 

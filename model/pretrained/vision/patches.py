@@ -54,6 +54,9 @@ def cut_of(network: Any, forward: Callable[[], Any], pixels: "Tensor") -> Cut:
     order = patch_order(network, forward, pixels, (height, width))
     patches = np.flatnonzero(order >= 0)
     if not np.array_equal(order[patches], np.arange(rows * columns)) or np.ptp(patches) != rows * columns - 1:
+        if not entering(network, forward).equal(entering(network, forward)):
+            raise Unsupported(f"its layers read one and the same picture otherwise in every pass ({len(order)} tokens "
+                              f"for {rows} × {columns} patches), as where patches are hidden at random")
         raise Unsupported(f"its {len(order)} tokens are not its {rows} × {columns} patches row by row")
     before, after = int(patches[0]), len(order) - 1 - int(patches[-1])
     return Cut(height, width, _special_names(network, before), tuple(f"[EXTRA{n}]" for n in range(after)))
@@ -69,12 +72,17 @@ def patch_size(network: Any) -> tuple[int, int]:
         if not isinstance(size, int) or size < 1:
             raise
         return size, size
-    whole = convolution.padding in ((0, 0), "valid") and convolution.dilation == (1, 1)
-    if convolution.kernel_size != convolution.stride or not whole:
-        reach = "" if whole else f", {convolution.padding} of them over the edge"
-        raise Unsupported(f"its patches overlap or leave gaps: {convolution.kernel_size} pixels every "
-                          f"{convolution.stride}{reach}")
-    return convolution.kernel_size
+    size, apart = convolution.kernel_size, convolution.stride
+    if size != apart or convolution.dilation != (1, 1):
+        how = "overlap" if size > apart else "leave gaps"
+        raise Unsupported(f"its patches {how}: they are {_by(size)} pixels large and {_by(apart)} apart")
+    if convolution.padding not in ((0, 0), "valid"):
+        raise Unsupported(f"its patches begin {_by(convolution.padding)} pixels outside the picture")
+    return size
+
+
+def _by(sides: tuple[int, ...]) -> str:
+    return " × ".join(map(str, sides))
 
 
 def first_convolution(network: Any) -> tuple[str, Any]:
@@ -137,8 +145,21 @@ def entering(network: Any, forward: Callable[[], Any]) -> "Tensor":
             hook.remove()
     states = found[0] if found else None
     if not isinstance(states, torch.Tensor) or states.ndim != 3 or len(states) != 1:
-        raise Unsupported("its layers do not read one sequence of tokens")
+        raise Unsupported("its layers do not read one sequence of tokens" + _instead(network, states))
     return states.clone()
+
+
+def _instead(network: Any, states: Any) -> str:
+    """What the layers read in place of one sequence, as far as the shape and the network's own settings tell it."""
+    import torch
+
+    if not isinstance(states, torch.Tensor) or states.ndim not in (3, 4):
+        return ""
+    if states.ndim == 3:
+        return f" but {states.shape[0]} windows of {states.shape[1]} tokens each"
+    sides = [size for module in network.modules() if isinstance(size := getattr(module, "window_size", None), int)]
+    within = f", and look within windows of {_by((max(sides),) * 2)} places" if any(sides) else ""
+    return f" but a map of {_by(states.shape[1:])} numbers{within}"
 
 
 def _is_repeated(stack: Any) -> bool:

@@ -152,7 +152,8 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
                lambda edited: page.set_controls(edit_layer=edited[0], edit_head=edited[1]))
     offered = {edit: name for edit, name in words["edits"].items()
                if (edit in pictures.EDITS if record.picture is not None else edit != "hide")}
-    choice_for(page, "edit", words["edit"].format(layer=edited[0], head=edited[1]), offered)
+    label = words["edit_all" if page.controls["edit"] in ("window", "hide") else "edit"]
+    choice_for(page, "edit", label.format(layer=edited[0], head=edited[1]), offered)
     if page.controls["edit"] == "hide":
         return hidden_patch(page, record, view)
     if page.controls["edit"] == "window":

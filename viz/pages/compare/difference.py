@@ -24,7 +24,7 @@ from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import format_change, format_weight, head_label
 from viz.page import PageContext
 from viz.pages.compare.claims import EQUAL, alone_claim, change_claim, unchanged_why
-from viz.pages.compare.pictures import over_pictures, rows_over_pictures, three_over_pictures
+from viz.pages.compare.pictures import over_pictures, rows_over_pictures, three_over_pictures, with_patch_names
 from viz.pages.compare.sides import Sides, of_pictures, sides
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
@@ -70,7 +70,8 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
         _three_pictures(page, records, view, shown, titles, aligned, bound)
     left, right = st.columns(2, gap="medium")
     with left:
-        _largest(shown, aligned, (records[1].query.edits, head), focus if over else None)
+        _largest(shown, with_patch_names(aligned, records, view), (records[1].query.edits, head),
+                 focus if over else None)
         looked = replace(view, token=focus, pair=None)
         if over:   # the colours of a row are of its own largest change
             titles[2][1:] = [words["bound"].format(bound=over[2].high)]

@@ -8,9 +8,10 @@ from model.core.displayed import DisplayedHead
 from model.core.query import Hide, Query
 from model.core.record import AttentionRecord
 from model.core.view import View
+from model.studies.alignment import Group
 from model.studies.comparison import Alignment
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
-from viz.components.picture_view.rows import hidden_tokens, patches_of, scale_of
+from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, scale_of
 from viz.page import PageContext
 from viz.pages.compare.claims import EQUAL
 from viz.text import escape_markdown, strings
@@ -52,6 +53,18 @@ def over_pictures(records: tuple[AttentionRecord, AttentionRecord]) -> bool:
     """Whether the two can be drawn over their pictures, patch beside patch."""
     grids = [record.maps[0].keys.grid for record in records]
     return all(record.picture is not None for record in records) and grids[0] == grids[1]
+
+
+def with_patch_names(aligned: Alignment, records: tuple[AttentionRecord, AttentionRecord], view: View) -> Alignment:
+    """The alignment with its patches called as everywhere on the pages, by row and column; of texts it stays."""
+    def named(groups: tuple[Group, ...], side: str) -> tuple[Group, ...]:
+        first, second = (getattr(record[view.kind], side) for record in records)
+        return tuple(replace(group, text=patch_name(first, group.first[0]) if group.first else
+                             patch_name(second, group.second[0])) for group in groups)
+
+    if any(record.picture is None for record in records):
+        return aligned
+    return Alignment(named(aligned.rows, "queries"), named(aligned.columns, "keys"))
 
 
 def rows_over_pictures(records: tuple[AttentionRecord, AttentionRecord], view: View, shown: tuple[DisplayedHead, ...],

@@ -113,7 +113,8 @@ def test_the_untrained_twin_of_a_model_of_pictures_is_verified(folders):
 
 
 def test_windows_are_refused_by_name(folders):
-    with pytest.raises(UserError, match=r"swin is refused.* within 4 windows of 16 tokens each, and not over"):
+    with pytest.raises(UserError, match=r"swin is refused, as no picture of it can be trusted: it looks within 4 "
+                                        r"windows of 16 tokens each, and not over the whole input; choose another"):
         record(folders("swin"))
 
 

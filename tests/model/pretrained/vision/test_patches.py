@@ -57,9 +57,17 @@ def test_a_network_whose_tokens_are_not_its_patches_row_by_row_is_refused(shuffl
         cut_of(network, probe, probe.tensors["pixel_values"])
 
 
+def test_a_network_that_hides_patches_at_random_is_refused_with_this_reason():
+    network = tiny_vision.network("dinov2")
+    network.embeddings.register_forward_hook(lambda _module, _arguments, states: states[:, torch.randperm(17)[:5]])
+    probe = probe_of(network)
+    with pytest.raises(Unsupported, match=r"same picture otherwise in every pass \(5 tokens for 4 × 4 patches\)"):
+        cut_of(network, probe, probe.tensors["pixel_values"])
+
+
 def test_patches_that_overlap_are_refused(network):
     convolution = torch.nn.Conv2d(3, 8, 16, stride=10)
-    with pytest.raises(Unsupported, match=r"overlap or leave gaps: \(16, 16\) pixels every \(10, 10\)"):
+    with pytest.raises(Unsupported, match="its patches overlap: they are 16 × 16 pixels large and 10 × 10 apart"):
         patch_size(torch.nn.Sequential(convolution))
     with pytest.raises(Unsupported, match="no convolution over red, green and blue"):
         patch_size(torch.nn.Linear(3, 3))
@@ -69,7 +77,13 @@ def test_layers_that_read_no_sequence_are_refused():
     network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8), torch.nn.ModuleList([torch.nn.Identity()]))
     network.forward = lambda pixel_values: network[1][0](network[0](pixel_values))
     probe = probe_of(network)
-    with pytest.raises(Unsupported, match="do not read one sequence of tokens"):
+    with pytest.raises(Unsupported, match=r"do not read one sequence of tokens but a map of 8 × 4 × 4 numbers$"):
+        cut_of(network, probe, probe.tensors["pixel_values"])
+    network[1][0].window_size = 2
+    with pytest.raises(Unsupported, match="a map of 8 × 4 × 4 numbers, and look within windows of 2 × 2 places"):
+        cut_of(network, probe, probe.tensors["pixel_values"])
+    network.forward = lambda pixel_values: network[1][0](network[0](pixel_values).reshape(4, 4, 8))
+    with pytest.raises(Unsupported, match="but 4 windows of 4 tokens each"):
         cut_of(network, probe, probe.tensors["pixel_values"])
 
 
@@ -81,7 +95,7 @@ def test_a_patch_has_the_configuration_s_size_where_no_convolution_cuts_it():
     with pytest.raises(Unsupported, match="no convolution over red, green and blue"):
         patch_size(network)
     padded = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8, padding=2))
-    with pytest.raises(Unsupported, match=r"every \(8, 8\), \(2, 2\) of them over the edge"):
+    with pytest.raises(Unsupported, match="its patches begin 2 × 2 pixels outside the picture"):
         patch_size(padded)
 
 

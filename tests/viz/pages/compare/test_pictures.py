@@ -11,7 +11,7 @@ from model.core.view import View
 from model.studies.comparison import AlignmentQuery, align_texts, difference_views
 from tests import fabricate
 from viz.export.comparison import SavedComparison, picture
-from viz.pages.compare.pictures import over_pictures, rows_over_pictures
+from viz.pages.compare.pictures import over_pictures, rows_over_pictures, with_patch_names
 
 FIRST, SECOND = fabricate.pictured(), fabricate.pictured(hidden=6)
 VIEW = View(layer=1, head=2, token=9)
@@ -34,6 +34,14 @@ def test_each_patch_has_its_weight_in_both_and_the_change(compared):
     np.testing.assert_allclose(np.delete(other.numbers, 6), np.delete(rows[1], 6), rtol=1e-6)
     np.testing.assert_allclose(change.numbers, rows[1] - rows[0], atol=1e-7)
     assert change.high == pytest.approx(np.abs(rows[1] - rows[0]).max())
+
+
+def test_a_patch_is_called_as_on_every_page_and_a_word_stays_as_it_is():
+    aligned = align_texts(AlignmentQuery(FIRST.query, SECOND.query, (Kind.SELF, Kind.SELF)), FIRST, SECOND)
+    named = with_patch_names(aligned, (FIRST, SECOND), VIEW)
+    assert named.rows[next(place for place, group in enumerate(aligned.rows) if 9 in group.first)].text == "patch 1,2"
+    assert named.columns[0].text == "[CLS]" and named.columns[-1].first == aligned.columns[-1].first
+    assert with_patch_names(aligned, (FIRST, fabricate.record()), VIEW) is aligned
 
 
 def test_they_are_drawn_over_pictures_where_both_are_cut_alike():
