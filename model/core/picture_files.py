@@ -96,7 +96,7 @@ def bytes_a_pixel(image: "Image", scans: int) -> float:
         return 2 * share + 1 if scans > 1 else 1   # in one scan it is decoded at a fraction of its size
     if image.format == "WEBP":
         return 21 if image.mode == "RGBA" else 16
-    return 2 if image.mode in ("1", "L", "P") else 3 if image.mode.startswith("I;16") else 5.5
+    return 2 if image.mode in ("1", "L", "P") else 3 if image.mode.startswith("I;16") else 6
 
 
 def _refuse_work(amount: int, whose: str) -> None:

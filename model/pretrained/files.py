@@ -12,6 +12,7 @@ from model.core.query import UserError, first_line, quoted
 from model.pretrained import catalogue
 
 # of the files that transformers reads in a folder; never a pickle
+LONGEST_NAME = 255   # characters of a file that an index names, as file systems have at most
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")
 BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
         "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64}
@@ -118,7 +119,8 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
             raise UserError(f"{index} is damaged: weight_map should name the file of each tensor; copy or download it "
                             f"again.")
         names = sorted(set(weight_map.values()))
-        outside = [name for name in names if not name or "\0" in name or Path(name).name != name]
+        outside = [name[:80] for name in names
+                   if not name or not name.isprintable() or Path(name).name != name or len(name) > LONGEST_NAME]
         if outside or not names:
             raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is "
                             f"refused.")

@@ -88,3 +88,12 @@ def test_any_index_of_weights_is_read_or_one_sentence(data, tmp_path):
         files.weights_of(tmp_path)
     except UserError as error:
         assert sentence(error), str(error)
+
+
+@pytest.mark.parametrize("name", ["a\nb", "```\nx\n```", "w" * 5_000, "", "\0", "../a", "a\u2028b"])
+def test_a_name_in_an_index_that_no_file_has_is_refused_in_one_sentence(name, tmp_path):
+    index = {"weight_map": {"a": name}}
+    (tmp_path / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+    with pytest.raises(UserError, match="weights must lie beside it") as error:
+        files.weights_of(tmp_path)
+    assert sentence(error.value)
