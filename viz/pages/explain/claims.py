@@ -4,7 +4,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.core.statistics import MeanInterval
-from model.studies.attribution import METHODS, NULLS, Attribution, agreement, ceiling, first_token, rank_agreement
+from model.studies.attribution import (
+    FEWEST,
+    METHODS,
+    NULLS,
+    Attribution,
+    agreement,
+    ceiling,
+    first_token,
+    rank_agreement,
+)
 from model.studies.faithfulness.report import Report
 from viz.claims import as_printed, first_true, lead
 from viz.format import head_label
@@ -28,6 +37,22 @@ def sentence_label(name: str, layer: int, head: int) -> str:
 def format_interval(mean: MeanInterval) -> str:
     """A mean with its interval."""
     return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
+
+
+def apart_claim(attribution: Attribution) -> str:
+    """Which tokens stand apart and why; nothing where all are ranked."""
+    words, tokens = strings("explain")["picture"], attribution.tokens
+    there = {"special": any(tokens.special), "place": attribution.place is not None,
+             "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
+    apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
+    return words["apart_said"].format(what=apart) if apart else ""
+
+
+def no_order(attribution: Attribution) -> str:
+    """Why nothing can be correlated: too few tokens, or effects that do not differ; nothing where it can."""
+    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    name = first_true([(count < FEWEST, "few"), (not np.isfinite(ceiling(attribution).mean()), "flat"), (True, "")])
+    return words[name].format(count=count) if name else ""
 
 
 def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
@@ -127,6 +152,8 @@ def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[st
     """What a head's shares among the heads of its layer say, and what they hide. weights and share: (query, key);
     names: of both."""
     words, sums = strings("explain")["share"], share.sum(1)
+    if heads == 1:
+        return str(words["one"])
     row, column = map(int, np.unravel_index(share.argmax(), share.shape))
     loud, cells = int(((share > 2 / heads) & (weights < FAINT)).sum()), int((weights > 0).sum())
     alike = as_printed(float(sums.min()), RHO) == as_printed(float(sums.max()), RHO) == 1

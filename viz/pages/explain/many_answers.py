@@ -133,17 +133,15 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
             figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]),
                                                          height=HIGH, style=CellStyle(ruler=False)),
                    key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
-    if layer.heads == 1:
-        st.markdown(words["one"])
-        return
     st.markdown(_share_claims(attention_map, view, weights, share), width=READABLE)
 
 
 def _share_claims(attention_map: AttentionMap, view: View, weights: np.ndarray, share: np.ndarray) -> str:
     """What the shares say: how far columns are from one, and what a large share may hide."""
     names = (attention_map.queries.texts, attention_map.keys.texts)
-    claim = share_claim(weights, share, names, attention_map.layer(view.layer).heads)
-    if view.pair is not None:
+    among = attention_map.layer(view.layer).heads
+    claim = share_claim(weights, share, names, among)
+    if view.pair is not None and among > 1:
         claim += " " + strings("explain")["share"]["pair"].format(row=escape_markdown(names[0][view.pair[0]]),
                                             column=escape_markdown(names[1][view.pair[1]]), weight=weights[view.pair],
                                             share=share[view.pair])

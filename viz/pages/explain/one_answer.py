@@ -9,7 +9,7 @@ import streamlit as st
 from model.core.record import AttentionRecord, Tokens
 from model.core.statistics import critical_rho
 from model.core.view import View
-from model.studies.attribution import FEWEST, FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
+from model.studies.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
 from model.studies.token_removal import last_word, target_word
 from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
@@ -17,7 +17,7 @@ from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.importance import importance
 from viz.format import visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import answer_claims, label, value_claim
+from viz.pages.explain.claims import answer_claims, apart_claim, label, no_order, value_claim
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import button_setting, toggle_for
@@ -123,12 +123,8 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
 
 def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
     """Which tokens stand apart and why, what the even rows are, and which measures are missing."""
-    words = strings("explain")["picture"]
-    there = {"special": any(attribution.tokens.special), "place": attribution.place is not None,
-             "first": not attribution.tokens.special[0] and np.isnan(attribution.removed["hidden"][0])
-             and attribution.place != 0}
-    apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
-    sentences = [words["apart_said"].format(what=apart)] if apart else []
+    words, apart = strings("explain")["picture"], apart_claim(attribution)
+    sentences = [apart] if apart else []
     if not flat:
         sentences.append(words["even"])
     for why in dict.fromkeys(attribution.missing.values()):
@@ -145,13 +141,10 @@ def agreement_section(attribution: Attribution, view: View) -> None:
     """The rank correlations of this one answer, and how little one sentence says."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     st.markdown(f"##### {words['title']}")
-    if count < FEWEST:
-        st.info(words["few"].format(count=count))
+    if why := no_order(attribution):
+        st.info(why)
         return
     top, luck = float(ceiling(attribution).mean()), critical_rho(count)
-    if not np.isfinite(top):
-        st.info(words["flat"])
-        return
     rhos = {name: rho for name, rho in agreement(attribution, view.layer, view.head).items() if np.isfinite(rho).any()}
     st.markdown(words["lead"].format(count=count), width=READABLE)
     values = np.array(list(rhos.values()))

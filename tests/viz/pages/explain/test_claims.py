@@ -28,7 +28,7 @@ from model.studies.faithfulness.report import report
 from tests.model.studies.faithfulness.test_report import made
 from tests.readings import MODELS, NUMBER, ask, matrices, near, printed, record_of, sentences
 from viz.pages.explain import claims
-from viz.pages.explain.claims import answer_claims, set_claims, share_claim, value_claim
+from viz.pages.explain.claims import answer_claims, apart_claim, no_order, set_claims, share_claim, value_claim
 
 
 def test_the_sentence_is_told_with_its_ceiling_its_closest_measure_and_what_is_only_position():
@@ -82,6 +82,44 @@ def test_the_answer_is_told_by_what_it_is():
     assert "**0.25**" in said and "rank 3" in said and "“i”" in said
     assert "**1.500**" in value_claim(replace(found, answer=Answer("label", "dog", "cat", 1.5, 1, "?")))
     assert "**0.9000**" in value_claim(replace(found, answer=Answer("vector", "", "", 0.9, 0, "?"), place=None))
+
+
+@pytest.mark.parametrize("ranked, level, words", [
+    (5, None, ""), (4, None, "With 4 ranked tokens there is nothing to correlate"), (1, None, "With 1 ranked token"),
+    (4, "deleted", "With 4 ranked tokens"), (5, "deleted", "changes nothing that differs between tokens"),
+    (7, "hidden", "changes nothing that differs between tokens"), (7, None, "")])
+def test_why_there_is_no_order_is_told_by_how_many_are_ranked_and_whether_they_differ(ranked, level, words):
+    """made() ranks seven; level: the definition by which all tokens are worth the same."""
+    removed = dict(made(2).removed)
+    removed["deleted"] = np.where(np.arange(9) > ranked, np.nan, removed["deleted"])
+    if level is not None:
+        removed[level] = np.where(np.isnan(removed[level]), np.nan, 0.25)
+    found = replace(made(2), removed=removed)
+    assert found.ranked.sum() == ranked and words in no_order(found)
+    assert bool(no_order(found)) == bool(words)
+
+
+SAID = {"s": "special tokens", "p": "the token that answers", "f": "the first token, which cannot be hidden"}
+
+
+@pytest.mark.parametrize("special, place, hidden, named", [
+    (True, 8, False, "sp"), (True, None, False, "s"), (False, 8, False, "p"), (False, None, False, ""),
+    (False, 8, True, "pf"), (False, None, True, "f"), (False, 0, True, "p"), (True, 8, True, "sp")])
+def test_what_stands_apart_is_named_where_it_is_there_and_only_there(special, place, hidden, named):
+    """hidden: the first token is one that cannot be hidden."""
+    found = made(2)
+    tokens = replace(found.tokens, special=(special, *[False] * 8))
+    values = found.removed["hidden"].copy()
+    values[0] = np.nan if hidden else 0.5
+    said = apart_claim(replace(found, tokens=tokens, place=place, removed=found.removed | {"hidden": values}))
+    assert {name for name, words in SAID.items() if words in said} == set(named) and bool(said) == bool(named)
+
+
+@pytest.mark.parametrize("heads, alone", [(1, True), (2, False)])
+def test_a_layer_of_one_head_has_no_shares(heads, alone):
+    weights = np.full((2, 2), 0.5)
+    said = share_claim(weights, weights / heads, (["a", "b"], ["a", "b"]), heads)
+    assert ("This layer has one head" in said) == alone and ("No cell in it is darker" in said) != alone
 
 
 @pytest.mark.parametrize("kind, rival, place, words", [

@@ -38,13 +38,15 @@ def bits_of(rows: np.ndarray) -> list[float]:
 
 
 @cache
-def minilm() -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-    """(rows of every head, layer by layer; the matrices of layer 3) of the model that the page opens with."""
+def minilm(texts: tuple[str, ...] = ()) -> tuple[list[list[np.ndarray]], dict[str, np.ndarray]]:
+    """(for each text the rows of every head, layer by layer; the matrices of layer 3) of the model that the page opens
+    with; without texts, of the text that it opens with."""
     state = State()
-    query = sources.open_query(state.model, state.text)
-    record, trace = sources.ask(query).result(120), sources.ask(TraceQuery(query)).result(120)
-    heads = [special.softmax(np.float64(q) @ np.float64(k).T / np.sqrt(q.shape[-1]), -1)
-             for layer in record[Kind.SELF].layers for q, k in zip(layer.query, layer.key, strict=True)]
+    queries = [sources.open_query(state.model, text) for text in texts or (state.text,)]
+    trace = sources.ask(TraceQuery(queries[0])).result(120)
+    heads = [[special.softmax(np.float64(q) @ np.float64(k).T / np.sqrt(q.shape[-1]), -1)
+              for layer in sources.ask(query).result(120)[Kind.SELF].layers
+              for q, k in zip(layer.query, layer.key, strict=True)] for query in queries]
     three = trace.attention(Kind.SELF, 3)
     return heads, {name: np.float64(getattr(three, name).weight) for name in ("query", "key", "value")}
 
@@ -63,15 +65,29 @@ def toy_rules(toy: str, n: int, sharp: float) -> Rules:
                 line, *own)}
 
 
-def head_rules() -> Rules:
-    """Of MiniLM's 72 heads: scipy's entropies, divergences and distances of their rows."""
-    heads = minilm()[0]
+def numbers_of(heads: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of one text: entropy, I and distance of each head (head, 3), those of even attention (3), and the divergence of
+    every two heads (head, head); by scipy."""
     n = len(heads[0])
     apart = np.abs(np.subtract.outer(np.arange(n), np.arange(n)))
     found = np.array([[bits_of(rows)[1], bits_of(rows)[2], (rows * apart).sum(1).mean()] for rows in heads])
-    ends = [(column.min(), column.max(), blank) for column, blank in zip(found.T, (np.log2(n), 0, apart.mean()),
-                                                                         strict=True)]
-    far = np.array([[np.sqrt((bits_of_pair(one, other)).mean()) for other in heads] for one in heads])
+    stacked = np.array(heads)
+    far = np.array([bits_of_pair(one, stacked).mean(-1) for one in heads])
+    return found, np.array([np.log2(n), 0, apart.mean()]), far
+
+
+@cache
+def numbers_at(text: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same of one text of MiniLM's."""
+    return numbers_of(minilm((text,))[0][0])
+
+
+def head_rules(texts: tuple[str, ...] = ()) -> Rules:
+    """Of MiniLM's 72 heads: scipy's entropies, divergences and distances of their rows, means over the texts."""
+    each = [numbers_at(text) for text in texts or (State().text,)]
+    found, even, far = (np.mean([one[place] for one in each], axis=0) for place in range(3))
+    far = np.sqrt(far)
+    ends = [(column.min(), column.max(), blank) for column, blank in zip(found.T, even, strict=True)]
     layer = np.arange(72) // 12
     same = (layer[:, None] == layer) & ~np.eye(72, dtype=bool)
     most, least = (f"{place // 12}·{place % 12}" for place in (found[:, 1].argmax(), found[:, 1].argmin()))
@@ -81,7 +97,7 @@ def head_rules() -> Rules:
         row = np.where(np.arange(72) == own, np.inf, far[own])
         return int(row.argmin()) == other and f"at {row.min():.3f}," in line
 
-    return {"notice layers 0": lambda line: agrees(line, (found[:, 0] < np.log2(n) / 2).sum(), 72),
+    return {"notice layers 0": lambda line: agrees(line, (found[:, 0] < even[0] / 2).sum(), 72),
             "notice layers 1": lambda line: f"most in **{most}**" in line and f"least in {least} " in line and agrees(
                 re.sub(r"\d+·\d+", "", line), found[:, 1].mean(), found[:, 1].max(), found[:, 1].min()),
             "notice layers 2": lambda line: agrees(line, 0),
@@ -170,6 +186,23 @@ def test_what_is_said_once_answered_fits_the_numbers_of_the_page(toy, size, matr
     assert own[2] == PROSE["subspaces"]["matrices"][matrix] and int(own[1]) > int(own[3]) == 8
     assert row == f"| {own[2]} | {own[1]}% | {own[3]}% | 0% |"
     assert ("do not depend" in page.notices["bound"][0]) == (bond == 0)
+
+
+OWN = ("The cat sat on the mat.", "Yesterday it rained, and nobody went out.")
+
+
+@pytest.mark.parametrize("texts", ["set", "own"])
+def test_what_is_said_of_several_texts_is_true_of_their_means(texts):
+    chosen = tuple(PROSE["texts"]["set"]) if texts == "set" else OWN
+    page = shown("information", guess="b", texts=texts, own="\n\n".join(OWN))
+    rules = toy_rules("causal", 8, 1.0) | head_rules(chosen) | subspace_rules("query") | bound_rules(1.5, 0.5)
+    said = sentences(page)
+    assert wrong(said, rules) == []
+    lengths = [len(heads[0]) for heads in minilm(chosen)[0]]
+    assert any("72 heads" in each and f"{len(chosen)} texts with {np.mean(lengths):.1f} tokens each" in each
+               for each in page.words)
+    other = head_rules(chosen[1:])   # with one text fewer some sentences are false
+    assert "more map 1" in {each.split(":")[0] for each in wrong(said, rules | other)}
 
 
 def test_the_classical_map_has_a_verdict_on_itself():
