@@ -28,7 +28,7 @@ MORE = {"list": ("[data-testid=stSelectbox] input", "ArrowDown ArrowDown Enter")
 # sections in which something is trained or measured on the page; a move after which their bar shows how far that is, is
 # no redrawing
 TRAINS = ", ".join(f".st-key-section-{name} [data-testid=stProgress]"
-                   for name in ("scores", "copying", "run", "measured"))
+                   for name in ("scores", "copying", "run", "measured", "training", "data"))
 FIGURES = ".clearhead-chart, [class*=st-key-pieces-]"
 # notes when the last key or click came, and when what a figure of its section, or any figure, shows last became another
 WATCH = """([figures, trains]) => {

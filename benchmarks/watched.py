@@ -9,12 +9,9 @@ import time
 from pathlib import Path
 
 import streamlit as st
-from starlette.middleware import Middleware
 from streamlit.runtime import Runtime
 
-from server import Doors, Guard  # its settings stand before anything of model is read
-from viz.components.files import routes
-from viz.compression import Compression
+from server import parts  # its settings stand before anything of model is read
 
 from model.ask.models import desk  # isort: skip
 
@@ -27,7 +24,7 @@ def noted(question, report):
         telling.start()   # before the first question Streamlit's runtime may be half made
     begun = time.time()
     answer = compute(question, report)
-    print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}",
+    print(f"computed {type(question).__name__} {hash(question)} {time.time() - begun:.4f} {time.time():.4f}\n", end="",
           flush=True)
     return answer
 
@@ -37,11 +34,10 @@ def tell() -> None:
     while True:
         sessions = Runtime.instance()._session_mgr
         active, every = sessions.num_active_sessions(), len(sessions.list_sessions())
-        print(f"state {time.time():.1f} {active} {every - active} {len(desk._jobs)}", flush=True)
+        print(f"state {time.time():.1f} {active} {every - active} {len(desk._jobs)}\n", end="", flush=True)
         time.sleep(1)
 
 
 desk._compute = noted
 telling = threading.Thread(target=tell, daemon=True)
-app = st.App(Path(__file__).parents[1] / "app.py", routes=routes(),
-             middleware=[Middleware(Guard), Middleware(Doors), Middleware(Compression)])
+app = st.App(Path(__file__).parents[1] / "app.py", **parts)

@@ -14,7 +14,7 @@ from model.core.query import UserError
 from model.core.temporary import remove_left_behind
 from viz.page import pages
 from viz.state import State
-from viz.streamlit_patch import ask_no_stranger, keep_order, open_browser
+from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser
 
 log = logging.getLogger("clearhead")
 
@@ -45,6 +45,7 @@ def start() -> None:
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
     keep_order()
+    hear_out()
     ask_no_stranger()
     threading.Thread(target=start, name="clearhead-start", daemon=True).start()
     yield

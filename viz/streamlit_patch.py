@@ -1,18 +1,22 @@
-"""What Clearhead needs of Streamlit that is not public, all of it: a fault mended in what it sends to a browser, the
+"""What Clearhead needs of Streamlit that is not public, all of it: two faults mended in what it sends to a browser, the
 types of what st.container and st.Page return, the browser that opens on somebody's own machine, and for a server the
 options, uploads and logs that have to be bounded."""
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from streamlit import cli_util, config, logger, net_util
 from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
 from streamlit.navigation.page import StreamlitPage as StreamlitPage
 from streamlit.runtime import runtime_util
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
@@ -23,9 +27,9 @@ def keep_order() -> None:
     """Has a fragment that runs again send what its last run left unsent before what is new.
 
     Streamlit 1.67 drops those messages (ForwardMsgQueue.clear), but keeps among them the references to what a browser
-    has already, as they do not say which fragment they are of. They then come to places that the browser does not have,
-    and the whole page ends with "Bad delta path" or "Cannot set a node at a delta path": on a busy machine within a
-    minute, where a fragment runs every second. """
+    has already, as they do not say which fragment they are of, and the messages of fragments within it, as they are of
+    another. They then come to places that the browser does not have, and the whole page ends with "Bad delta path" or
+    "Cannot set a node at a delta path": on a busy machine within a minute, where a fragment runs every second. """
     clear = ForwardMsgQueue.clear
     if clear.__name__ == "cleared":
         return
@@ -38,6 +42,31 @@ def keep_order() -> None:
             clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
 
     ForwardMsgQueue.clear = cleared   # type: ignore[method-assign]
+
+
+def hear_out() -> None:
+    """Has a session pass on what a run that came to its end still has to say when the next one begins.
+
+    Streamlit 1.67 takes a new runner for a fragment that is asked for once the former runner has ended, and from then
+    on ignores that one's messages, those too that wait in the event loop: a page that was just drawn would never come
+    to its browser, and the new run's elements at places that are not there ("Bad delta path"). A runner that was told
+    to stop stays unheard, as the whole page runs again after it. """
+    create, handle = AppSession._create_scriptrunner, AppSession._handle_scriptrunner_event_on_event_loop
+    if handle.__name__ == "handled":
+        return
+    ended: WeakKeyDictionary[AppSession, ScriptRunner | None] = WeakKeyDictionary()
+
+    def created(session: AppSession, data: RerunData) -> None:
+        ended[session] = session._scriptrunner   # None where it was told to stop
+        create(session, data)
+
+    def handled(session: AppSession, sender: ScriptRunner | None, event: ScriptRunnerEvent, *said: Any) -> None:
+        if sender is not None and sender is ended.get(session) and event is not ScriptRunnerEvent.SHUTDOWN:
+            sender = session._scriptrunner
+        handle(session, sender, event, *said)
+
+    AppSession._create_scriptrunner = created                        # type: ignore[method-assign]
+    AppSession._handle_scriptrunner_event_on_event_loop = handled    # type: ignore[method-assign,assignment]
 
 
 def open_browser() -> None:

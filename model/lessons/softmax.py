@@ -27,11 +27,11 @@ def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
 
 
 def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float32) -> np.ndarray:
-    """exp(z / T) over its sum, as the formula is written and in the precision `dtype`: NaN as soon as an exponential
-    overflows."""
+    """exp(z / T) over its sum along the last axis, as the formula is written and in the precision `dtype`: NaN as soon
+    as an exponential overflows."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         raised = np.exp(np.asarray(logits, dtype) / dtype(temperature))
-        return raised / raised.sum()
+        return raised / raised.sum(-1, keepdims=True)
 
 
 def effective_tokens(weights: np.ndarray) -> np.ndarray:

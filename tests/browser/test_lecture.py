@@ -73,6 +73,8 @@ def test_a_hall_reads_every_screen_of_a_lesson_and_a_step_leads_to_the_next(watc
         if seen.main.locator("[class*=st-key-reveal-]:visible").count():
             step(seen, how)
             expect(seen.main.locator("[class*=st-key-again-]:visible")).to_have_count(1, timeout=PATIENCE)
+            # the former button stays until the page has run to its end
+            expect(seen.main.locator("[class*=st-key-reveal-]:visible")).to_have_count(0, timeout=PATIENCE)
         else:
             step(seen, how)
     assert visited == sorted(visited) and set(visited) == set(range(1, at + 1)), "none is passed over"

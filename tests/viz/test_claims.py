@@ -1,6 +1,5 @@
 """How words are chosen from numbers; and every head of three models on ten sentences, read a second time."""
 import functools
-import random
 import re
 from dataclasses import dataclass
 from itertools import product
@@ -8,13 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from model.ask import sources
 from model.core import heads
 from model.core.record import AttentionRecord
 from model.core.view import View
-from model.scratch import grammar
-from model.studies.coreference.cases import make_case, shipped_cases
+from model.studies.coreference.cases import make_case
 from model.studies.coreference.heads import noun_weights, words_of
+from tests.readings import MODELS, NUMBER, digits, near, record_of, sentences, spellings, whole_rows
 from viz.claims import as_printed, first_true, lead, rank
 from viz.examples import Example, token_of
 from viz.format import format_share, format_signed
@@ -46,9 +44,6 @@ def test_the_first_case_that_holds_is_chosen():
     assert first_true([(False, "a"), (True, "b"), (True, "c")]) == "b"
 
 
-MODELS = ("minilm", "resolver-narrow", "resolver-wide")
-
-
 @dataclass(frozen=True)
 class Side:
     """A sentence and its twin as a model answers them, and what their heads give, computed anew from queries and keys.
@@ -64,30 +59,6 @@ class Side:
     there: np.ndarray   # the same in the twin, to the same two words
 
 
-def sentences(model: str) -> list[tuple[str, str, tuple[str, str, str], tuple[str, str]]]:
-    """(sentence, twin, (pronoun, right, wrong), (word, the twin's)) of ten sentences: five twins from both sides."""
-    chosen, cases = {}, shipped_cases("coreference")
-    for one, other in zip(cases[::2], cases[1::2], strict=True):
-        texts = one.sentence.split(), other.sentence.split()
-        changed = [(a.strip("."), b.strip(".")) for a, b in zip(*texts) if a != b]
-        if len(texts[0]) == len(texts[1]) and len(changed) == 1 and one.frame not in chosen:
-            words = tuple(map(one.word, ("pronoun", "correct", "wrong")))
-            chosen[one.frame] = (one.sentence, other.sentence, words, changed[0])
-    if model == "minilm":
-        pairs = list(chosen.values())[:5]
-    else:
-        drawn = random.Random(model)
-        pairs = []
-        while len(pairs) < 5:
-            a, b = grammar.twins(drawn, "test")
-            nouns = tuple(a.english[place] for place in a.places)
-            if a.english[a.pronoun] == "it" and len(set(a.english)) > len(a.english) - 3:
-                pairs.append((" ".join(a.english), " ".join(b.english), ("it", *nouns),
-                              (a.english[a.adjective], b.english[b.adjective])))
-    return [side for text, twin, (it, right, wrong), (old, new) in pairs
-            for side in ((text, twin, (it, right, wrong), (old, new)), (twin, text, (it, wrong, right), (new, old)))]
-
-
 def rows(record: AttentionRecord, words: tuple[str, str, str]) -> np.ndarray:
     """softmax(q kᵀ · scale) of the pronoun's row at the two nouns, float64 (layer, head, 2)."""
     texts = record.maps[0].queries.texts
@@ -96,49 +67,17 @@ def rows(record: AttentionRecord, words: tuple[str, str, str]) -> np.ndarray:
     return whole_rows(record, row)[..., columns]
 
 
-def whole_rows(record: AttentionRecord, row: int) -> np.ndarray:
-    """softmax(q kᵀ · scale) of one row, float64 (layer, head, key)."""
-    found = []
-    for layer in record.maps[0].layers:
-        scores = np.einsum("hd,hkd->hk", np.float64(layer.query)[:, row], np.float64(layer.key)) * layer.scale
-        weights = np.exp(scores - scores.max(1, keepdims=True))
-        found.append(weights / weights.sum(1, keepdims=True))
-    return np.array(found)
-
-
 @pytest.fixture(scope="module", params=MODELS)
 def sides(request) -> list[Side]:
-    answered = {}
-
-    def ask(text: str) -> AttentionRecord:
-        if text not in answered:
-            answered[text] = sources.ask(sources.open_query(request.param, text)).result(120)
-        return answered[text]
-
     made = []
     for text, twin, words, swap in sentences(request.param):
         it, right, wrong = words
         example = Example("x", "x", text, "x", "x", ("self",), (it, right), twin=twin, swap=swap, rival=wrong)
-        made.append(Side(ask(text), ask(twin), example, words, rows(ask(text), words), rows(ask(twin), words)))
+        here, there = record_of(request.param, text), record_of(request.param, twin)
+        made.append(Side(here, there, example, words, rows(here, words), rows(there, words)))
     return made
 
 
-def digits(weight: float) -> str:
-    """Three decimals, or two digits of what would be 0.000; written here anew."""
-    return f"{weight:.3f}" if weight >= 0.0005 else f"{weight:.1e}"
-
-
-def spellings(weight: float) -> set[str]:
-    """The digits of this number and of those that differ from it by rounding in float32: two only at an edge."""
-    return {digits(weight * change) for change in (1 - 1e-5, 1, 1 + 1e-5)}
-
-
-def near(text: str, weight: float) -> bool:
-    """Whether these are the printed digits of this number."""
-    return text in spellings(weight) or (weight < 1e-6 and abs(float(text) - weight) < 1e-6)
-
-
-NUMBER = r"\*{0,2}(\d\.\d+(?:e-\d+)?)\*{0,2}"
 # how each sentence reads, with the weights that it prints: a, b of this sentence, c, d of the twin; and when it is true
 READINGS = {
     r"^With \S+ it is c, while \S+ gets only d: the link weakens, but it does not switch":

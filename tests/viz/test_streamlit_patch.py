@@ -1,19 +1,28 @@
 """What is not public of Streamlit, part by part: each is there under its name and does what the patch says."""
+import asyncio
+from unittest.mock import MagicMock
+
 import pytest
 from streamlit import net_util
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime import app_session
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner.script_runner import ScriptRunnerEvent
+from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
 from tests.parts import require_part
-from viz.streamlit_patch import RECORD, ask_no_stranger, bound_uploads, forget_upload, is_dropped, keep_order
+from viz.streamlit_patch import RECORD, ask_no_stranger, bound_uploads, forget_upload, hear_out, is_dropped, keep_order
 
 
 @pytest.mark.parametrize(("module", "name"), [
     ("streamlit.runtime.forward_msg_queue", "ForwardMsgQueue.clear"),
+    ("streamlit.runtime.app_session", "AppSession._create_scriptrunner"),
+    ("streamlit.runtime.app_session", "AppSession._handle_scriptrunner_event_on_event_loop"),
     ("streamlit.delta_generator", "DeltaGenerator"), ("streamlit.navigation.page", "StreamlitPage"),
     ("streamlit.cli_util", "open_browser"), ("streamlit.web.server.server_util", "get_url"),
     ("streamlit.config", "_DEFINED_BY_FLAG"), ("streamlit.config", "on_config_parsed"),
@@ -28,20 +37,21 @@ def test_the_queue_has_the_table_that_the_patch_empties():
     assert ForwardMsgQueue()._delta_index_map == {}
 
 
-def message(path: list[int], what: str) -> ForwardMsg:
+def message(path: list[int], what: str, part: str = "part") -> ForwardMsg:
     made = ForwardMsg()
     made.metadata.delta_path.extend(path)
     if what == "known":
         made.ref_hash = "hash of a large element"
     else:
-        made.delta.fragment_id = "part"
+        made.delta.fragment_id = part
         (made.delta.add_block if what == "block" else made.delta.new_element.markdown).SetInParent()
     return made
 
 
 def test_no_message_comes_to_a_place_whose_block_was_dropped(monkeypatch):
     monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)   # put back after the test
-    first = [message([0, 7], "block"), message([0, 7, 0], "known"), message([0, 7, 1], "words")]
+    first = [message([0, 7], "block"), message([0, 7, 0], "known"), message([0, 7, 1], "words"),
+             message([0, 7, 2, 0], "block", "a part within it")]
     again = [message([0, 7], "block"), message([0, 7, 0], "known")]
 
     def sent() -> list[ForwardMsg]:
@@ -60,6 +70,37 @@ def test_no_message_comes_to_a_place_whose_block_was_dropped(monkeypatch):
     queue.enqueue(first[0])
     queue.clear(retain_lifecycle_msgs=True)   # a run of the page sends all of it anew
     assert queue.is_empty()
+
+
+def heard(stopped: bool) -> list[str]:
+    """Which of its messages reach a browser: of a runner that ended, or was told to stop, and of the one after it."""
+    async def talk() -> list[str]:
+        session, said = MagicMock(), []
+        session._event_loop, session._scriptrunner = asyncio.get_running_loop(), None
+        session._script_event_loop.is_closed.return_value = False
+        session._enqueue_forward_msg = lambda each: said.append(each.ref_hash)
+        AppSession._create_scriptrunner(session, RerunData())
+        former, tells = session._scriptrunner, AppSession._handle_scriptrunner_event_on_event_loop
+        if stopped:
+            session._scriptrunner = None   # as AppSession.request_rerun has it
+        AppSession._create_scriptrunner(session, RerunData(fragment_id="part"))
+        assert session._scriptrunner is not former
+        for runner, what in ((former, "former"), (session._scriptrunner, "next"), (MagicMock(), "strange")):
+            tells(session, runner, ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ForwardMsg(ref_hash=what))
+        tells(session, former, ScriptRunnerEvent.SHUTDOWN)
+        assert session._scriptrunner is not None, "the end of the former one is not the next one's"
+        return said
+
+    return asyncio.run(talk())
+
+
+def test_what_a_run_that_ended_still_has_to_say_is_heard(monkeypatch):
+    for name in ("_create_scriptrunner", "_handle_scriptrunner_event_on_event_loop"):
+        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))   # put back after the test
+    monkeypatch.setattr(app_session, "ScriptRunner", lambda **given: MagicMock())
+    hear_out()
+    hear_out()
+    assert heard(stopped=False) == ["former", "next"] and heard(stopped=True) == ["next"]
 
 
 def test_streamlit_keeps_so_much_of_uploads_and_the_newest(monkeypatch):

@@ -5,6 +5,7 @@ attention, the queries of a head share its keys. A draw is one query with all it
 Vaswani et al. 2017, footnote 4: if the components are independent with mean 0 and variance 1, q · k has mean 0 and
 variance d_k. """
 import functools
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,11 +37,12 @@ def draws(n_keys: int) -> int:
 
 def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Queries, keys and their dots q · k for `draws` draws, always the same for the same seed. The wider the heads, the
-    fewer there are (200 to 20, and more where each has few keys), as the time goes with their numbers; each has as many
-    more queries."""
+    fewer there are (200 to 20), as the time goes with their numbers; each has as many more queries. Where keys are few,
+    a head's queries look at several sets of them."""
     rng, fewer = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
-    queries, keys = (components((fewer * (draws(n_keys) // DRAWS), count, d_k), rng, kind)
-                     for count in (DRAWS // fewer, n_keys))
+    sets = draws(n_keys) // DRAWS
+    queries = np.repeat(components((fewer, DRAWS // fewer, d_k), rng, kind), sets, axis=0)
+    keys = components((fewer * sets, n_keys, d_k), rng, kind)
     return queries, keys, (queries @ keys.transpose(0, 2, 1)).astype(np.float64)
 
 
@@ -81,11 +83,18 @@ class Survey:
     gradient: dict[str, np.ndarray]   # ‖∂p/∂q‖
 
 
-@functools.lru_cache(maxsize=256)
-def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> Survey:
+@dataclass(frozen=True, eq=False)
+class Width(Survey):
+    """What one width does, with its rows."""
+
+    dots: np.ndarray                  # q · k, float64 (head, query, key)
+
+
+@functools.lru_cache(maxsize=64)   # half a megabyte each
+def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> Width:
     """The rows of one width."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)
-    apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
+    apart, found = distances(keys), Width(dots.var(-1).ravel(), {}, {}, {}, dots)
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights = weights_of(dots, divisor)
         found.entropy[name] = entropy(weights, base=2).ravel()
@@ -97,7 +106,8 @@ def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> Survey:
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
     """Every width of WIDTHS."""
-    found = [at_width(d_k, n_keys, seed, kind) for d_k in WIDTHS]
+    with ThreadPoolExecutor() as pool:   # numpy draws and multiplies without Python's lock
+        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind), WIDTHS[::-1]))[::-1]
     curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
               for name in ("entropy", "slope", "gradient")}
     return Survey(np.array([each.variance for each in found]), **curves)
@@ -140,8 +150,7 @@ def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.nda
 
 def overflows(dots: np.ndarray, divisor: float) -> float:
     """Share of rows in which e^(dot/divisor), as written and in float32, overflows."""
-    rows = dots.reshape(-1, dots.shape[-1])
-    return float(np.mean([not np.isfinite(softmax.naive_softmax(row, divisor, np.float32)).all() for row in rows]))
+    return float(np.mean(~np.isfinite(softmax.naive_softmax(dots, divisor, np.float32)).all(-1)))
 
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
@@ -167,15 +176,13 @@ class Reasons:
 @functools.lru_cache(maxsize=64)
 def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
     """All four on the rows of one width."""
-    _, keys, dots = rows_of(d_k, n_keys, seed, kind)
-    apart, values = distances(keys), components((len(keys), n_keys, 64), np.random.default_rng(seed + 1), kind)
+    found = at_width(d_k, n_keys, seed, kind)
+    dots, values = found.dots, components((len(found.dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
     by_reason: dict[str, dict[str, float]] = {name: {} for name in list(Reasons.__dataclass_fields__)[:-1]}
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
-        weights = weights_of(dots, divisor)
-        gradients = gradient_norm(weights, apart, divisor)
+        weights, gradients = weights_of(dots, divisor), found.gradient[name]
         output = weights @ values
-        numbers = (np.median(softmax.jacobian_norm(weights, 1.0)), np.median(gradients), gradients.mean(),
-                   (dots / divisor).std(),
+        numbers = (np.median(found.slope[name]), np.median(gradients), gradients.mean(), (dots / divisor).std(),
                    np.sqrt((output**2).mean()), np.median(weights.max(-1)), overflows(dots, divisor))
         for each, number in zip(by_reason, numbers, strict=True):
             by_reason[each][name] = float(number)

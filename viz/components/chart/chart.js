@@ -59,6 +59,7 @@ function begin(address, parent) {
     else if (!one.width) return;
     else if (root.clientWidth !== one.width || fill() !== one.height || times() !== one.times) draw();
   };
+  const folded = () => root.closest("details:not([open])");
   const sizes = new ResizeObserver(fit);
   const views = new IntersectionObserver((entries) => {
     one.seen = entries.at(-1).isIntersecting;
@@ -67,10 +68,13 @@ function begin(address, parent) {
   sizes.observe(root);
   views.observe(root);
   root.addEventListener("fullscreenchange", fit);
+  root.closest("details")?.addEventListener("toggle", fit);
 
-  // What is on the screen first and at once, the rest when nothing moves: by a timer, which every engine has.
+  // What is on the screen first and at once, the rest when nothing moves: by a timer, which every engine has. What is
+  // folded away is drawn when it is opened.
   function soon() {
     clearTimeout(one.later);
+    if (folded()) return;
     if (one.seen) {
       if (one.waits) draw();
     } else if (one.waits) one.later = setTimeout(draw, QUIET);

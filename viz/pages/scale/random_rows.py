@@ -26,7 +26,7 @@ def _rows(page: PageContext) -> tuple[int, int, str]:
 def variance_section(page: PageContext, lesson: Lesson, keys: tuple[int, ...]) -> None:
     """Variance over d_k, and the scores of the chosen one, with the division and without."""
     words, d_k, rest = lesson.prose["variance"], page.controls["dk"], _rows(page)
-    dots = draws.rows_of(d_k, *rest)[2]
+    dots = draws.at_width(d_k, *rest).dots
     with lesson.section("variance"):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             choice_for(page, "draw", words["draw"], words["draws"])
@@ -114,9 +114,9 @@ def reasons_section(page: PageContext, lesson: Lesson) -> None:
 def temperature_section(page: PageContext, lesson: Lesson) -> None:
     """Entropy over the temperature, of which √d_k is one."""
     d_k, rest = page.controls["dk"], _rows(page)
-    dots, root = draws.rows_of(d_k, *rest)[2], d_k**0.5
+    here, root = draws.at_width(d_k, *rest), d_k**0.5
+    dots, numbers = here.dots, medians(here)
     middle, low, high = draws.band(draws.entropy_over(dots, TEMPERATURES))
-    numbers = medians(draws.at_width(d_k, *rest))
     at = {"plain": numbers["entropy_plain"], "scaled": numbers["entropy_scaled"]}
     words = lesson.prose["temperature"]
     with lesson.section("temperature"):

@@ -40,3 +40,29 @@ GONE = """async ({ chart }, library) => {
 
 def test_a_chart_taken_away_while_it_is_drawn_ends_without_an_error(run_module):
     assert run_module("chart/chart.js", GONE, get_plotlyjs()) == [[], 0]
+
+
+FOLDED = """async ({ chart }, library) => {
+    const mount = await chart(URL.createObjectURL(new Blob([library], { type: "text/javascript" })));
+    const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    const details = [0, 1].map((each) => {
+        const made = document.createElement("details"), place = document.createElement("div");
+        made.style.marginTop = each ? "3000px" : "0";   // the second one far below what is seen
+        made.append(place);
+        document.body.append(made);
+        mount({ parentElement: place, setTriggerValue: () => {},
+                data: { data: [{ y: [1, 2] }], layout: { height: 300, margin: { t: 10, b: 10 } }, config: {},
+                        text: {} } });
+        return made;
+    });
+    const drawn = () => document.querySelectorAll(".clearhead-chart[data-drawn]").length;
+    await pause(500);
+    const folded = drawn();
+    for (const each of details) each.open = true;
+    for (let waited = 0; drawn() < 2 && waited < 5000; waited += 50) await pause(50);
+    return [folded, drawn()];
+}"""
+
+
+def test_a_chart_that_is_folded_away_is_drawn_when_it_is_opened(run_module):
+    assert run_module("chart/chart.js", FOLDED, get_plotlyjs()) == [0, 2]

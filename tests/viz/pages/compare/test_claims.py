@@ -1,13 +1,18 @@
-"""What the page Compare says of two heads and of patched ones, on numbers whose truth is known."""
+"""What the page Compare says of two heads and of patched ones, on numbers whose truth is known; and of every head on
+ten sentences, read a second time."""
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from model.core.query import Kind, Patch, Query, Silence, Temper
+from model.core import heads
+from model.core.query import Edit, Kind, Patch, Query, Silence, Temper
+from model.core.record import AttentionRecord
 from model.studies.alignment import Group
-from model.studies.comparison import Alignment
-from model.studies.patching import PatchEffects
+from model.studies.comparison import Alignment, AlignmentQuery, difference
+from model.studies.patching import PatchEffects, PatchQuery
+from tests.readings import MODELS, NUMBER, ask, matrices, printed, record_of, sentences
 from viz.pages.compare.claims import alone_claim, change_claim, patching_claims, unchanged_why
 
 FOUND = PatchEffects(("animal", "street"), False, 7, -10.0, 10.0, ((0, 0), (0, 1), (1, 0), (1, 1)),
@@ -103,3 +108,98 @@ def test_what_stands_on_one_side_is_counted_in_rows_and_columns():
     assert alone_claim(aligned(True, False)).startswith("1 of 2 rows and 1 of 2 columns stand on one side only")
     rows = replace(aligned(True, False), rows=aligned(True).rows)
     assert alone_claim(rows).startswith("0 of 1 row and 1 of 2 columns")
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_of_every_head_the_largest_change_is_named_with_its_weights(model):
+    """A twin differs in one word of one token, so that token stands for token: nothing is left to align."""
+    for text, twin, _, (old, new) in sentences(model):
+        here, there = record_of(model, text), record_of(model, twin)
+        names = [one if one == other else f"{old} ⇄ {new}" for one, other in zip(
+            *(record.maps[0].queries.texts for record in (here, there)), strict=True)]
+        assert sum("⇄" in name for name in names) == 1
+        found = ask(AlignmentQuery(here.query, there.query, (Kind.SELF, Kind.SELF)))
+        assert alone_claim(found) == ""
+        weights = matrices(here), matrices(there)
+        for layer, head in np.ndindex(weights[0].shape[:2]):
+            maps = [heads.weights(record.maps[0].layers[layer], head) for record in (here, there)]
+            claim = change_claim(*difference(*maps, found.rows, found.columns)[:2], found)
+            _checked_change(claim, names, *(each[layer, head] for each in weights))
+
+
+def _checked_change(claim: str, names: list[str], first: np.ndarray, second: np.ndarray) -> None:
+    """The two tokens that are named have the weights that are printed, and no two others differ by more."""
+    changes = np.abs(second - first)
+    if claim.startswith("No weight of this head differs"):
+        assert changes.max() < 2e-6
+        return
+    pattern = (rf"larger than that of \*\*(.+) → (.+)\*\*, from {NUMBER} to {NUMBER}\." if "larger than" in claim else
+               rf"No difference in these digits: the largest, of (.+) → (.+), is {NUMBER}\.")
+    row, column, *numbers = re.fullmatch(f".*{pattern}", claim).groups()
+    named = [re.sub(r"\\(.)", r"\1", name) for name in (row, column)]
+    place = max((place for place in np.ndindex(changes.shape) if [names[at] for at in place] == named),
+                key=lambda place: changes[place])
+    assert changes[place] > changes.max() - 2e-6, (claim, changes.max())
+    one, other = (printed(each[place], ".3f") for each in (first, second))
+    if len(numbers) == 2:
+        assert numbers[0] != numbers[1] and numbers[0] in one and numbers[1] in other, (claim, one, other)
+    else:
+        assert one & other and float(numbers[0]) == pytest.approx(changes.max(), rel=0.06), (claim, one, other)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_how_far_each_head_turns_an_answer_is_said_by_the_numbers(model):
+    """The sentences about patched heads; both answers and that of the head that is named first are asked for anew."""
+    for text, twin, *_ in sentences(model):
+        here, there = record_of(model, text), record_of(model, twin)
+        found = ask(PatchQuery(here.query, there.query, Kind.SELF))
+        said = patching_claims(found)
+        first = re.search(r"\*\*(\d+)·(\d+)\*\*", said[0])
+        named = (int(first[1]), int(first[2])) if first else found.heads[0]
+        once_more = ask(replace(here.query, edits=frozenset[Edit]([Patch(Kind.SELF, *named, there.query)])))
+        for record, number in ((here, found.plain), (there, found.other),
+                               (once_more, found.patched[found.heads.index(named)])):
+            anew = _number(record, there, found.words)
+            assert anew is None or anew == pytest.approx(number, abs=1e-3)
+        _checked_turns(said, found) if found.words else _checked_way(said[0], found)
+
+
+def _number(record: AttentionRecord, twin: AttentionRecord, words: tuple[str, str] | None) -> float | None:
+    """How far an answer is the twin's: the cosine of both vectors, or ln P of its word over P of the other, where both
+    are among the twenty best."""
+    if words is None:
+        one, other = (np.float64(each.prediction.vector) for each in (record, twin))
+        return float(one @ other / np.sqrt((one @ one) * (other @ other)))
+    chances = dict(zip(record.prediction.texts[0], record.prediction.probabilities[0], strict=True))
+    return float(np.log(chances[words[1]] / chances[words[0]])) if set(words) <= set(chances) else None
+
+
+def _checked_way(claim: str, found: PatchEffects) -> None:
+    """A vector's way: the head that is named comes farthest, by so many per cent; none where none comes 1 %."""
+    way = [100 * (number - found.plain) / (found.other - found.plain) for number in found.patched]
+    if "farther" not in claim:
+        assert max(way) < 0.5001 and "No head of" in claim, claim
+        return
+    layer, head, share = re.search(r"than \*\*(\d+)·(\d+)\*\*, (\d+)% of the way", claim).groups()
+    assert way[found.heads.index((int(layer), int(head)))] == max(way) > 0.4999, claim
+    assert share in printed(max(way), ".0f") and f"Of {len(way)} heads" in claim
+
+
+def _checked_turns(said: list[str], found: PatchEffects) -> None:
+    """A word's: who turns it, in order; how far each comes; whether whole layers do."""
+    turning = sorted((-number, head) for head, number in zip(found.heads, found.patched, strict=True)
+                     if float(f"{number:.2f}") > 0 > float(f"{found.plain:.2f}"))
+    named = re.findall(r"\*\*(\d+)·(\d+)\*\*", said[0])
+    if turning:
+        assert said[0].startswith(f"{len(turning)} of {len(found.heads)} head") and f"*{found.words[1]}*" in said[0]
+        assert [(int(layer), int(head)) for layer, head in named] == [head for _, head in turning]
+        shares = re.findall(r"\((\d+)%\)", said[0])
+        assert all(share in printed(100 * (-number - found.plain) / (found.other - found.plain), ".0f")
+                   for share, (number, _) in zip(shares, turning, strict=True))
+    else:
+        assert said[0].startswith("No head of"), said[0]
+        best = max(range(len(found.patched)), key=found.patched.__getitem__)
+        assert not named or [tuple(map(int, named[0]))] == [found.heads[best]]
+    layers = [str(layer) for layer, number in found.layers.items() if number > 0.005 and found.plain < -0.005]
+    assert (f"turn it in layer: {', '.join(layers)}." in said[1]) == bool(layers)
+    assert ("Not even all heads" in said[1]) == (not layers and not turning)
