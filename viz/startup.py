@@ -9,7 +9,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.jobs import Job
-from model.core.allocator import leave_out_imports
+from model.core.allocator import leave_out_imports, share_heaps
 from model.core.query import UserError
 from model.core.temporary import remove_left_behind
 from viz.page import pages
@@ -44,6 +44,7 @@ def start() -> None:
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
+    share_heaps()
     keep_order()
     hear_out()
     ask_no_stranger()

@@ -22,13 +22,18 @@ MOST_LINES = 5
 STYLE = """
 body { font-family: Georgia, "DejaVu Serif", serif; font-size: 11pt; line-height: 1.4; max-width: 42em;
   margin: 2em auto; padding: 0 1em; color: #000; background: #fff; }
-h1 { font-size: 17pt; } h2 { font-size: 13pt; margin-top: 1.4em; } h1, h2 { break-after: avoid; }
+h1 { font-size: 17pt; } h2 { font-size: 13pt; margin-top: 1.4em; }
+h1, h2, h2 + p, h2 + p.teacher, h2 + p + p.teacher, blockquote { break-after: avoid; }
 li { margin: 0.5em 0; break-inside: avoid; } p { margin: 0.4em 0; }
-blockquote { margin: 0.6em 0; padding-left: 1em; border-left: 2pt solid #555; }
-table { border-collapse: collapse; } th, td { border: 0.5pt solid #555; padding: 2pt 6pt; text-align: left; }
-p.answer, p.teacher { border-left: 2pt solid #555; padding-left: 0.8em; }
-p.line { border-bottom: 0.5pt solid #777; height: 1.7em; margin: 0; }
-p.copy, p.made { color: #444; font-size: 9.5pt; } a { color: #14478d; overflow-wrap: anywhere; } sup { line-height: 0; }
+blockquote { margin: 0.6em 0; padding: 0.1em 0 0.1em 1em; border-left: 2pt solid #555; }
+blockquote p { margin: 0; orphans: 9; widows: 9; }   /* Chromium breaks after a quote that it may not break */
+table { border-collapse: collapse; margin: 0.8em 0; }
+th, td { border: 0.5pt solid #555; padding: 2pt 6pt; text-align: left; }
+p.answer, p.teacher { border-left: 2pt solid #555; padding-left: 0.8em; break-inside: avoid; }
+p.line { border-bottom: 0.5pt solid #777; height: 1.7em; margin: 0; break-before: avoid; }
+p.line + p:not(.line), p.answer + p:not(.teacher) { margin-top: 1em; }
+p.copy, p.made, ol.links { color: #444; font-size: 9.5pt; } ol.links li { margin: 0.2em 0; }
+a { color: #14478d; overflow-wrap: anywhere; } sup { line-height: 0; }
 p.made { break-before: avoid; }
 @page { margin: 18mm; } @media print { body { margin: 0 auto; padding: 0; } }
 """
@@ -127,7 +132,7 @@ def page(copy: Sheet, base: str) -> bytes:
 <p class="copy">{html.escape(words["of_teachers" if copy.teacher else "of_students"])}</p>
 {body}
 <h2>{html.escape(words["links"])}</h2>
-<ol>{notes}</ol>
+<ol class="links">{notes}</ol>
 <p class="made">{html.escape(words["made"])}</p>
 </body>
 </html>

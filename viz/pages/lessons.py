@@ -82,5 +82,5 @@ def _card(page: PageContext, name: str, number: int, lesson: dict, answers: Answ
             st.button(words["open"], key=f"open-{name}", on_click=page.open_next, args=(name,), kwargs=answers)
             if answers:
                 right, asked = right_answers(name, answers)
-                st.caption(f":material/check: {words['answered'].format(right=right, answered=asked)}",
-                           width="content")
+                sign = ":material/check: " if right == asked else ""
+                st.caption(sign + words["answered"].format(right=right, answered=asked), width="content")

@@ -1,7 +1,9 @@
 """The classroom sheets as they are taken away: two copies of one text, files that word processors read, links that lead
 somewhere from anywhere."""
 import io
+import itertools
 import re
+import unicodedata
 from xml.etree import ElementTree
 
 import pytest
@@ -115,3 +117,17 @@ def test_a_sheet_prints_as_pdf():
         io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
     assert "Half each" in with_answers
     assert "clearhead.example.org/at/softmax?guess=c&t=100" in with_answers.replace("\n", "")
+
+
+@pytest.mark.parametrize("teacher", [True, False])
+@pytest.mark.parametrize("name", sheet_names())
+def test_no_page_of_paper_ends_before_what_it_announces(name, teacher):
+    copy = sheet(name, teacher)
+    below = {after for block, after in itertools.pairwise(copy.blocks) if block.kind == "heading"}
+    announcing = [block for block in copy.blocks if block.kind in ("heading", "quote")[:1 + teacher] or block in below]
+    ends = {re.sub(r"[\W\d]", "", plain(ElementTree.fromstring(f"<p>{sheets._inline(block.text, None)}</p>")))[-30:]
+            for block in announcing}
+    pages = [re.sub(r"[\W\d]", "", unicodedata.normalize("NFKC", each.extract_text()))
+             for each in PdfReader(io.BytesIO(printed(page(copy, PUBLIC)))).pages]
+    found = [end for text in pages for end in ends if text.endswith(end)]
+    assert len(ends) >= 8 and 3 <= len(pages) <= 4 and not found

@@ -1,10 +1,19 @@
-"""What the page How heads form says of a film and of a decoder's habits, on numbers whose truth is known."""
+"""What the page How heads form says of a film and of a decoder's habits, on numbers whose truth is known;
+and the films of three models, their heads' scores computed anew."""
+import random
+import re
+
 import numpy as np
 import pytest
 
-from model.core.query import Kind
-from model.studies.induction import InductionScores
-from model.training.film import Film, HeadScores
+from model.ask import small_models, sources
+from model.core.query import Kind, Query
+from model.core.record import AttentionRecord
+from model.scratch import grammar
+from model.scratch.tokens import SPECIALS
+from model.studies.induction import InductionMeanQuery, InductionScores
+from model.training.film import Film, HeadScores, HeadScoresQuery
+from tests.readings import MODELS, ask, matrices, printed
 from viz.pages.training.claims import Story, claims, habit_claims
 
 STEPS = (0, 100, 200, 300)
@@ -83,3 +92,103 @@ def test_the_best_match_copies_as_far_as_its_score_says(copying, words):
     said = habit_claims(scores, "ours")
     assert "matches prefixes better than 1·0, with **0.90**, and none looks more at the previous" in said[0]
     assert words in said[1]
+
+
+LATEST = 6    # snapshots of a film that are looked at: the first, and the last ones but for every second
+
+
+@pytest.mark.parametrize("model", [*MODELS[1:], "induction"])
+def test_a_film_is_told_by_scores_computed_anew(model):
+    """Which head, when, and how far: from the scores of every head in every snapshot, those of the last one anew."""
+    film = small_models.film(model)
+    steps = (film.frames[0], *film.frames[-2 * LATEST::2], film.frames[-1])
+    traits = ask(HeadScoresQuery(model, sources.revision(f"{model}@{steps[-1]}"), steps))
+    last = f"{model}@{steps[-1]}"
+    anew = repeats(last, film.about["config"]["vocabulary"])[::-1] if model == "induction" else [in_both(last)]
+    for name, scores in zip(traits.names, anew, strict=True):
+        np.testing.assert_allclose(traits.of(name)[-1], scores, atol=1e-5 if model == "induction" else 0.021)
+    for step in steps:
+        said = claims(Story(film, traits, steps), step)
+        best = _checked_moment(said[0], traits.of(traits.names[0]), steps, film)
+        if model == "induction":
+            _checked_partner(said[1], traits, steps, best)
+        at = min(range(len(film.step)), key=lambda place: abs(int(film.step[place]) - step))
+        assert f"At step {int(film.step[at]):,} the loss of the batch was {film.loss[at]:.3g} nats, and " \
+               f"{film.right[at]:.0%} of its rows were right." == said[-1]
+
+
+def formed(scores: np.ndarray, steps: tuple[int, ...]) -> tuple[int, int] | None:
+    """The last snapshot that prints less than one half and the one after it; None where none does, or the last one."""
+    low = [place for place, score in enumerate(scores) if float(f"{score:.2f}") < 0.5]
+    return (steps[low[-1]], steps[low[-1] + 1]) if low and low[-1] + 1 < len(steps) else None
+
+
+def _checked_moment(claim: str, scores: np.ndarray, steps: tuple[int, ...], film: Film) -> int:
+    """Who has the largest score at the end; the last time that it printed less than one half; the loss, half-way."""
+    layer, head, start, end, value, fall = re.search(
+        r"\*\*(?:cross )?(\d)·(\d)\*\* becomes .* between step ([\d,]+) and step ([\d,]+): .* ends at (\d\.\d\d)\."
+        r".*half-way down at step \*\*([\d,]+)\*\*", claim).groups()
+    best = int(layer) * (scores.shape[1] // 2) + int(head)
+    assert scores[-1, best] == scores[-1].max() and value in printed(scores[-1, best], ".2f")
+    assert (int(start.replace(",", "")), int(end.replace(",", ""))) == formed(scores[:, best], steps), claim
+    width = 5   # points of the curve: one batch is a noisy witness
+    smooth = [float(np.mean(film.loss[place:place + width])) for place in range(len(film.loss) - width + 1)]
+    half = next(place for place, loss in enumerate(smooth) if loss < (smooth[0] + smooth[-1]) / 2)
+    assert int(fall.replace(",", "")) == int(film.step[half + width // 2])
+    return best
+
+
+def _checked_partner(claim: str, traits: HeadScores, steps: tuple[int, ...], best: int) -> None:
+    """Which head looks back most at the end, when it began to, and whether an induction head can read it."""
+    scores = traits.of("previous")
+    layer, head, start, end = re.match(r"(\d)·(\d) looks one token back: .* between step ([\d,]+) and step ([\d,]+), ",
+                                       claim).groups()
+    back = traits.heads.index((Kind.CAUSAL, int(layer), int(head)))
+    own, other = formed(scores[:, back], steps), formed(traits.of("prefix")[:, best], steps)
+    assert scores[-1, back] == scores[-1].max() and int(layer) < traits.heads[best][1]
+    assert (int(start.replace(",", "")), int(end.replace(",", ""))) == own
+    assert ("before the induction" in claim, "in the same stretch" in claim) == (own < other, own == other)
+
+
+def in_both(model: str) -> np.ndarray:
+    """The share of twins in whose both sentences a head's row of “it” gives the right noun more weight, (head)."""
+    drawn, right = random.Random("film"), []
+    for _ in range(50):
+        for sentence in grammar.twins(drawn, "validation"):
+            record: AttentionRecord = ask(sources.open_query(model, " ".join(sentence.english)))
+            row = matrices(record)[:, :, sentence.pronoun]
+            nouns = row[..., list(sentence.places)].reshape(-1, 2)
+            right.append(nouns[:, sentence.answer] > nouns[:, 1 - sentence.answer])
+    return np.array(right).reshape(50, 2, -1).all(1).mean(0)
+
+
+def repeats(model: str, words: int) -> np.ndarray:
+    """Mean weights of 25 random signs twice over, in eight draws: from each to the one before it, and from a sign's
+    second place to what followed its first; (2, head). words: of its vocabulary."""
+    found = []
+    for seed in range(8):
+        asked = sources.open_query(model, "a")
+        signs = random.Random(seed).sample(list(range(len(SPECIALS), words)), 25)
+        record = ask(Query(model, asked.revision, "a", continuation=(*signs, *signs)))
+        weights = matrices(record)
+        weights = weights.reshape(-1, *weights.shape[2:])
+        begin = weights.shape[1] - 50
+        back = np.mean([weights[:, row, row - 1] for row in range(begin, begin + 50)], axis=0)
+        match = np.mean([weights[:, row, row - 24] for row in range(begin + 25, begin + 49)], axis=0)
+        found.append([back, match])
+    return np.mean(found, axis=0)
+
+
+def test_what_a_decoder_does_with_random_signs_is_told_by_weights_computed_anew():
+    film = small_models.film("induction")
+    previous, prefix = repeats("induction", film.about["config"]["vocabulary"])
+    found = ask(InductionMeanQuery("induction", sources.revision("induction")))
+    said = habit_claims(found, "ours")
+    match, value, back, other = re.search(r"better than (\d·\d), with \*\*(.+?)\*\*, .* token than (\d·\d), with "
+                                          r"\*\*(.+?)\*\*", said[0]).groups()
+    best = [f"{layer}·{head}" for layer, head in found.heads].index(match)
+    looks = [f"{layer}·{head}" for layer, head in found.heads].index(back)
+    assert prefix[best] == prefix.max() and value in printed(prefix.max(), ".2f")
+    assert previous[looks] == previous.max() and other in printed(previous.max(), ".2f")
+    copying = float(found.copying[best])
+    assert (("copies: its" in said[1]) == (round(copying, 2) >= 0.5)) and f"{copying:.2f}" in said[1]
