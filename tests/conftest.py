@@ -43,6 +43,8 @@ hypothesis.settings.register_profile("short", derandomize=True, max_examples=100
 hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
+if LONG:
+    os.environ.setdefault("PYTEST_TIMEOUT", "7200")   # s; fifty times as many examples take fifty times as long
 
 
 def chromium() -> str:

@@ -43,6 +43,8 @@ class Limits:
     corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
     corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
     corpus_group_bytes: int = _limit(64 * MB, "bytes", "the texts in one row group of a Parquet file, unpacked")
+    parquet_small_bytes: int = _limit(4 * MB, "bytes", "a Parquet file unpacked, however small it is packed")
+    parquet_growth: int = _limit(100, "times its length", "a Parquet file that is larger than that, unpacked")
     atlas_bytes: int = _limit(512 * MB, "bytes", "one Parquet file of an atlas")
     sentence_words: int = _limit(1_000, "words", "one sentence of a treebank")
     treebank_words: int = _limit(400_000, "words", "one treebank")

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import expect
 
-from tests.browser.watch import PATIENCE
+from tests.browser.watch import PATIENCE, soon
 from viz.text import strings
 
 PROSE = strings("lessons/inside")
@@ -36,6 +36,17 @@ def test_an_arrow_is_dragged_to_the_goal_by_mouse_and_keys_and_the_mix_waits_for
     moved = arrow.get_attribute("aria-valuetext")
     again = watch(seen.page.url[seen.page.url.index("/inside"):])
     expect(again.main.locator(".arrows .arrow.q")).to_have_attribute("aria-valuetext", moved, timeout=PATIENCE)
+
+
+def test_before_a_hall_the_arrows_have_the_width_of_the_window_and_letters_that_are_read(watch):
+    seen = watch(width=1920, height=1080)
+    seen.page.goto(seen.address + "/inside?present=1&guess=b&screen=hand")
+    names = seen.main.locator(".arrows svg text:visible")
+    expect(names).to_have_count(10, timeout=PATIENCE)   # a query, four keys, four values and their mix
+    soon(lambda: min(each.bounding_box()["height"] for each in names.all()) > 36, True)   # a line of 28 pixels' letters
+    first, last = (seen.main.locator(".arrows .board").bounding_box()[side] for side in ("x", "width"))
+    assert last > 1600 and seen.main.locator(".arrows .rows").bounding_box()["x"] > first + 1000
+    seen.rest().fine()
 
 
 def test_a_heads_scenes_are_stepped_by_buttons_and_keys_and_a_key_is_chosen_in_the_picture(watch):

@@ -27,7 +27,7 @@ from viz.widgets.figure import figure
 from viz.widgets.folded import folded
 from viz.widgets.handout_button import table_button
 from viz.widgets.lesson import source_listing
-from viz.widgets.upload import uploader
+from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -57,8 +57,8 @@ def syntax_section(page: PageContext) -> None:
     with errors_as_sentences(page, "syntax"):
         st.markdown(words["lead"], width=READABLE_WIDE)
         choice_for(page, "treebank", words["which"], words["treebanks"])
-        st.caption(words["about"][page.controls["treebank"]].format(sentences=MOST_SENTENCES, megabytes=MEGABYTES),
-                   width=READABLE_WIDE)
+        limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
+        st.caption(words["about"][page.controls["treebank"]].format(**limits), width=READABLE_WIDE)
         sentences = _sentences(page.controls["treebank"])
         if sentences is None:
             return
@@ -74,7 +74,8 @@ def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
     words = strings("syntax")
     if chosen != "own":
         return shipped_treebank(chosen)
-    file = uploader(words["drop"], "syntax-file", type=[SUFFIX.removeprefix(".")], max_upload_size=MEGABYTES)
+    file = uploader(words["drop"], "syntax-file", type=[SUFFIX.removeprefix(".")],
+                    max_upload_size=most_megabytes(MEGABYTES * 10**6))
     if file is None:
         return None
     sentences = read_treebank(io.BytesIO(file.getvalue()), file.name)

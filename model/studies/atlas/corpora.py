@@ -11,7 +11,7 @@ from typing import Any
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.studies import corpus_files
-from model.studies.atlas import trees
+from model.studies.atlas import parquet_pages, trees
 from model.studies.syntax.treebank import SUFFIX, Sentence
 
 SHARD = 32                       # texts that are computed as one
@@ -87,44 +87,54 @@ def _sha256(path: Path) -> str:
 
 
 def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
-    """(row from 1, text) of a Parquet file's column of strings."""
+    """(row from 1, text) of a Parquet file's column of strings. What repeats itself there is held once."""
     import pyarrow as pa
     from pyarrow import parquet
 
     unreadable = f"{path.name} cannot be read as Parquet"
     with ExitStack() as stack:
         try:
-            file = stack.enter_context(parquet.ParquetFile(path))
-            _check_column(path.name, file, field)
+            _check_column(path, stack.enter_context(parquet.ParquetFile(path)), field)
+            file = stack.enter_context(parquet.ParquetFile(path, read_dictionary=[field]))
             row, any_text = 0, False
             for batch in file.iter_batches(ROWS, columns=[field], use_threads=False):
-                for text in batch.column(0).to_pylist():
+                values, texts = batch.column(0), {None: ""}
+                for index in values.indices.to_pylist():
                     row += 1
-                    LIMITS.refuse_above("corpus_text", len(text or ""), f"{path.name}, row {row}: the text", "split it")
-                    if text and text.strip():
+                    if index not in texts:
+                        texts[index] = _text(values.dictionary[index], f"{path.name}, row {row}: the text")
+                    if (text := texts[index]).strip():
                         any_text = True
                         yield row, text
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        except (pa.ArrowException, OSError, ValueError) as error:
             raise UserError(f"{unreadable} ({type(error).__name__}); write it again, or save the texts as "
                             f"JSONL.") from error
     if not any_text:
         raise UserError(f"{path.name} has no text in it; write one text a row.")
 
 
-def _check_column(name: str, file: Any, field: str) -> None:
-    """Raises UserError unless the file has a column of strings of this name."""
+def _text(value: Any, whose: str) -> str:
+    """The text of a pyarrow scalar. Raises UserError above the limit, before a string is made of what is far above."""
+    import pyarrow.compute as pc
+
+    if value.as_buffer().size > 4 * LIMITS.corpus_text:   # bytes; UTF-8 takes up to four a character
+        LIMITS.refuse_above("corpus_text", pc.utf8_length(value).as_py(), whose, "split it")
+    text: str = value.as_py()
+    LIMITS.refuse_above("corpus_text", len(text), whose, "split it")
+    return text
+
+
+def _check_column(path: Path, file: Any, field: str) -> None:
+    """Raises UserError unless the file has a column of strings of this name, within the limits."""
     import pyarrow as pa
 
-    schema, metadata = file.schema_arrow, file.metadata
+    name, schema = path.name, file.schema_arrow
     if field not in schema.names:
         raise UserError(f"{name}: there is no column {field!r} among {', '.join(schema.names)[:200] or 'none'}; give "
                         f"the texts' column that name, or say --field.")
     kind = schema.field(field).type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         raise UserError(f"{name}: the column {field!r} holds {kind} and no texts; choose another with --field.")
-    leaves = metadata.schema   # a column of several fields has a place for each of them there
-    places = [number for number in range(len(leaves)) if leaves.column(number).path == field]
-    for group in range(metadata.num_row_groups):
-        size = sum(metadata.row_group(group).column(place).total_uncompressed_size for place in places)
+    for group, size in enumerate(parquet_pages.group_bytes(path, file, {field})):
         LIMITS.refuse_above("corpus_group_bytes", size, f"{name}, row group {group}: the column {field!r}",
                             "write smaller row groups")

@@ -10,10 +10,12 @@ from model.core import files
 from model.core.bounded import parse_json
 from model.core.limits import LIMITS
 from model.core.query import UserError, first_line
+from model.studies.atlas import parquet_pages
 from model.studies.atlas.tables import Atlas
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+    from pyarrow import Table
 
 FORMAT = 1
 KEY = b"clearhead"      # of the metadata
@@ -78,12 +80,11 @@ def about_atlas(folder: Path) -> dict[str, Any] | None:
 def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
     """A table and what its file says of itself."""
     import pyarrow as pa
-    from pyarrow import parquet
 
     damaged = f"{place} is missing or damaged; build the atlas again in an empty folder"
     try:
         LIMITS.refuse_above("atlas_bytes", place.stat().st_size, str(place), "build an atlas of a smaller model")
-        found = parquet.read_table(place, use_threads=False)
+        found = _table(place)
         about = parse_json((found.schema.metadata or {})[KEY], str(place))
         if about.pop("table") != name or about["format"] != FORMAT:
             raise UserError(f"{place} is of another version of the atlas; build it again in an empty folder.")
@@ -94,6 +95,22 @@ def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
         return table, about
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{damaged} ({type(error).__name__}: {first_line(error, 80)}).") from error
+
+
+def _table(place: Path) -> "Table":
+    """The table in a file, whose strings are not repeated before it is known what that takes."""
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(place) as file:
+        parquet_pages.group_bytes(place, file)
+        leaves = list(map(file.schema.column, range(len(file.schema.names))))
+        if any(leaf.physical_type == "FIXED_LEN_BYTE_ARRAY" for leaf in leaves):
+            raise parquet_pages.Damaged("a column holds what no atlas has")
+        strings = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
+        schema = file.schema_arrow
+    found = parquet.read_table(place, use_threads=False, read_dictionary=strings)
+    parquet_pages.refuse_growth(place, place.stat().st_size, sum(map(parquet_pages.text_bytes, found.columns)))
+    return found.cast(schema)
 
 
 def write_csv(atlas: Atlas, folder: Path) -> list[Path]:

@@ -1,18 +1,25 @@
 """The contract of every format that is there: it parses with somebody else's reader and carries the question and the
 view unchanged."""
+import csv
 import dataclasses
+import io
+import json
+import re
 import threading
 from collections import Counter
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.core import pictures
 from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
 from model.core.view import View
-from tests.fabricate import HOSTILE, record
-from tests.hostile import TEXTS, examples
+from tests.fabricate import HOSTILE, pictured, record
+from tests.hostile import CELLS, RUNS, TEXTS, examples
+from tests.uploads import png
 from tests.viz.export.readers import acting, provenance_of, tokens_of
 from viz import provenance
 from viz.export import SUBJECTS, Format, export, filename, formats
@@ -144,3 +151,14 @@ def test_file_names_hold_nothing_that_acts():
     assert filename(".csv", made, View(layer=3, head=1)) == "etc-b-model-self-layer3-head1.csv"
     assert filename(".npz", made, View()) == "etc-b-model-self-all-heads.npz"
     assert filename(".svg", made, View(), Options(grid=True)) == "etc-b-model-self-all-heads.svg"
+
+
+@pytest.mark.parametrize("name", [*CELLS, *RUNS, "a;=1+1", "a\t=1", "\0\ud800\x1b[31m\u202e", "=" * 5_000])
+def test_a_pictures_name_runs_in_no_table_and_comes_back(name):
+    made = pictured(image=pictures.keep(png(np.full((28, 28), len(name) % 256, np.uint8)), name).sha256)
+    rows = list(csv.reader(io.StringIO(export(".csv", made, View()).decode("ascii"), newline="")))
+    begun = [part.lstrip(' "') for row in rows for cell in row for part in re.split(r"[;\t\r\n]", cell)]
+    assert not [part for part in begun if part.startswith(tuple("=+-@＝＋－＠"))]
+    with np.load(io.BytesIO(export(".npz", made, View())), allow_pickle=False) as arrays:
+        told = [json.loads(rows[1][-1]), json.loads(str(arrays["provenance"]))]
+    assert [each["image"]["name"] for each in told] == [name, name]

@@ -1,7 +1,14 @@
 """What the lesson on cost says, at the ends and in the middle of its controls, against numbers computed anew."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import torch
+from scipy import optimize, stats
 
+from model.ask import sources
+from model.core.limits import LIMITS
+from model.lessons import cost
 from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
@@ -129,3 +136,71 @@ def test_paths_join_what_they_should():
             for other in range(8):
                 lit, joined = layer_types.path(kind, one, other), set(layer_types.units(kind, 8, one, other))
                 assert set(lit) <= joined and layer_types.path_length(kind, one, other) == apart(one, other)[kind]
+
+
+def measured(width: int, again: int) -> dict[str, dict[int, cost.Cost]]:
+    """What this process measured, by way and length."""
+    answers = {way: {n: sources.cached(cost.CostQuery(way, n, width, again)) for n in 64 * 2 ** np.arange(12)}
+               for way in ("plain", "fused", "window", "linear")}
+    return {way: {int(n): each for n, each in found.items() if each is not None} for way, found in answers.items()}
+
+
+def steepness(found: dict[int, float]) -> float:
+    """The slope of the logarithms over the four longest lengths, by scipy's regression."""
+    return stats.linregress(np.log(list(found)[-4:]), np.log(list(found.values())[-4:])).slope
+
+
+def passes(one: dict[int, float], other: dict[int, float]) -> float | None:
+    """Where the first takes longer than the second from then on: the last root between the measured points."""
+    lengths = sorted(one.keys() & other.keys())
+    gap = np.log([one[n] / other[n] for n in lengths])
+    if gap[-1] <= 0 or (gap > 0).all():
+        return None
+    last = max(place for place in range(len(gap)) if gap[place] <= 0)
+    return float(np.exp(optimize.brentq(lambda log: np.interp(log, np.log(lengths), gap), np.log(lengths[last]),
+                                        np.log(lengths[last + 1]))))
+
+
+def measured_rules(width: int, again: int) -> Rules:
+    """Of the measurement, from its own answers."""
+    found = measured(width, again)
+    seconds, peak = ({way: {n: getattr(each, field) for n, each in of.items()} for way, of in found.items()}
+                     for field in ("seconds", "peak"))
+    shared = max(seconds["plain"].keys() & seconds["fused"].keys())
+    roots = [root for way in ("plain", "fused") if (root := passes(seconds[way], seconds["linear"])) is not None]
+    slopes = [[steepness(of[way]) for way in found] for of in (seconds, peak)]
+    longest = max(seconds["plain"])
+    return {
+        "notice measured 0": lambda line: agrees(line, *slopes[0], 4, 2, 2, 1, 1, shared,
+                                                 seconds["plain"][shared] / seconds["fused"][shared]),
+        "notice measured 1": lambda line: agrees(line, *slopes[1][:2], shared, peak["plain"][shared] / 2**20,
+                                                 peak["fused"][shared] / 2**20),
+        "notice measured 2": lambda line: agrees(line, 6, 6 * width, *roots) and (
+            line.count("no such") == 2 - len(roots)),
+        "more measured 1": lambda line: agrees(line, 4 * 256 * 640 / 2**20),
+        "more measured 3": lambda line: torch.__version__ in line and "more than 16 MB" in line and "0.05 s." in line,
+        "alt cost-seconds": lambda line: agrees(line, width, 64, longest),
+        "alt cost-peak": lambda line: agrees(line, width, longest)}
+
+
+def test_what_is_said_of_a_measurement_is_true_of_what_was_measured(monkeypatch):
+    """The real one, as far as a twentieth of a second and 16 MB go."""
+    monkeypatch.setattr(cost, "LIMITS", replace(LIMITS, measure_bytes=2**24))
+    monkeypatch.setattr(cost, "LONGEST", 0.05)
+    controls = dict(zip(NAMES, POSITIONS[0], strict=True)) | {"again": 99}
+    page = shown("cost", guess="b", run=True, **controls)
+    rules = rules_at(controls) | measured_rules(64, 99)
+    said = sentences(page)
+    assert wrong(said, rules) == []
+    found = measured(64, 99)
+    assert {way: list(of) for way, of in found.items()}["plain"] == [64, 128, 256, 512, 1024]
+    table = next(each for each in page.words if each.startswith(WORDS["measured"]["table_head"])).splitlines()[2:]
+    assert len(table) == len(found)
+    for row, of in zip(table, found.values(), strict=True):
+        n, last = list(of.items())[-1]
+        assert f"| {n:,} | {last.seconds:.2g} s, n^{steepness({n: each.seconds for n, each in of.items()}):.2f}" in row
+        assert f"| {last.peak / 2**20:,.1f} MB, n^{steepness({n: each.peak for n, each in of.items()}):.2f} |" in row
+    planted = {place: said[place].replace(*change) for place, change in {
+        "notice measured 0": ("n^", "n^1"), "notice measured 1": ("they held ", "they held 1"),
+        "notice measured 2": ("384", "385"), "more measured 3": ("16 MB", "17 MB")}.items()}
+    assert {each.split(":")[0] for each in wrong(said | planted, rules)} == set(planted)

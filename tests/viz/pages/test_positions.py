@@ -1,5 +1,6 @@
 """Every sentence of *Where am I?*, read again at the ends and in the middle of its controls and held against complex
 numbers and the stored runs, by another route than the page's."""
+import functools
 import itertools
 import math
 import os
@@ -10,11 +11,13 @@ import pytest
 from safetensors import safe_open
 from transformers import T5Config, T5Model
 
+from model.ask import sources
 from model.lessons import positions
 from model.pretrained import catalogue
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.positions import ORDERS, SCHEMES, accuracy_by_length, claims
+from viz.state import State
 from viz.text import strings
 
 PROSE = strings("lessons/positions")
@@ -269,3 +272,14 @@ def test_accuracies_are_split_at_the_trained_length_and_at_twice_that():
     places = np.arange(3, 128)
     runs = {"a": np.stack([places < 32, (places < 32) | (places >= 64)]).astype(float)}
     assert accuracy_by_length(runs, found) == {"a_in": 1.0, "a_next": 0.0, "a_out": 0.5}
+
+
+def test_where_a_model_has_no_learned_positions_the_text_beside_it_still_counts(monkeypatch):
+    said = []
+    for text in ("Anna saw her.", "Anna saw her and then she saw him."):
+        monkeypatch.setattr("viz.state.State", functools.partial(State, model="resolver-narrow", text=text))
+        tokens = len(sources.ask(sources.open_query("resolver-narrow", text)).result(60).maps[0].queries.texts)
+        page = shown("positions", guess="a", source="model")
+        said.append(next(each for each in page.words if "has no learned positions" in each))
+        assert f"takes the first {tokens} positions" in said[-1] and "the waves are drawn" in said[-1]
+    assert said[0] != said[1]

@@ -166,21 +166,22 @@ def test_before_the_answer_nothing_shows_what_becomes_of_chinese():
 
 
 @cache
-def minilm() -> tuple:
-    """(tokenizer, network) of MiniLM as transformers opens them."""
-    folder = catalogue.folder_of(catalogue.entry_named("minilm"))
-    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+def opened(model: str = "minilm") -> tuple:
+    """(tokenizer, network) of a model as transformers opens them."""
+    folder = catalogue.folder_of(catalogue.entry_named(model))
+    return AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).float().eval()
 
 
-def says_of_the_table(page: Shown, word: str) -> None:
-    """Fails unless what is said of a word's neighbours is true of MiniLM's table."""
-    tokenizer, network = minilm()
-    table = network.get_input_embeddings().weight.detach().numpy().astype(np.float64)
-    unit, place = table / np.linalg.norm(table, axis=1, keepdims=True), tokenizer.convert_tokens_to_ids(word)
-    with_all = unit @ unit[place]
+def says_of_the_table(page: Shown, word: str, model: str = "minilm") -> None:
+    """Fails unless what is said of a word's neighbours is true of the model's table."""
+    tokenizer, network = opened(model)
+    table = network.get_input_embeddings().weight.detach().numpy()
+    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+    place = tokenizer.convert_tokens_to_ids(word if model == "minilm" else f"Ġ{word}")
+    with_all = (unit @ unit[place]).astype(np.float64)
     with_all[place] = -1
-    nearest, count, width = tokenizer.convert_ids_to_tokens(int(with_all.argmax())), *table.shape
-    every = ((unit.sum(0) ** 2).sum() - count) / (count * (count - 1))
+    nearest, count, width = tokenizer.decode([int(with_all.argmax())]).replace(" ", "␣"), *table.shape
+    every = ((unit.sum(0, dtype=np.float64) ** 2).sum() - count) / (count * (count - 1))
     one, other = np.random.default_rng(9).integers(count, size=(2, 100_000))
     drawn = np.einsum("pd,pd->p", unit[one], unit[other])[one != other]
     shape = (width - 1) / 2   # a cosine is 2 B − 1 of a beta variable
@@ -193,35 +194,72 @@ def says_of_the_table(page: Shown, word: str) -> None:
     assert numbers(page.alts["vectors-nearest"]) == [pytest.approx(with_all.max(), abs=5e-4)]
     assert numbers(page.alts["vectors-baseline"]) == [numbers(first)[1], pytest.approx(luck, abs=0.003)]
     assert agrees(page.alts["vectors-rows"], 14, width)
+    shared, forms = page.more["table"]
+    # of unit rows the mean cosine is the squared length of their mean: what they share is one direction
+    assert "share a direction" in shared and every == pytest.approx(
+        (unit.mean(0, dtype=np.float64) ** 2).sum(), abs=2 / count)
+    near = [tokenizer.decode([int(each)]).strip().lower() for each in with_all.argsort()[::-1][:12]]
+    assert "other forms and spellings" in forms and any(word[:4] in each for each in near)
 
 
-def states(text: str) -> tuple[list, list[np.ndarray]]:
+def states(text: str, model: str = "minilm") -> tuple[list, list[np.ndarray]]:
     """(the word that each piece belongs to with its letters, vectors of the pieces layer by layer), table first."""
-    tokenizer, network = minilm()
+    tokenizer, network = opened(model)
     read = tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     spans, words = read.pop("offset_mapping")[0].tolist(), read.word_ids()
+    last: list[torch.Tensor] = []
+    blocks = network.encoder.layer if model == "minilm" else network.layers
+    # behind the last block of a decoder transformers gives the normalised vector
+    hook = blocks[-1].register_forward_hook(lambda *seen: last.append(
+        seen[2][0] if isinstance(seen[2], tuple) else seen[2]))
     with torch.inference_mode():
         found = network(**read, output_hidden_states=True).hidden_states
         table = network.get_input_embeddings()(read["input_ids"])
-    spelled = [(word, text[low:high].lower()) for word, (low, high) in zip(words, spans, strict=True)]
-    return spelled, [layer[0].double().numpy() for layer in (table, *found)]
+    hook.remove()
+    spelled = [(word, text[low:high].strip().lower()) for word, (low, high) in zip(words, spans, strict=True)]
+    layers = (table, *found[:-1], last[0].reshape(found[-1].shape))
+    return spelled, [layer[0].double().numpy() for layer in layers]
 
 
-def says_of_contexts(page: Shown, word: str, texts: list[str], others: str) -> None:
-    """Fails unless what is said of a word in two contexts is true of MiniLM's vectors."""
-    read, apart = [states(text) for text in (*texts, others)], []
+def says_of_contexts(page: Shown, word: str, texts: list[str], others: str, model: str = "minilm") -> None:
+    """Fails unless what is said of a word in two contexts is true of the model's vectors."""
+    read, apart = [states(text, model) for text in (*texts, others)], []
     at = [next(place for place, (_, letters) in enumerate(spelled) if letters == word) for spelled, _ in read[:3]]
     for side in (1, 2):
         apart.append([np.dot(one[at[0]], other[at[side]]) / np.linalg.norm(one[at[0]]) / np.linalg.norm(other[at[side]])
                       for one, other in zip(read[0][1], read[side][1], strict=True)])
     first, second, third = page.notices["contexts"]
-    names = ["table", "input", *map(str, range(6))]
+    names = ["table", "input", *map(str, range(len(read[0][1]) - 2))]
     told, low = numbers(re.sub("“[^”]*”", "", first)), int(np.argmin(apart[0]))
     assert told == pytest.approx([1.0, apart[0][-1], apart[0][low], apart[1][-1]], abs=5.1e-4) and "one row" in first
     assert f"“{names[low]}”" in first and "is one piece" in first
     base = numbers(second)[-1]
     assert numbers(third) == pytest.approx([each[-1] - base for each in apart], abs=1.1e-3)
     assert numbers(page.alts["vectors-contexts"]) == pytest.approx([1.0, apart[0][-1], apart[1][-1], base], abs=5.1e-4)
+    drifts, anisotropy, decoder = page.more["contexts"]
+    assert "drifts even where the meaning is the same" in drifts and apart[1][-1] < 0.99
+    assert "first word of each sentence is left out" in anisotropy and base == pytest.approx(
+        baseline(read, -1), abs=0.012)
+    assert "a decoder sees only what comes before the word" in decoder
+    if model == "smollm2":   # what stands behind the word changes nothing of it
+        cut = texts[0][:texts[0].lower().index(word) + len(word)]
+        assert states(cut, model)[1][-1][at[0]] == pytest.approx(read[0][1][-1][at[0]], rel=1e-3, abs=1e-3)
+
+
+def baseline(read: list[tuple[list, list[np.ndarray]]], layer: int) -> float:
+    """Mean cosine at a layer of each word of three sentences with each differently spelled one of the fourth, their
+    first words left out."""
+    sides = []
+    for spelled, layers in read:
+        places: dict = {}
+        for place, (word, letters) in enumerate(spelled):
+            if letters and word is not None:
+                places.setdefault(word, []).append(place)
+        words = [("".join(spelled[place][1] for place in each), layers[layer][each].mean(0))
+                 for each in places.values()][1:]
+        sides.append([(name, vector / np.linalg.norm(vector)) for name, vector in words if name.isalpha()])
+    found = [one @ other for side in sides[:3] for name, one in side for letters, other in sides[3] if name != letters]
+    return float(np.mean(found))
 
 
 @pytest.mark.parametrize(("case", "word"), [("bank", "bank"), ("apple", "river"), ("own", "bank")])
@@ -235,10 +273,28 @@ def test_what_is_said_of_the_opened_model_is_true_of_its_vectors(case, word):
     says_of_contexts(page, shared, texts, words["others"])
 
 
+def test_what_is_said_of_a_decoder_is_true_of_its_table_and_vectors(smollm2):
+    words = PROSE["contexts"]
+    shared, *texts = words["texts"]["bank"]
+    page = shown("vectors", guess="a", open=True, table=smollm2)
+    says_of_the_table(page, "bank", smollm2)
+    says_of_contexts(page, shared, texts, words["others"], smollm2)
+    cut = opened(smollm2)[0](TEXTS["english"])["input_ids"]
+    bytewise, alphabet = page.more["pieces"][1:3]
+    assert numbers(page.notices["pieces"][0])[-1] == len(cut)
+    assert f"ids 0 to {len(opened(smollm2)[0]) - 1:,})" in bytewise
+    own = set(opened(smollm2)[0].get_vocab()) & set(_alphabet().values())
+    assert f"SmolLM2's has {len(own)}" in alphabet
+    true = page.notices["contexts"]
+    page.notices["contexts"] = [true[0], true[1], true[2].replace("+0.", "+0.9")]
+    with pytest.raises(AssertionError):
+        says_of_contexts(page, shared, texts, words["others"], smollm2)
+
+
 def test_a_word_that_the_model_cannot_write_is_said_to_say_nothing():
     page = shown("vectors", guess="a", open=True, case="苹果")
     assert "contexts" not in page.notices and "vectors-contexts" not in page.charts
-    assert minilm()[0].tokenize("苹果")[0] == "[UNK]"
+    assert opened()[0].tokenize("苹果")[0] == "[UNK]"
     assert any("says nothing about the word" in each for each in page.words)
 
 

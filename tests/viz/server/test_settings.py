@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, free_port
 
 DEFAULTS = {"CLEARHEAD_FILE_MB": "32", "CLEARHEAD_SESSION_MB": "128", "CLEARHEAD_TOTAL_MB": "256"}
 QUIET = "PYTHONWARNDEFAULTENCODING"   # other packages' texts
@@ -50,6 +50,36 @@ def test_a_server_whose_limits_are_not_in_force_does_not_start(before, sentence)
     ran = started(before, "print('started')")
     assert ran.returncode == 1 and ran.stdout == ""
     assert ran.stderr.startswith("Error: ") and sentence in ran.stderr and ran.stderr.count("\n") == 1
+
+
+WORKER = """
+import json, os
+{before}
+from server import app
+from streamlit import config
+from model.core.limits import LIMITS
+print(json.dumps([os.getpid(), LIMITS.file_bytes, config.get_option("server.maxUploadSize")]), flush=True)
+"""
+
+
+@pytest.mark.parametrize("before", ["", "import model.core.limits"], ids=["in force", "read too early"])
+def test_each_of_several_workers_holds_the_limits_or_serves_nobody(tmp_path, before):
+    (tmp_path / "worker.py").write_text(WORKER.format(before=before), encoding="utf-8")
+    clean = {name: value for name, value in os.environ.items() if name not in {*DEFAULTS, QUIET}}
+    command = [sys.executable, "-m", "uvicorn", "worker:app", "--workers", "2", "--port", str(free_port())]
+    ran = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8",
+                           env=clean | {"PYTHONPATH": os.pathsep.join((str(ROOT), str(tmp_path)))})
+    try:
+        own = (line for line in ran.stdout if not line.startswith("INFO:"))
+        told = [next(own), next(own)]   # uvicorn starts one that ended again, as long as it runs
+    finally:
+        ran.terminate()
+        ran.communicate(timeout=60)
+    if before:
+        assert all(line.startswith("Error: the limits were read before server.py could set them") for line in told)
+    else:
+        (first, *one), (second, *other) = map(json.loads, told)
+        assert first != second and one == other == [32 * 2**20, 32]
 
 
 def test_server_py_run_by_python_says_how_it_is_started(tmp_path):

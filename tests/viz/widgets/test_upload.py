@@ -4,7 +4,7 @@ from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 
 from model.core.limits import MB
-from model.core.query import UserError
+from model.core.query import Kind, UserError
 from viz.session import Session
 from viz.text import strings
 from viz.widgets import upload
@@ -58,3 +58,19 @@ def test_a_page_that_reads_its_file_in_every_run_says_when_it_is_gone(place, val
 def test_an_uploader_states_the_smaller_of_the_limit_and_what_the_server_takes(monkeypatch, limit, of_server, stated):
     monkeypatch.setattr(upload.st, "get_option", lambda name: of_server)
     assert upload.most_megabytes(limit) == stated
+
+
+@pytest.mark.parametrize(("server", "stated"), [(3, 3), (200, 5)])
+def test_no_uploader_states_more_than_the_server_takes(server, stated, monkeypatch):
+    from viz.pages.measures import corpus
+    from viz.widgets import syntax_section
+
+    options, captions = [], []
+    monkeypatch.setattr(upload.st, "get_option", {"server.maxUploadSize": server}.__getitem__)
+    for page in (corpus, syntax_section):
+        monkeypatch.setattr(page, "uploader", lambda *_, **given: options.append(given["max_upload_size"]))
+    monkeypatch.setattr(corpus.st, "caption", lambda text, **_: captions.append(text))
+    monkeypatch.setattr(corpus, "session", Session)
+    assert syntax_section._sentences("own") is None
+    corpus.many_texts(None, "a", "b", Kind.SELF)
+    assert options == [stated, stated] and f"{stated} MB" in captions[0]

@@ -108,7 +108,7 @@ export function mount(element, bytes, send) {
     set(made.line, { x1: x0, y1: y0, x2: bx, y2: by, stroke: colour });
     const d = `M${x},${y}L${bx - half * dy},${by + half * dx}L${bx + half * dy},${by - half * dx}Z`;
     set(made.tip, { d, fill: colour });
-    const wide = name.length * 3.8;
+    const wide = name.length * 0.32 * parseFloat(getComputedStyle(made.label).fontSize);
     const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
     const high = inside(y + dy * 14 + 4, 10), aside = high === y + dy * 14 + 4 ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
     set(made.label, { x: inside(x + dx * (6 + wide) + aside, wide), y: high });

@@ -18,7 +18,7 @@ WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
 PLACES = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8, 8),
           "k": Numbers("hk", (0.4, 2.1, -1.7, 1.0, 2.0, 0.9, 1.2, -1.6), -3, 3, 8, 8),
           "v": Numbers("hv", (2.2, 1.6, -1.9, 1.8, -1.2, -1.7, 1.9, -1.4), -3, 3, 8, 8)}
-ARROWS, WORDS = 620, 400   # pixels: how wide the arrows are, and what stands beside them
+ARROWS, WORDS = 600, 350   # pixels: how wide the arrows are, and what stands beside them in a window of 1366
 CONTROLS: tuple[Control, ...] = (*PLACES.values(), Choice("looks", "it", TOKENS))
 
 
@@ -27,13 +27,18 @@ def draw_hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     words, looks = lesson.prose["hand"], TOKENS.index(page.controls["looks"])
     vectors = {name: page.controls[PLACES[name].name] for name in VECTORS}
     beside = st.container(horizontal=True, gap="medium")   # below each other where a window is narrow
-    with beside.container(width=ARROWS):
+    # in a lecture each is as wide as the window: viz/lecture.css
+    with beside.container(width=ARROWS, key="hand-arrows"):
         arrows(words["tokens"], PLACES, vectors, looks, covered=not revealed, key="hand",
                turn=lambda moved: _turn(page, moved))
-    with beside.container(width=WORDS):
-        _say(lesson, words, vectors, looks, revealed)
+    with beside.container(width=WORDS, key="hand-words"):
+        # what is true of the answers takes more room than the question, and stands below what to notice
+        if revealed:
+            _say(lesson, words, vectors, looks, revealed)
         if lesson.predict() != revealed:
             st.rerun()   # what was covered stands in all parts of the page
+        if not revealed:
+            _say(lesson, words, vectors, looks, revealed)
 
 
 def _say(lesson: Lesson, words: dict, vectors: dict[str, tuple[float, ...]], looks: int, revealed: bool) -> None:

@@ -19,7 +19,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.corpus_result import AVERAGES, FROM_FILE
 from viz.widgets.head_table import clickable_table, column_config
-from viz.widgets.upload import uploader
+from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,9 +31,11 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
     """The section."""
     words = strings("measures")
     st.markdown(f"##### {words['many']}")
-    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=MEGABYTES), width=READABLE_WIDE)
+    megabytes = most_megabytes(MEGABYTES * 10**6)
+    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
     file = uploader(words["drop"], "many-file", type=[suffix.removeprefix(".") for suffix in SUFFIXES],
-                    label_visibility="collapsed", max_upload_size=MEGABYTES, on_change=_stop, args=(False,))
+                    label_visibility="collapsed", max_upload_size=megabytes, on_change=_stop,
+                    args=(False,))
     if file is not None:
         try:
             _read(file.name, _whole(file.getvalue(), file.name), (model, revision, kind))

@@ -183,10 +183,9 @@ def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
         learned = page.ask(TraceQuery(record.query), height=0).embedded[0].learned
     except UserError as error:
         return waves, escape_markdown(str(error))
-    model = escape_markdown(record.card.title)
+    model, used = escape_markdown(record.card.title), max(len(side.queries.texts) for side in record.maps)
     if learned is None:
-        return waves, words["not_learned"].format(model=model, scheme=escape_markdown(record.card.positions))
-    used = max(len(side.queries.texts) for side in record.maps)
+        return waves, words["not_learned"].format(model=model, scheme=escape_markdown(record.card.positions), used=used)
     return learned[:LENGTH].astype(np.float64), words["said_model"].format(
         model=model, count=len(learned), drawn=min(len(learned), LENGTH), used=used)
 

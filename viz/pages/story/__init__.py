@@ -13,7 +13,7 @@ from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting
 from viz.widgets.fields import bind
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson
 
 DECODERS = ("smollm2", "stories")   # the first that is on this disk reads, unless another is chosen
 LONGEST, WRITTEN = 160, 24          # characters of a sentence; pieces that are written behind it
@@ -26,7 +26,6 @@ PAGE = Page("From letters to the next word", "Learn", 1, "nothing", controls=(
 def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "story")
-    lesson.header()
     lesson.fragment(_stage)
     lesson.end()
 
@@ -44,16 +43,22 @@ def _on_disk() -> set[str]:
 def _stage(page: PageContext, lesson: Lesson) -> None:
     """The sentence, its way to the next piece, the question, and what proves it."""
     page.follow()   # a part of the picture may have chosen a lesson
-    words, model = lesson.prose["widgets"], decoder(page)
+    words, model, hall = lesson.prose["widgets"], decoder(page), page.state.present
+    if hall:   # a screen for the picture, and one for the question
+        lesson.header()
+    else:
+        text = _opening(page, lesson, words, model)
     with st.container(key="section-story"):
-        text = _sentence(page, words, model)
+        if hall:
+            text = _sentence(page, words, model)
         answer: Story = page.ask(StoryQuery(sources.open_query(model, text, continuation=page.controls["wrote"])))
         shown = Shown(text, _opened(page, answer), page.controls["guess"] != "", _room(page, answer),
                       {name: pages()[name][0].title for name in LESSONS.values()})
         drawn = scene(answer, shown)
         picture_button(story(drawn, key="story", on_event=lambda event: _on_event(page, event)),
                        beside=lambda: _notes(page, words, answer))
-        lesson.predict()
+        if hall or lesson.answered:
+            lesson.predict()
         block, added = shown.opened[0], answer.lengths
         both = added.attention[block] + added.feed_forward[block]
         lesson.explanation(
@@ -64,11 +69,27 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
             feed_forward_share=percent(added.feed_forward[block] / both), right=_scores()["right_test"])
 
 
+def _opening(page: PageContext, lesson: Lesson, words: dict, model: str) -> str:
+    """Heading and sentence, beside them the question, since the picture fills the rest of a screen; the text. Once it
+    is answered, only the verdict, as what is true of every answer takes more room and stands below the picture."""
+    left, right = st.columns(2, gap="medium")
+    with left:
+        lesson.header()
+        text = _sentence(page, words, model)
+    with right:
+        if lesson.answered:
+            right_one = LETTERS[lesson.prose["predict"]["right"]]
+            st.caption(words["verdict"]["right" if page.controls["guess"] == right_one else "wrong"])
+        else:
+            lesson.predict()
+    return text
+
+
 def _sentence(page: PageContext, words: dict, model: str) -> str:
     """The text field and the choice of the decoder; the text that is read."""
     there = [name for name in DECODERS if name in _on_disk()]
     text = page.controls["say"].strip() or words[f"default_{model}"]
-    left, right = st.columns([3, 1], vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
+    left, right = st.columns([3, 2], vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
     with left:
         st.text_input(words["text"], max_chars=LONGEST,
                       **bind(lambda say: page.set_controls(say=say, wrote=()), "say", text))

@@ -80,6 +80,22 @@ def test_what_cannot_be_read_is_a_sentence(tmp_path, monkeypatch):
     assert "write smaller row groups" in refused({"id": short, "text": long})   # the second column, and the third leaf
 
 
+def test_what_repeats_itself_is_held_once_and_a_long_text_never(tmp_path):
+    def repeated(size, rows):
+        column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["é" * size]))
+        parquet.write_table(pa.table({"text": column}), tmp_path / "a.parquet", compression="zstd", store_schema=False,
+                            dictionary_pagesize_limit=2**30)
+        return Corpus((tmp_path / "a.parquet",))
+
+    items = list(repeated(LIMITS.corpus_text, 3_000).items())
+    assert len(items) == 3_000 and items[0].text == "é" * LIMITS.corpus_text
+    assert all(items[at].text is items[0].text for at in range(256))
+    with pytest.raises(UserError, match=r"row 1: the text has 100,000 characters and the limit is 20,000"):
+        list(repeated(100_000, 3_000).items())   # 0.6 GB, were they made
+    with pytest.raises(UserError, match="times its length and the limit is 100"):
+        list(repeated(3_000_000, 3_000).items())
+
+
 def test_what_is_no_file_is_refused(tmp_path):
     with pytest.raises(UserError, match="no file that can be read twice"):
         Corpus((tmp_path / "there-is-none.txt",))

@@ -77,3 +77,20 @@ def test_csv_has_the_same_rows_and_lists_as_json(tmp_path, atlas):
     assert (heads["mean"].dropna().to_numpy() == atlas.tables["heads"]["mean"].dropna().to_numpy()).all()
     texts = pd.read_csv(tmp_path / "texts.csv")
     assert tuple(json.loads(texts["tokens"][0])) == atlas.tables["texts"]["tokens"][0]
+
+
+def test_a_small_file_of_an_atlas_takes_no_more_than_it_may(folder):
+    import pyarrow as pa
+
+    place = folder / "heads.parquet"
+    said, rows = parquet.read_schema(place).metadata, 400_000
+    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["a" * 100_000]))
+    packed = {"compression": "zstd", "store_schema": False, "dictionary_pagesize_limit": 2**30}
+    for made, sentence in (({"measure": column}, "times its length and the limit is 100"),   # 40 GB, were they made
+                           ({"n": pa.array([7] * 1_000_000)}, "times its length and the limit is 100"),
+                           ({"n": pa.array([b"a" * 9], pa.binary(9))}, "missing or damaged"),
+                           ({"n": pa.array([{"a": "b"}])}, "missing or damaged")):
+        parquet.write_table(pa.table(made).replace_schema_metadata(said), place, **packed)
+        assert place.stat().st_size < 20_000
+        with pytest.raises(UserError, match=sentence):
+            open_atlas(folder)

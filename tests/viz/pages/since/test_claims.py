@@ -12,6 +12,7 @@ from model.lessons.since import design
 from tests.lesson_tally import TALLY
 from tests.model.lessons.since.test_design import DESIGNS, torchs
 from viz.pages.since import CHANGES
+from viz.pages.since import _boxes as boxes_of
 from viz.pages.since.claims import block_claim, said_bytes, said_count, said_power, total_claim
 from viz.text import strings
 
@@ -72,6 +73,29 @@ def test_every_sentence_is_true_at_every_position_of_every_switch(about):
         for revealed in (False, True):
             TALLY.said("since", 1)
             assert wrong(block_claim(WORDS, this, about, revealed), this, about, revealed) == []
+
+
+@pytest.mark.parametrize("groups", range(1, 9))
+def test_what_is_said_of_groups_is_true_at_every_number_of_them(groups):
+    for this in (design.Design(groups=groups), replace(design.TODAY, groups=groups)):
+        for about in CHANGES:
+            TALLY.said("since", 1)
+            assert wrong(block_claim(WORDS, this, about, True), this, about, True) == []
+
+
+@pytest.mark.parametrize("this", DESIGNS)
+def test_the_boxes_of_the_drawing_are_those_of_the_block(this):
+    norm, heads = "RMSNorm" if this.rms else "LayerNorm", f"{this.groups} key–value head" + "s" * (this.groups > 1)
+    forward = ("feed-forward, SwiGLU", "3 matrices, 256 wide") if this.swiglu else (
+        "feed-forward, ReLU", "2 matrices, 384 wide")
+    parts = [(f"8 heads, {heads}", "queries and keys turned" if this.rotary else "scores as they are"), forward]
+    wanted = [("embeddings", "no positions added" if this.rotary else "+ sinusoids")]
+    for part in parts:
+        wanted += [(norm, "24 × 96"), part, ("add", "24 × 96")] if this.pre else [part, (f"add & {norm}", "24 × 96")]
+    drawn = boxes_of(WORDS, this)
+    assert [box.words for box in drawn] == [name for name, _ in wanted]
+    assert [box.shape for box in drawn] == [below for _, below in wanted]
+    assert len({box.name for box in drawn}) == len(drawn)
 
 
 @pytest.mark.parametrize("about", CHANGES)

@@ -3,13 +3,15 @@ import re
 
 import numpy as np
 import pytest
+import torch
 
 from model.ask import small_models, sources
 from model.core.models import TraceQuery
 from model.lessons.story import StoryQuery
+from model.scratch.source import open_model
 from tests.lesson_pages import Shown as Page
 from tests.lesson_pages import shown
-from tests.lesson_sentences import agrees
+from tests.lesson_sentences import agrees, printed
 from tests.lesson_tally import TALLY
 from viz.components.story import STEPS
 from viz.pages.story.claims import LESSONS, Shown, line, percent, scene, steps
@@ -55,6 +57,63 @@ def test_every_sentence_holds_at_every_head(text):
         times, piece = re.search(r"the (\d+) rows of “(.*)”", found["vectors"]).groups()
         shown_ids = story.tokens.ids[-16:]
         assert shown_ids.count(story.tokens.ids[story.tokens.texts.index(piece)]) == int(times) > 1
+
+
+@torch.inference_mode()
+def passed(ids: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, list[np.ndarray], np.ndarray]:
+    """(length of the last vector before the first block and behind the last, weights of each head's last row (block,
+    head, piece), neurons of each block, logits) of the small decoder, by its layers one after another."""
+    model = open_model("stories").transformer
+    x = model.embedding(torch.tensor([ids]))
+    lengths, rows, neurons = [x[0, -1].norm()], [], []
+    for layer in model.decoder.layers:
+        read = layer.after_attention.norm(x)
+        query, key = (layer.attention.split(linear(read))[0] for linear in (layer.attention.w_query,
+                                                                            layer.attention.w_key))
+        rows.append(torch.einsum("hd,htd->ht", query[:, -1], key).div(key.shape[-1] ** 0.5).softmax(-1).numpy())
+        x = x + layer.attention(read, read, torch.ones(len(ids), len(ids), dtype=torch.bool).tril())
+        inner = torch.nn.functional.gelu(layer.feed_forward.w_1(layer.after_feed_forward.norm(x)))
+        neurons.append(inner[0, -1].numpy())
+        x = x + layer.feed_forward.w_2(inner)
+    lengths.append(x[0, -1].norm())
+    logits = model.decoder.norm(x)[0, -1].double() @ model.embedding.table.weight.double().T
+    return np.array(lengths), np.array(rows), neurons, logits.numpy()
+
+
+def says_of_the_pass(text: str, opened: tuple[int, int], sentences: dict[str, str]) -> None:
+    """Fails unless the numbers of every step are those of the decoder's layers run by themselves."""
+    story, (block, head) = asked(text), opened
+    lengths, rows, neurons, logits = passed(story.tokens.ids)
+    first, second = np.argsort(-logits)[:2]
+    chance = float(np.exp(logits[first]) / np.exp(logits).sum())
+    row = rows[block].mean(0) if head < 0 else rows[block, head]
+    sizes = np.sort(np.abs(neurons[block]))
+
+    def told(step: str) -> str:
+        return re.sub("“[^”]*”", "", sentences[step])   # a piece may be a number
+
+    assert "64 learned numbers" in told("vectors") and story.placed.shape[1] == 64
+    assert [number for number, _ in printed(told("attention"))] == pytest.approx([row.max()], abs=0.0051)
+    assert agrees(told("feed_forward"), 26, 256, sizes[-26:].sum() / sizes.sum())
+    keeps = f"{lengths[0]:.1f}" == f"{lengths[1]:.1f}"
+    assert agrees(told("blocks"), 4, *lengths[keeps:])
+    assert agrees(told("logits"), len(logits), logits[first])
+    lead = logits[first] - logits[second]
+    assert agrees(told("softmax").split("probable")[0], lead, *[
+        number for number, _ in printed(told("softmax"))[1:]]) and printed(told("softmax"))[1][0] == pytest.approx(
+            np.exp(lead), rel=0.006)
+    assert [number for number, _ in printed(told("word"))] == pytest.approx([chance], abs=0.0051)
+    assert f"“{story.word.texts[0]}”" in sentences["word"] and story.word.ids[0] == first
+
+
+@pytest.mark.parametrize(("text", "opened"), [(TEXTS[0], (0, 0)), (TEXTS[1], (3, 3)), (TEXTS[3], (2, -1))])
+def test_the_numbers_of_every_step_are_those_of_the_layers_themselves(text, opened):
+    sentences = said(text, opened)
+    says_of_the_pass(text, opened, sentences)
+    for step, change in {"blocks": ("length ", "length 1"), "logits": ("logit, ", "logit, 1"),
+                         "softmax": ("lead of ", "lead of 1"), "feed_forward": ("have ", "have 1")}.items():
+        with pytest.raises(AssertionError):
+            says_of_the_pass(text, opened, sentences | {step: sentences[step].replace(*change)})
 
 
 def test_softmax_is_told_by_the_printed_lead():
