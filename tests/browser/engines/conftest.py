@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.engines.engine import HIGH, WIDE, Engine, Played
 from tests.browser.engines.firefox import Firefox
-from tests.browser.engines.side_by_side import Three
+from tests.browser.engines.reference import Reference
 from tests.browser.engines.webkit import WebKit
 from tests.conftest import brought
 
@@ -32,10 +32,15 @@ def opened(name: str, playwright) -> Engine:
     return Played(launched.new_page(viewport={"width": WIDE, "height": HIGH}), launched.close)
 
 
+@pytest.fixture(scope="session", params=["webkit", "firefox"])
+def engine(request, playwright):
+    """A page of another engine than Chromium."""
+    started = opened(request.param, playwright)
+    yield started
+    started.close()
+
+
 @pytest.fixture(scope="session")
-def three(playwright, tabs):
-    """A page of WebKit, of Firefox and of Chromium."""
-    others = [opened(name, playwright) for name in ("webkit", "firefox")]
-    yield Three(Played(tabs.take(width=WIDE, height=HIGH)), *others)
-    for each in others:
-        each.close()
+def reference(tabs, tmp_path_factory):
+    """What Chromium shows: reference(name, visit)."""
+    return Reference(tabs, tmp_path_factory)

@@ -1,7 +1,6 @@
 """What an engine has painted, and how far two engines agree on it."""
 import base64
 import io
-import json
 import time
 from typing import Any
 
@@ -16,12 +15,10 @@ STEPS = 16                                     # of 255, by which a pixel may be
 # of the pixels, that may be more so: lines are smoothed, letters make room for another row of pixels
 SHARE = {"canvases": 0.01, "matrices": 0.03}
 
-# bars beside a page would make it narrower in one engine than in another, and what moves while one waits takes more of
-# the processor than the page itself
+# bars beside a page would make it narrower in one engine than in another
 LOOK = """() => {
   const style = document.createElement("style");
-  style.textContent = "* { scrollbar-width: none !important; animation: none !important; }"
-    + "[data-testid=stStatusWidget] { display: none !important; }";
+  style.textContent = "* { scrollbar-width: none !important; }";
   document.head.append(style);
 }"""
 # every element that a selector finds, those in shadow roots last
@@ -44,7 +41,7 @@ QUIET = f"""async (milliseconds) => {{
   const rests = () => document.querySelector("{REST}, main > figure") && !document.querySelector("{WAITS}");
   const end = performance.now() + {1000 * PATIENCE // 2};
   stir();
-  for (listen(document); performance.now() < end; await new Promise((next) => setTimeout(next, 50))) {{
+  for (listen(document); performance.now() < end; await new Promise((next) => setTimeout(next, 20))) {{
     if (!rests()) stir();
     if (performance.now() - quiet.since > milliseconds) listen(document);   // what has come with roots of its own
     if (performance.now() - quiet.since > milliseconds) return true;
@@ -52,7 +49,7 @@ QUIET = f"""async (milliseconds) => {{
   return false;
 }}"""
 # every canvas; what is told in a component; every chart with its numbers and how many marks it has; the pictures of
-# its matrices; the words; the address that leads there
+# its matrices; the words
 PAINTED = "() => {" + ALL + """
   const main = document.querySelector("[data-testid=stMain], main");
   const text = main.cloneNode(true), charts = [...main.querySelectorAll(".js-plotly-plot")];
@@ -68,21 +65,7 @@ PAINTED = "() => {" + ALL + """
       [...each.children].filter((part) => !part.matches(".tip")).map((part) => part.textContent).join(" | ")),
     words: text.textContent.split(/\\s+/).join(" "),
     broken: document.querySelectorAll("[data-testid=stException]").length,
-    search: location.search,
   };
-}"""
-
-
-# as with the browser's own arrows: to load Streamlit anew takes longer than most pages
-GO = """(path) => {
-  window.before = document.querySelector("[data-testid=stMain]").textContent;
-  history.pushState(null, "", path);
-  dispatchEvent(new PopStateEvent("popstate"));
-}"""
-# another page than before is there
-CAME = """() => {
-  const now = document.querySelector("[data-testid=stMain]")?.textContent;
-  return now !== undefined && now !== window.before;
 }"""
 
 
@@ -91,16 +74,6 @@ def begin(engine: Engine, address: str) -> None:
     engine.at = None
     engine.open(address)
     engine.run(LOOK)
-
-
-def go(engine: Engine, address: str, name: str, query: str = "") -> None:
-    """Goes to a page of the app, in the session that goes on if there is one. A query begins a session of its own,
-    which ends with this page."""
-    if query or engine.at != address:
-        begin(engine, f"{address}/{name}{query}")
-        engine.at = None if query else address
-    else:
-        engine.run(f"() => ({GO})({json.dumps(f'/{name}')})")
 
 
 def painted(engine: Engine, wanted: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -123,7 +96,7 @@ def apart(one: str, other: str) -> str:
 def differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """In what two engines differ, in words."""
     told = [f"{name}: {apart(str(one[name]), str(other[name]))}"
-            for name in ("charts", "marks", "told", "words", "broken", "search")
+            for name in ("charts", "marks", "told", "words", "broken")
             if one[name] != other[name]]
     for kind in ("canvases", "matrices"):
         if len(one[kind]) != len(other[kind]):

@@ -1,18 +1,37 @@
 """Every page in WebKit and in Firefox: nothing goes wrong on it, and it shows what Chromium shows."""
+import json
+
 import pytest
 
-from tests.browser.engines.painted import CAME, go
+from tests.browser.engines.engine import Engine
+from tests.browser.engines.painted import begin, differences, painted
 from viz.page import pages
 
-DECODER = "next_word"   # the page that only a decoder fills; it comes last, as its address begins a session of its own
+# as with the browser's own arrows: to load Streamlit anew takes longer than most pages
+GO = """(path) => {
+  window.before = document.querySelector("[data-testid=stMain]").textContent;
+  history.pushState(null, "", path);
+  dispatchEvent(new PopStateEvent("popstate"));
+}"""
+CAME = """() => {
+  const now = document.querySelector("[data-testid=stMain]")?.textContent;
+  return now !== undefined && now !== window.before;
+}"""
 
 
-@pytest.mark.parametrize("name", sorted(pages(), key=lambda name: name == DECODER))
-def test_a_page_shows_what_chromium_shows(three, app, request, name):
-    query = f"?model={request.getfixturevalue('smollm2')}" if name == DECODER else ""
+def visit(engine: Engine, address: str, name: str, query: str, wanted: dict | None = None) -> dict:
+    """What the page shows, once it is as wanted. A query begins a session of its own, which ends with this visit."""
+    if query or engine.at != address:
+        begin(engine, f"{address}/{name}{query}")
+        engine.at = None if query else address
+    else:
+        engine.run(f"() => ({GO})({json.dumps(f'/{name}')})")
+    engine.until(CAME)
+    return painted(engine, wanted)
 
-    def visit(engine):
-        go(engine, app.address, name, query)
-        yield CAME
 
-    assert three.differences(visit) == {}
+@pytest.mark.parametrize("name", pages())
+def test_a_page_shows_what_chromium_shows(engine, reference, app, smollm2, name):
+    query = f"?model={smollm2}" if name == "next_word" else ""   # which only a decoder fills
+    wanted = reference(f"page-{name}", lambda chromium: visit(chromium, app.address, name, query))
+    assert differences(visit(engine, app.address, name, query, wanted), wanted) == [] and engine.wrong() == []

@@ -1,7 +1,7 @@
 """Heads, a lesson, a presentation, a handout and a live export used in WebKit and in Firefox: every move shows what it
 shows in Chromium."""
 import json
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,7 @@ import pytest
 from model.core.view import View
 from tests import fabricate
 from tests.browser.engines.engine import Engine
-from tests.browser.engines.painted import ALL, begin, go, painted
+from tests.browser.engines.painted import ALL, begin, differences, painted
 from tests.fabricate import items
 from viz import export
 from viz.handout.files import Handout
@@ -42,13 +42,9 @@ OPENED = """() => {
 }"""
 
 
-def there(kind: str, at: int = 0) -> str:
-    """The script that gives (x, y, width, height) of the place where an element is pointed at, once it is there."""
-    return f"() => ({MIDDLE})({json.dumps(kind)}, {at})"
-
-
 def middle(engine: Engine, kind: str, at: int = 0) -> tuple[float, float, float, float]:
-    return engine.until(there(kind, at))
+    """(x, y, width, height) of the place where it is pointed at."""
+    return engine.until(f"() => ({MIDDLE})({json.dumps(kind)}, {at})")
 
 
 def click(engine: Engine, kind: str, at: int = 0) -> None:
@@ -62,33 +58,50 @@ def cell(engine: Engine, kind: str, across: float, down: float) -> tuple[float, 
     return x + (across - 0.5) * width, y + (down - 0.5) * height
 
 
-def heads(engine: Engine, address: str) -> Iterator[str]:
+Wanted = Sequence[dict | None]   # by step: what Chromium showed, None in Chromium itself
+TWO, FOUR = (None,) * 2, (None,) * 4
+
+
+def shown(engine: Engine, wanted: dict | None) -> dict:
+    """What is painted, and the address that leads there."""
+    return {**painted(engine, wanted), "search": engine.run("() => location.search")}
+
+
+def heads(engine: Engine, address: str, wanted: Wanted = TWO) -> list[dict]:
     """A head is clicked, then a token."""
-    go(engine, address, "heads")
-    yield there(".view[data-drawn]")   # the last of the page
+    begin(engine, f"{address}/heads")
+    middle(engine, ".view[data-drawn]")   # the last of the page
+    painted(engine)
     engine.click(*cell(engine, ".grid canvas", 0.72, 0.3))
-    yield OPENED
+    engine.until(OPENED)
+    first = shown(engine, wanted[0])
     click(engine, ".strip button", 4)
-    yield "() => location.search.includes('token=')"
+    engine.until("() => location.search.includes('token=')")
+    return [first, shown(engine, wanted[1])]
 
 
-def softmax(engine: Engine, address: str) -> Iterator[str]:
+def softmax(engine: Engine, address: str, wanted: Wanted = TWO) -> list[dict]:
     """A bar is dragged to its upper end, then a slider's thumb to its right one: between them a number may differ by
     half a pixel from engine to engine, and all that is drawn from it."""
-    go(engine, address, "softmax", "?guess=c")
-    yield there(".clearhead-chart[data-drawn]")
+    begin(engine, f"{address}/softmax?guess=c")
+    middle(engine, ".clearhead-chart[data-drawn]")
+    painted(engine)
     x, y, *_ = middle(engine, ".drag circle")
     engine.drag(x, y, x, 2)
-    yield "() => location.search.includes('z=')"
-    before = engine.run("() => location.search")
+    engine.until("() => location.search.includes('z=')")
+    first, before = shown(engine, wanted[0]), engine.run("() => location.search")
     x, y, width, _ = middle(engine, "input[type=range]")
     engine.drag(x, y, x + width, y)
-    yield f"() => location.search !== {json.dumps(before)}"
+    engine.until(f"() => location.search !== {json.dumps(before)}")
+    return [first, shown(engine, wanted[1])]
 
 
 @pytest.mark.parametrize("use", [heads, softmax])
-def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(three, app, use):
-    assert three.differences(lambda engine: use(engine, app.address)) == {}
+def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, reference, app, use):
+    wanted = reference(f"used-{use.__name__}", lambda chromium: use(chromium, app.address))
+    found = use(engine, app.address, wanted)
+    assert [each["search"] for each in found] == [each["search"] for each in wanted]
+    assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[], []] and engine.wrong() == []
 
 
 @pytest.fixture(scope="module")
@@ -110,34 +123,40 @@ def live(tmp_path_factory) -> Path:
     return path
 
 
-def pages_of_its_own(engine: Engine, handout: Path, live: Path) -> Iterator[str]:
+def pages_of_its_own(engine: Engine, handout: Path, live: Path, wanted: Wanted = FOUR) -> list[dict]:
     """The handout as it opens and with another lens; the live head as it opens and with another token in focus."""
     begin(engine, handout.as_uri())
-    yield there("caption")   # the row in focus as a table, which waits a little
+    middle(engine, "caption")   # the row in focus as a table, which waits a little
+    found = [painted(engine, wanted[0])]
     click(engine, ".choices button", 1)
-    yield there(".view[data-drawn$=lines]")
+    middle(engine, ".view[data-drawn$=lines]")
+    found.append(painted(engine, wanted[1]))
     begin(engine, live.as_uri())
-    yield there("caption")
+    middle(engine, "caption")
+    found.append(painted(engine, wanted[2]))
     engine.click(*cell(engine, ".view .matrix > canvas", 0.3, 0.9))
     # the token of the row that was clicked
-    yield "() => {" + ALL + "return all(document, 'caption')[0].textContent.includes('(14)'); }"
+    engine.until("() => {" + ALL + "return all(document, 'caption')[0].textContent.includes('(14)'); }")
+    return [*found, painted(engine, wanted[3])]
 
 
-def test_a_handout_and_a_live_head_show_and_do_what_they_do_in_chromium(three, handout, live):
-    assert three.differences(lambda engine: pages_of_its_own(engine, handout, live)) == {}
+def test_a_handout_and_a_live_head_show_and_do_what_they_do_in_chromium(engine, reference, handout, live):
+    wanted = reference("pages-of-its-own", lambda chromium: pages_of_its_own(chromium, handout, live))
+    found = pages_of_its_own(engine, handout, live, wanted)
+    assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[]] * 4 and engine.wrong() == []
 
 
-def test_what_a_presentation_enlarges_is_sharp_and_says_what_is_under_the_pointer(three, app, handout):
-    for address in (f"{app.address}/heads?present=1", f"{handout.as_uri()}#present=1"):
-        for engine in three.all:
-            begin(engine, address)
-        *others, (said, sharp) = [presented(engine) for engine in three.all]
-        assert said and sharp == 1 and others == [[said, sharp]] * 2, address
-    assert [engine.wrong() for engine in three.all] == [[]] * 3
+def test_what_a_presentation_enlarges_is_sharp_and_says_what_is_under_the_pointer(engine, reference, app, handout):
+    for name, address in {"heads": f"{app.address}/heads?present=1",
+                          "handout": f"{handout.as_uri()}#present=1"}.items():
+        said, sharp = reference(f"presented-{name}", lambda chromium, address=address: presented(chromium, address))
+        assert said and sharp == 1 and presented(engine, address) == [said, sharp], name
+    assert engine.wrong() == []
 
 
-def presented(engine: Engine) -> list:
+def presented(engine: Engine, address: str) -> list:
     """What is said of a cell of the open head, and how many pixels the picture has for one of the screen's."""
+    begin(engine, address)
     painted(engine)
     matrix = ".view .matrix > canvas"
     x, y = cell(engine, matrix, 0.6, 0.4)

@@ -61,6 +61,6 @@ def test_the_threads_of_a_server_share_two_heaps(tmp_path):
         return
     code = "import sys; from tests.model.core.test_allocator import count_heaps as count; print(count(sys.argv[1], {}))"
     alone, shared = (int(subprocess.run([sys.executable, "-c", code.format(shared), str(tmp_path / "heaps")],
-                                        capture_output=True, text=True, check=True).stdout)
+                                        capture_output=True, encoding="utf-8", check=True).stdout)
                      for shared in (False, True))
     assert shared <= HEAPS < alone
