@@ -9,6 +9,7 @@ import numpy as np
 
 from model.core.assets import ASSETS
 from model.core.query import Kind
+from model.core.seeded import seeded
 from model.core.trace import Block, Norm
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied
@@ -124,8 +125,7 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     from model.scratch.probe import capture
     from model.scratch.transformer import Config, EncoderLayer, Transformer
 
-    with torch.random.fork_rng(devices=[]), torch.enable_grad():
-        torch.manual_seed(seed)
+    with seeded(seed), torch.enable_grad():
         model = Transformer(Config(WORDS, WIDTH, HEADS, 4 * WIDTH, layers, 0, dropout=0.0, norm_first=norm_first,
                                    final_norm=norm_first, tie=False))
         ids, wanted = torch.randint(1, WORDS, (2, TEXTS, TOKENS))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.models import Models
+from model.core.seeded import seeded
 from model.core.types import Progress, quiet
 
 if TYPE_CHECKING:
@@ -55,14 +56,12 @@ class DigitRun:
 
 def network(kind: str, seed: int) -> "nn.Module":
     """An untrained network of this kind: ink (b, 8, 8) in, logits (b, 10) out."""
-    import torch
     from torch import nn
 
     from model.scratch.pictures.digits import CLASSES, SIDE
     from model.scratch.transformer import Config, Transformer
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         if kind != "convolution":
             return nn.Sequential(Transformer(Config(
                 vocabulary=CLASSES, d_model=WIDTH, heads=HEADS, d_ff=2 * WIDTH, encoder_layers=LAYERS, decoder_layers=0,

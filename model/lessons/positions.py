@@ -10,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from model.core.assets import ASSETS
+from model.core.seeded import seeded
 from model.core.statistics import unit_rows
 
 BEYOND = ASSETS / "lessons" / "positions.json"
@@ -120,8 +121,7 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
     from model.scratch.transformer import Config, Transformer
 
     stacks = (0, SHUFFLED["layers"]) if causal else (SHUFFLED["layers"], 0)   # encoder, decoder
-    with torch.random.fork_rng(devices=[]), torch.inference_mode():
-        torch.manual_seed(7)
+    with seeded(7), torch.inference_mode():
         config = Config(len(order) + 1, SHUFFLED["width"], SHUFFLED["heads"], 64, *stacks, positions=scheme,
                         max_length=64)
         model = Transformer(config).eval().double()

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from model.core.seeded import seeded
+
 SYMBOLS = 12                       # what texts are made of; one more id begins every answer
 D_MODEL = 48
 WIDER = 96                         # of the kind "wide": one fixed context vector with twice the numbers
@@ -57,8 +59,7 @@ class Copier(nn.Module):
 def train(kind: str, longest: int, steps: int, seed: int, report: Callable[[int], None]) -> Copier:
     """Trains on random texts of 1 to `longest` symbols, all of a batch equally long."""
     draw = torch.Generator().manual_seed(seed)
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed):
         model = Copier(kind)
     optimiser = torch.optim.Adam(model.parameters(), RATE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=steps)

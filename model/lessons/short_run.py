@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from model.core.models import Models
+from model.core.seeded import seeded
 from model.core.types import Progress, quiet
 from model.lessons.descent import scaled_rate
 from model.lessons.divergence import smoothed_target
@@ -93,13 +94,11 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 def untrained_model(seed: int) -> "Transformer":
     """The tiny encoder: the wide resolver with d_model 32."""
-    import torch
 
     from model.scratch.tasks import resolver
     from model.scratch.transformer import Transformer
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with seeded(seed):
         return Transformer(replace(resolver.TASKS[1].config, d_model=WIDTH, d_ff=2 * WIDTH))
 
 

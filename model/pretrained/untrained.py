@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from model.capture.transformers_internals import drawn_anew
+from model.core.seeded import seeded
 from model.pretrained.files import ModelFiles
 
 SUFFIX = "~untrained"
@@ -13,12 +14,10 @@ SEED = 2017
 def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
     seed."""
-    import torch
 
     from model.pretrained.build import build_model
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
+    with seeded(SEED):
         network = drawn_anew(model.network)
     return build_model(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(),
                        model.tokenizer, model.head)

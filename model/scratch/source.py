@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.core.query import UserError
 from model.core.record import Card
+from model.core.seeded import seeded
 from model.core.types import Progress, quiet
 from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, is_scratch, title, weights_file
 
@@ -74,13 +75,11 @@ def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) 
 
 
 def _untrained(fingerprint: str) -> "ScratchModel":
-    import torch
 
     from model.scratch import models, tokens
     from model.scratch.transformer import Config, Transformer
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
+    with seeded(SEED):
         transformer = Transformer(Config(vocabulary=VOCABULARY)).eval()
     more = {"tokenizer": "words and signs, numbered by a hash", "max_tokens": LONGEST, "note": UNTRAINED}
     return models.ScratchModel(card("scratch", fingerprint, transformer, more), transformer,

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from model.core import files
+from model.core.seeded import seeded
 from model.core.threads import one_thread
 from model.scratch import task as task_module
 from model.scratch import weights
@@ -60,8 +61,7 @@ class TrainingRun:
     curves: list[tuple[float, float, float]] = field(default_factory=list)   # step, loss, right
 
     def __post_init__(self) -> None:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
+        with seeded(self.seed):
             self.model = Transformer(self.task.config)
         self.names = [name for name, _ in self.model.named_parameters()]
         # section 5.3 of the paper
@@ -75,8 +75,7 @@ class TrainingRun:
         for group in self.adam.param_groups:
             group["lr"] = learning_rate(self.task, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
-        with torch.random.fork_rng(devices=[]):   # dropout, too, is drawn from the seed and the step's number alone
-            torch.manual_seed(self.seed * DRAWS + self.step)
+        with seeded(self.seed * DRAWS + self.step):   # dropout, too, is drawn from the seed and the step's number alone
             loss = task_module.loss(self.model.train(), batch)
         self.adam.zero_grad()
         loss.backward()

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from model.core import files
 from model.core.query import UserError
+from model.core.seeded import seeded
 from model.scratch.transformer import Config, Transformer
 
 STEP = ".step"          # behind a matrix's name: the step size of its rows
@@ -95,7 +96,7 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
             f"There is no snapshot of step {step}; choose one of {', '.join(map(str, metadata['frames']))}.")
     prefix = "" if step is None else f"{step}/"
     values = unpack(contents(path, prefix))
-    with torch.random.fork_rng(devices=[]):
+    with seeded():
         model = Transformer(Config(**metadata["config"]))
     fill(model, values)
     return model.eval(), metadata

@@ -11,6 +11,7 @@ from model.capture.attention_call import Unsupported
 from model.capture.transformers_internals import drawn_anew
 from model.core.query import UserError, first_line
 from model.core.record import Card
+from model.core.seeded import seeded
 from model.core.stopping import stop_between_layers
 from model.core.types import Progress
 from model.pretrained import predict
@@ -136,11 +137,9 @@ def build_towers(place: ModelFiles, fingerprint: str, network: Any, readers: tup
 
 def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     """The same model with weights drawn anew, as `model.pretrained.untrained` draws them."""
-    import torch
 
     whole = model.picture.comparison.network if isinstance(model, TwoTowers) else model.network
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(SEED)
+    with seeded(SEED):
         network = drawn_anew(whole).float()
     place = replace(place, title=f"{place.title}, untrained", entry=None)
     if isinstance(model, TwoTowers):
