@@ -1,4 +1,4 @@
-"""Threads: how many torch may use, and whose a hook is."""
+"""Threads: how many torch may use, whose a hook is, and who draws random numbers."""
 import functools
 import threading
 from collections.abc import Callable, Iterator
@@ -10,6 +10,9 @@ SINGLE_THREAD_OPERATIONS = 1.5e9   # operations: some thirty tokens of MiniLM
 
 # of the block around, which one inside does not exceed
 _most: ContextVar[int] = ContextVar("clearhead_threads", default=2**15)
+# torch has one generator for all threads, from which weights and dropout are drawn: two sessions that draw at once
+# would each get a share of the other's numbers
+_drawing = threading.RLock()
 
 
 def one_thread() -> AbstractContextManager[None]:
@@ -55,3 +58,13 @@ def for_this_thread(hook: Callable[..., Any]) -> Callable[..., Any]:
     def owned(*arguments: Any) -> Any:
         return hook(*arguments) if threading.get_ident() == owner else None
     return owned
+
+
+@contextmanager
+def seeded(seed: int = 0) -> Iterator[None]:
+    """Within it torch draws from this seed, for one thread at a time; after it, as if nothing had been drawn."""
+    import torch
+
+    with _drawing, torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

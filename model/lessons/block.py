@@ -9,7 +9,7 @@ import numpy as np
 
 from model.core.assets import ASSETS
 from model.core.query import Kind
-from model.core.seeded import seeded
+from model.core.threads import seeded
 from model.core.trace import Block, Norm
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.models import Models
-from model.core.seeded import seeded
+from model.core.threads import seeded
 from model.core.types import Progress, quiet
 
 if TYPE_CHECKING:

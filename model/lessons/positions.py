@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 
 from model.core.assets import ASSETS
-from model.core.seeded import seeded
 from model.core.statistics import unit_rows
+from model.core.threads import seeded
 
 BEYOND = ASSETS / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through

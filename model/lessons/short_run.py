@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from model.core.models import Models
-from model.core.seeded import seeded
+from model.core.threads import seeded
 from model.core.types import Progress, quiet
 from model.lessons.descent import scaled_rate
 from model.lessons.divergence import smoothed_target

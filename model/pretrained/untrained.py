@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from model.capture.transformers_internals import drawn_anew
-from model.core.seeded import seeded
+from model.core.threads import seeded
 from model.pretrained.files import ModelFiles
 
 SUFFIX = "~untrained"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.core.query import UserError
 from model.core.record import Card
-from model.core.seeded import seeded
+from model.core.threads import seeded
 from model.core.types import Progress, quiet
 from model.scratch.catalogue import NAMES, RUNS, SNAPSHOT, WEIGHTS, is_scratch, title, weights_file
 

@@ -11,8 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from model.core import files
-from model.core.seeded import seeded
-from model.core.threads import one_thread
+from model.core.threads import one_thread, seeded
 from model.scratch import task as task_module
 from model.scratch import weights
 from model.scratch.catalogue import film_path

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from model.core import files
 from model.core.query import UserError
-from model.core.seeded import seeded
+from model.core.threads import seeded
 from model.scratch.transformer import Config, Transformer
 
 STEP = ".step"          # behind a matrix's name: the step size of its rows

@@ -11,8 +11,8 @@ from model.capture.attention_call import Unsupported
 from model.capture.transformers_internals import drawn_anew
 from model.core.query import UserError, first_line
 from model.core.record import Card
-from model.core.seeded import seeded
 from model.core.stopping import stop_between_layers
+from model.core.threads import seeded
 from model.core.types import Progress
 from model.pretrained import predict
 from model.pretrained.build import Probe, build_model, describe, examine, facts_of, load_network, plan_of

@@ -1,11 +1,15 @@
-"""How many threads a pass gets, whatever the threads around it do; hooks that are one thread's own."""
+"""How many threads a pass gets, whatever the threads around it do; hooks that are one thread's own; what is drawn from
+a seed is the same, however many sessions draw at once."""
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import pytest
 import torch
 
 from model.core import threads
-from model.core.threads import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, one_thread
+from model.core.threads import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, one_thread, seeded
+from model.lessons.positions import shuffle_outputs
 
 LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
 
@@ -57,3 +61,32 @@ def test_a_hook_is_called_in_passes_of_its_own_thread_only():
     in_new_thread(lambda: module(x))
     handle.remove()
     assert calls == [threading.get_ident()]
+
+
+def test_every_thread_draws_what_one_alone_draws_and_the_program_goes_on_as_before():
+    ready = Barrier(4)
+
+    def draw(seed: int) -> list[float]:
+        ready.wait()
+        with seeded(seed):
+            return [torch.rand(()).item() for _ in range(2000)]
+
+    torch.manual_seed(3)
+    expected = torch.rand(2)
+    torch.manual_seed(3)
+    with ThreadPoolExecutor(4) as threads:
+        drawn = list(threads.map(draw, (7, 8, 7, 8)))
+    assert drawn[0] == drawn[2] != drawn[1] == drawn[3] and (torch.rand(2) == expected).all()
+    with seeded(7):
+        assert drawn[0][0] == torch.rand(()).item()
+
+
+def test_sessions_that_open_a_lesson_at_once_see_the_same_numbers():
+    ready, asked = Barrier(4), ((1, 0, 2, 3, 4, 5), "learned", False)
+
+    def open_lesson(_) -> bytes:
+        ready.wait()
+        return b"".join(shuffle_outputs(*asked)[0].tobytes() for _ in range(5))
+
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(open_lesson, range(4)))) == 1
