@@ -125,7 +125,6 @@ def writes_by_itself(tree: ast.AST) -> Iterator[ast.Call]:
 
 
 POSIX = {"fcntl", "grp", "posix", "pty", "pwd", "resource", "termios"}
-BY_ITSELF = Path("tests/deaths.py")   # which is a process of its own, and forks
 
 
 def needs_posix(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
@@ -143,7 +142,7 @@ def faults(path: Path) -> Iterator[str]:
         yield f"{where}:{node.lineno} opens a text without saying its encoding"
     for node in waits_by_another_clock(tree):
         yield f"{where}:{node.lineno} uses time.{node.attr}; take time.perf_counter"
-    for node in needs_posix(tree) if where != BY_ITSELF else []:
+    for node in needs_posix(tree):
         yield f"{where}:{node.lineno} imports what Windows lacks; import it where it is used"
     if where.parts[0] != "tests" and where != Path("model/core/files.py"):
         for node in moves_without_patience(tree):

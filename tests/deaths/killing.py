@@ -1,7 +1,6 @@
 """A child of this process that dies at a moment that one chooses, and what is wrong where it has left something."""
 import itertools
 import os
-import resource
 import shutil
 import signal
 import sys
@@ -31,6 +30,8 @@ def in_child(work: Callable[[], None], number: int = 0, size: int = 0) -> int:
         return os.WTERMSIG(status) if os.WIFSIGNALED(status) else -os.WEXITSTATUS(status)
     left = number
     if size:
+        import resource  # not on Windows
+
         signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
