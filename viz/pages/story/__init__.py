@@ -89,10 +89,13 @@ def _sentence(page: PageContext, words: dict, model: str) -> str:
     """The text field and the choice of the decoder; the text that is read."""
     there = [name for name in DECODERS if name in _on_disk()]
     text = page.controls["say"].strip() or words[f"default_{model}"]
-    st.text_input(words["text"], max_chars=LONGEST,
-                  **bind(lambda say: page.set_controls(say=say, wrote=()), "say", text))
-    if len(there) > 1:
-        _choose(page, words, model, there)
+    left, right = st.columns(2, gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
+    with left:
+        st.text_input(words["text"], max_chars=LONGEST,
+                      **bind(lambda say: page.set_controls(say=say, wrote=()), "say", text))
+    if right is not None:
+        with right:
+            _choose(page, words, model, there)
     return text
 
 
