@@ -22,6 +22,8 @@ def group_bytes(path: Path, file: Any, columns: Collection[str] | None = None) -
     """Bytes that each row group of an open `pyarrow.parquet.ParquetFile` takes unpacked, at least; columns: names of
     leaves, None for all. Raises UserError where all of them together have grown beyond the limits, and Damaged."""
     footer, groups = file.metadata, []
+    if not path.stat().st_size:   # it was written anew since it was opened
+        raise Damaged("the file is empty")
     with path.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
         for number in range(footer.num_row_groups):
             group = footer.row_group(number)
