@@ -1,5 +1,6 @@
 """What is not public of Streamlit, part by part: each is there under its name and does what the patch says."""
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import MagicMock
 
 import pytest
@@ -91,7 +92,8 @@ def heard(stopped: bool) -> list[str]:
         assert session._scriptrunner is not None, "the end of the former one is not the next one's"
         return said
 
-    return asyncio.run(talk())
+    with ThreadPoolExecutor(1) as pool:   # a thread of its own: this one may have a loop already, a browser's
+        return pool.submit(lambda: asyncio.run(talk())).result()
 
 
 def test_what_a_run_that_ended_still_has_to_say_is_heard(monkeypatch):
