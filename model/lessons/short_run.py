@@ -94,7 +94,6 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 def untrained_model(seed: int) -> "Transformer":
     """The tiny encoder: the wide resolver with d_model 32."""
-
     from model.scratch.tasks import resolver
     from model.scratch.transformer import Transformer
 

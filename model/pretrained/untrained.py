@@ -14,7 +14,6 @@ SEED = 2017
 def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
     seed."""
-
     from model.pretrained.build import build_model
 
     with seeded(SEED):

@@ -75,7 +75,6 @@ def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) 
 
 
 def _untrained(fingerprint: str) -> "ScratchModel":
-
     from model.scratch import models, tokens
     from model.scratch.transformer import Config, Transformer
 

@@ -137,7 +137,6 @@ def build_towers(place: ModelFiles, fingerprint: str, network: Any, readers: tup
 
 def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     """The same model with weights drawn anew, as `model.pretrained.untrained` draws them."""
-
     whole = model.picture.comparison.network if isinstance(model, TwoTowers) else model.network
     with seeded(SEED):
         network = drawn_anew(whole).float()
