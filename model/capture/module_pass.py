@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.capture.attention_call import Unsupported
 from model.capture.transformers_internals import attention_of
+from model.core.threads import seeded
 
 if TYPE_CHECKING:
     from torch import nn
@@ -87,8 +88,7 @@ def _once(network: "nn.Module", forward: Callable[[], Any]) -> Any:
 
     devices = {each.device for each in (*network.parameters(), *network.buffers()) if each.device.type == "cuda"}
     compiled = torch.compiler.set_stance("force_eager") if "torch._dynamo" in sys.modules else nullcontext()
-    with torch.random.fork_rng(list(devices)), torch.no_grad(), compiled:
-        torch.manual_seed(0)
+    with seeded(0, devices), torch.no_grad(), compiled:
         return forward()
 
 

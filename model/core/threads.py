@@ -1,7 +1,7 @@
 """Threads: how many torch may use, whose a hook is, and who draws random numbers."""
 import functools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -61,10 +61,11 @@ def for_this_thread(hook: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def seeded(seed: int = 0) -> Iterator[None]:
-    """Within it torch draws from this seed, for one thread at a time; after it, as if nothing had been drawn."""
+def seeded(seed: int = 0, devices: Iterable[Any] = ()) -> Iterator[None]:
+    """Within it torch draws from this seed, for one thread at a time; after it, as if nothing had been drawn. devices:
+    graphics cards on which it draws, too."""
     import torch
 
-    with _drawing, torch.random.fork_rng(devices=[]):
+    with _drawing, torch.random.fork_rng(list(devices)):
         torch.manual_seed(seed)
         yield
