@@ -48,7 +48,7 @@ def test_a_changed_file_of_json_opens_or_is_one_sentence(name, good, tmp_path):
     check()
 
 
-@examples(200)
+@examples(400)
 @given(data=st.data())
 def test_any_json_in_a_folder_is_within_the_limits_or_one_sentence(data, good, tmp_path):
     name = data.draw(st.sampled_from(NAMES))
@@ -79,7 +79,7 @@ def test_any_header_of_weights_is_read_or_one_sentence(data, tmp_path):
         assert sentence(error) and "model.safetensors" in str(error)
 
 
-@examples(100)
+@examples(200)
 @given(data=st.data())
 def test_any_index_of_weights_is_read_or_one_sentence(data, tmp_path):
     index = {"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}
