@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from viz.figures.base import ACCENT, MUTED, chart, weight_scale
+from viz.figures.base import ACCENT, MUTED, chart, number_range, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.labels import name_sides, placed_points
 
@@ -35,13 +35,13 @@ def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: 
         update(range=span(values))
     sizes = SMALL + (LARGE - SMALL) * np.nan_to_num(dots.size)
     faded = [bool(dots.chosen) and place not in dots.chosen for place in range(len(dots.names))]
-    stops = weight_scale(theme)
+    stops, (least, most) = weight_scale(theme), number_range(dots.colour)
     ramp = [[share, stops[2 + round(share * (len(stops) - 3))][1]] for share in np.linspace(0, 1, len(stops) - 2)]
     figure.add_scatter(
         x=dots.x, y=dots.y, mode="markers", customdata=list(dots.names), name="heads",
         hovertemplate="<b>%{customdata}</b><br>%{x:.3f}<br>%{y:.3f}<br>%{marker.color:.3f}<extra></extra>",
-        marker={"color": dots.colour, "colorscale": ramp, "size": sizes, "opacity": [0.25 if each else 0.95 for each in
-                                                                                    faded],
+        marker={"color": dots.colour, "colorscale": ramp, "cmin": least, "cmax": most, "size": sizes,
+                "opacity": [0.25 if each else 0.95 for each in faded],
                 "line": {"color": MUTED[theme], "width": 1},
                 "colorbar": {"title": {"text": colour, "side": "right"}, "thickness": 10, "outlinewidth": 0, "x": 1.02,
                              "xanchor": "left"}})
@@ -53,9 +53,8 @@ def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: 
 
 def span(values: np.ndarray) -> list[float]:
     """An axis that holds all numbers with some room beside them."""
-    known = values[np.isfinite(values)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    room = 0.07 * (high - low) or 0.5
+    low, high = number_range(values)
+    room = 0.07 * (high - low)
     return [low - room, high + room]
 
 
