@@ -63,8 +63,8 @@ def signed_scale(theme: str) -> list[list[Any]]:
 
 
 def number_range(values: np.ndarray) -> tuple[float, float]:
-    """(low, high) of all finite numbers, for an axis or a bar of colours. Where all are equal, from 0 to that number, or
-    from it to 0; 0 to 1 where they are 0: plotly's own choice, half a unit on each side, shows a share below 0."""
+    """(low, high) of all finite numbers, for an axis or a bar of colours. Where all are equal, from 0 to that number,
+    or from it to 0; 0 to 1 where they are 0: plotly's own choice, half a unit on each side, shows a share below 0."""
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     if not math.isclose(low, high, rel_tol=1e-6, abs_tol=1e-9):
