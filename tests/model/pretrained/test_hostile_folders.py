@@ -97,3 +97,11 @@ def test_a_name_in_an_index_that_no_file_has_is_refused_in_one_sentence(name, tm
     with pytest.raises(UserError, match="weights must lie beside it") as error:
         files.weights_of(tmp_path)
     assert sentence(error.value)
+
+
+@pytest.mark.parametrize("ends", ["[0, 1e400]", "[-1e400, 4]", "[0, NaN]", "[0, 4.5]", "[0]", '"x"', "null"])
+def test_offsets_that_are_no_whole_numbers_are_a_damaged_file(ends, tmp_path):
+    header = f'{{"a": {{"dtype": "F32", "shape": [1], "data_offsets": {ends}}}}}'.encode()
+    (tmp_path / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(5))
+    with pytest.raises(UserError, match="cut off or damaged"):
+        files.weights_of(tmp_path)

@@ -92,7 +92,7 @@ export function scenes(body, width, height) {
   const flat = vectors(body, width, height), scores = [...body.dots, ...body.logits].filter((one) => one !== null);
   const range = [Math.min(0, ...scores), Math.max(0, ...scores)];
   const nothing = (at) => (body.places[at] < 0 ? "" : "−∞");
-  const two = (value, at) => (value === null ? nothing(at) : fixed(value, 2).replace("-", "−"));
+  const two = (value, at) => (value === null ? nothing(at) : fixed(value, 2));
   const products = bars(body, body.dots, range, width, two), scaled = bars(body, body.logits, range, width, two);
   const weights = bars(body, body.weights, [0, 1], width, (value) => fixed(value, 3));
   const mixed = mix(body, width, height), last = out(body, width, height);
