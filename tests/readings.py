@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from model.ask import sources
+from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.scratch import grammar
 from model.studies.coreference.cases import shipped_cases
@@ -62,13 +63,13 @@ def whole_rows(record: AttentionRecord, row: int) -> np.ndarray:
     return np.array(found)
 
 
-def matrices(record: AttentionRecord) -> np.ndarray:
-    """softmax(q kᵀ · scale) of every head, float64 (layer, head, query, key), of a model whose tokens see all others,
-    or, where it reads left to right, those before them."""
-    found = []
-    for layer in record.maps[0].layers:
+def matrices(record: AttentionRecord, kind: Kind | None = None) -> np.ndarray:
+    """softmax(q kᵀ · scale) of every head of a kind, or of the first, float64 (layer, head, query, key), of a model
+    whose tokens see all others, or, where it reads left to right, those before them."""
+    found, attention_map = [], record.maps[0] if kind is None else record[kind]
+    for layer in attention_map.layers:
         scores = np.einsum("hqd,hkd->hqk", np.float64(layer.query), np.float64(layer.key)) * layer.scale
-        if record.maps[0].kind == "causal":
+        if attention_map.kind == "causal":
             scores += np.triu(np.full(scores.shape[1:], -np.inf), 1)
         weights = np.exp(scores - scores.max(2, keepdims=True))
         found.append(weights / weights.sum(2, keepdims=True))

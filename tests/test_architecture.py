@@ -257,6 +257,7 @@ CROSSING = {
     "model/ask/test_any_text.py": "every source of models, with any text",
     "model/ask/test_clocks.py": "everything that reads the time",
     "model/capture/test_edits.py": "what an edit does to models of every kind",
+    "model/module/test_hostile.py": "whatever a notebook hands to look and show",
     "model/pretrained/test_families_eager.py": "a sample of families through the whole folder",
     "model/pretrained/test_faults.py": "what is broken in a model's folder or on the way to it",
     "model/pretrained/test_hostile_folders.py": "every file of a stranger's folder",

@@ -36,6 +36,12 @@ class Attention:
         assert self.weights is not None
         return self.weights.shape[1], self.weights.shape[2]
 
+    def is_finite(self) -> bool:
+        """Whether neither NaN nor infinity is among what was seen."""
+        call = self.call
+        seen = (self.weights,) if call is None else (call.query, call.key, call.value, call.outputs)
+        return all(part is None or bool(np.isfinite(part).all()) for part in seen)
+
     @property
     def tolerance(self) -> float:
         """The largest difference that counts as the same, as a share of the largest output."""

@@ -25,12 +25,19 @@ class Observation:
 
     found: "list[Attention]"   # in the order of the pass
     unread: list[str]          # what was seen and cannot be read: the module's name, and why
-    difference: float          # of what it put out from an unobserved pass, as a share of the largest number
+    # of what it put out from an unobserved pass, as a share of the largest number; NaN where either put out NaN or
+    # infinity, None where there is no number to compare
+    difference: float | None
 
     @property
     def tolerance(self) -> float:
         """The largest difference of two passes that counts as none: rounding adds up over the calls like chance."""
         return max((each.tolerance for each in self.found), default=0.0) * math.sqrt(len(self.found))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both passes put out the same."""
+        return self.difference is not None and self.difference <= self.tolerance
 
 
 def observe(network: "nn.Module", forward: Callable[[], Any], batch: int) -> Observation:
@@ -42,7 +49,7 @@ def observe(network: "nn.Module", forward: Callable[[], Any], batch: int) -> Obs
             for look in (_fused, _registered) if batch == 0 else (_fused,):
                 with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # not of this family
                     found = look(network, forward, batch, plain)
-                    if found.found and found.difference <= found.tolerance:
+                    if found.found and found.agrees:
                         return found
         return _observed(network, forward, batch, plain)
 
@@ -78,7 +85,7 @@ def _observed(network: "nn.Module", forward: Callable[[], Any], batch: int, plai
     observer = Observer(network, batch)
     with observer.watching(network):
         seen = _once(network, forward)
-    return Observation(observer.found, observer.unread, results_differ(seen, plain))
+    return Observation(observer.found, observer.unread, results_differ(seen, plain) if observer.found else None)
 
 
 def _once(network: "nn.Module", forward: Callable[[], Any]) -> Any:
@@ -96,8 +103,8 @@ def _once(network: "nn.Module", forward: Callable[[], Any]) -> Any:
 def _evaluating(network: "nn.Module") -> Iterator[None]:
     """The network in evaluation mode, without dropout; in the end each module is in the mode that it was in."""
     learning = [module for module in network.modules() if module.training]
-    network.eval()
     try:
+        network.eval()
         yield
     finally:
         for module in learning:

@@ -2,6 +2,7 @@
 module's own results held against those of a pass that nobody observed."""
 import math
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from model.capture.module_attention import Attention, as_numbers
 from model.capture.recheck import recompute
+from model.core.limits import LIMITS
 from model.core.record import Layer
 
 
@@ -32,15 +34,20 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
     return error if math.isfinite(error) else math.inf
 
 
-def results_differ(observed: Any, unobserved: Any) -> float:
+def results_differ(observed: Any, unobserved: Any) -> float | None:
     """The largest difference between what a module put out in two passes, as a share of the largest number of the
-    tensor. Vectors of nothing but 0, as torch's fast path leaves padding, are not compared."""
-    pairs = list(zip(_tensors(observed), _tensors(unobserved), strict=False))
+    tensor: NaN where a number is not finite, None where there are no numbers. Vectors of nothing but 0, as torch's fast
+    path leaves padding, are not compared."""
+    all_ours, all_theirs = list(_tensors(observed)), list(_tensors(unobserved))
+    if not all_ours and not all_theirs:
+        return None
+    if [each.shape for each in all_ours] != [each.shape for each in all_theirs]:
+        return math.inf
     errors = [0.0]
-    for one, other in pairs:
-        if one.shape != other.shape:
-            return math.inf
+    for one, other in zip(all_ours, all_theirs, strict=True):
         ours, theirs = as_numbers(one), as_numbers(other)
+        if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
+            return math.nan
         if theirs.ndim > 1:
             left_out = ~theirs.any(-1)
             if left_out.any() and not left_out.all():
@@ -49,14 +56,18 @@ def results_differ(observed: Any, unobserved: Any) -> float:
     return max(errors)
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
-    """The tensors of numbers in a module's result."""
+def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
+    """The tensors of numbers in a module's result, however deep they lie in it, up to the limit."""
+    if depth > LIMITS.depth:
+        return   # among them a list that holds itself
     if isinstance(value, Tensor):
         if value.is_floating_point() and not value.is_nested and not value.is_sparse:
             yield value
     elif isinstance(value, dict):
         for each in value.values():
-            yield from _tensors(each)
+            yield from _tensors(each, depth + 1)
+    elif is_dataclass(value) and not isinstance(value, type):
+        yield from _tensors(vars(value), depth + 1)
     elif isinstance(value, list | tuple):
         for each in value:
-            yield from _tensors(each)
+            yield from _tensors(each, depth + 1)

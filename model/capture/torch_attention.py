@@ -17,7 +17,8 @@ from model.capture import multi_head
 from model.capture.attention_call import Call, Memo, Unsupported, parse_mask
 from model.capture.module_attention import Attention, as_numbers, chosen_rows, item_of
 from model.capture.origins import Origins, tensors_in
-from model.core.query import first_line
+from model.core.limits import LIMITS
+from model.core.query import UserError, first_line
 
 SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax"})
 MIXING = frozenset({"matmul", "bmm", "einsum", "__matmul__"})
@@ -47,16 +48,17 @@ class Observer(TorchFunctionMode):
         self._stack: list[Running] = []
         self._origins, self._masks = Origins(), Memo()
         self._waiting: dict[int, Attention] = {}   # softmaxes over three axes, by the address of their result
+        self._heads, self._bytes = 0, 0            # seen so far; of weights that are held
         self._alive: list[Tensor] = []             # and those results, so that no other comes to lie there
 
     @contextmanager
     def watching(self, network: nn.Module) -> Iterator["Observer"]:
         """Knows within the block which module is being called."""
         handles = []
-        for module in network.modules():
-            handles.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
-            handles.append(module.register_forward_hook(self._leave, always_call=True))
         try:
+            for module in network.modules():
+                handles.append(module.register_forward_pre_hook(self._enter, with_kwargs=True))
+                handles.append(module.register_forward_hook(self._leave, always_call=True))
             with self:
                 yield self
         finally:
@@ -73,7 +75,10 @@ class Observer(TorchFunctionMode):
             return
         running = self._stack.pop()
         if isinstance(module, nn.MultiheadAttention) and running.found is not None:
-            multi_head.compare_output(running.found, output, module.batch_first, self.batch)
+            try:
+                multi_head.compare_output(running.found, output, module.batch_first, self.batch)
+            except (Unsupported, ValueError, IndexError, RuntimeError):
+                running.found.reasons.append("it puts out something else than the attention that it computed")
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
@@ -98,7 +103,7 @@ class Observer(TorchFunctionMode):
     def _read(self, read: Callable[[], Attention]) -> None:
         try:
             self.add(read())
-        except (Unsupported, ValueError, IndexError, RuntimeError) as error:
+        except Exception as error:   # what is called as nobody foresaw is not read; the module goes on
             self.unread.append(f"{self.where} ({first_line(error, 200)})")
 
     def add(self, attention: Attention) -> None:
@@ -112,10 +117,23 @@ class Observer(TorchFunctionMode):
     def _item(self, tensor: Tensor) -> Tensor:
         return item_of(tensor, self.batch)
 
+    def _bound(self, heads: int, queries: int, keys: int, weights: int = 0) -> None:
+        """Raises Unsupported for attention over nothing, and beyond the limits before anything of it is copied."""
+        if not heads or not queries or not keys:
+            raise Unsupported(f"it attends over nothing: {heads} heads of {queries} × {keys} positions")
+        self._heads, self._bytes = self._heads + heads, self._bytes + 4 * weights
+        try:
+            LIMITS.refuse_above("tokens", max(queries, keys), "its longer side", "give shorter inputs")
+            LIMITS.refuse_above("heads", self._heads, "the module up to here", "give a part of it")
+            LIMITS.refuse_above("import_bytes", self._bytes, "what softmaxes put out up to here", "give shorter inputs")
+        except UserError as error:
+            raise Unsupported(str(error).rstrip(".")) from error
+
     def _make_call(self, parts: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, is_causal: bool,
                   scale: float | None) -> Call:
         """The call of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q, k), on the CPU
         from now on."""
+        self._bound(len(parts[0]), parts[0].shape[1], parts[1].shape[1])
         query, key, value = (as_numbers(part) for part in parts)
         allowed, bias = parse_mask(self._masks, None if mask is None else mask.detach().cpu()[None],
                                    (len(query), query.shape[1], key.shape[1]), is_causal)
@@ -181,8 +199,9 @@ class Observer(TorchFunctionMode):
 
     def _by_hand(self, weights: Tensor, same: bool | None) -> Attention | None:
         try:
-            square = weights.shape[-1] == weights.shape[-2]
-            return Attention(self.where, None, as_numbers(self._item(weights)), square and same is not False,
+            square, item = weights.shape[-1] == weights.shape[-2], self._item(weights)
+            self._bound(len(item), item.shape[1], item.shape[2], item.numel())
+            return Attention(self.where, None, as_numbers(item), square and same is not False,
                              weights.shape[0], weights.dtype)
         except Unsupported as error:
             self.unread.append(f"{self.where} ({error})")

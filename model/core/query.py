@@ -39,7 +39,11 @@ class UserError(Exception):
 
 def first_line(error: BaseException, longest: int) -> str:
     """The first line of an error's message, its type's name where it has none, cut to so many characters."""
-    return (str(error).splitlines() or [type(error).__name__])[0][:longest]
+    try:
+        said = str(error)
+    except Exception:   # of an error that somebody else wrote, and that cannot say what it is
+        said = ""
+    return next((line for line in said.splitlines() if line.strip()), type(error).__name__)[:longest]
 
 
 def quoted(text: str, longest: int = 80) -> str:

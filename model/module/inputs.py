@@ -47,7 +47,11 @@ def given(network: "nn.Module", inputs: Any) -> Inputs:
         raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
     place = next((each.device for each in network.parameters()), None)
     move = lambda each: each.to(place) if isinstance(each, torch.Tensor) and place is not None else each
-    return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
+    try:
+        return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
+    except (RuntimeError, NotImplementedError) as error:
+        raise UserError(f"The inputs could not be moved to {place}, where the module's weights are "
+                        f"({first_line(error, 200)}); give tensors that hold numbers.") from error
 
 
 def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
@@ -65,9 +69,9 @@ def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
         if getattr(config, "is_encoder_decoder", False):
             return _two_sides(network, tokenizer, texts[0], texts[1] if len(texts) > 1 else "")
         encoding, tokens = _encode(tokenizer, *texts)
-    except UserError:
+    except (UserError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:   # a panic of the tokenizer's Rust among them
         raise UserError(f"The tokenizer could not read this ({first_line(error, 200)}); give the tokenizer that goes "
                         f"with the model.") from error
     known = {name: encoding[name] for name in ("input_ids", "attention_mask", "token_type_ids") if name in encoding}

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from model.core.query import Query, UserError, first_line
+from model.core.query import Query, UserError, first_line, quoted
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Tokens, Verification
+from model.core.stopping import Cancelled
 from model.module import inputs as module_inputs
 from model.module.arrange import Arranged, arrange
 from model.module.inputs import Inputs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from model.capture.module_pass import Observation
 
 PREFIX = "module:"
+NAME = 80   # characters, of a class's name
 Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions; of a source and a target
 
 
@@ -38,12 +40,15 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
     called = module_inputs.given(network, inputs) if tokenizer is None else module_inputs.read(network, tokenizer,
                                                                                                inputs)
     source, target = _names(tokens, called)
-    name = type(network).__name__
+    name = name_of(network)
     try:
         seen = observe(network, lambda: network(*called.args, **called.kwargs), batch)
-    except Exception as error:
-        raise UserError(f"{name} could not run on these inputs ({first_line(error, 300)}); give them as the module "
-                        f"itself takes them.") from error
+    except (KeyboardInterrupt, Cancelled):
+        raise   # of whoever waits for it
+    except BaseException as error:   # somebody else's program, which may end as it likes
+        kind = "" if isinstance(error, Exception) else f"{type(error).__name__}: "   # SystemExit says only a number
+        raise UserError(f"{name} could not run on these inputs ({kind}{first_line(error, 300)}); give them as the "
+                        f"module itself takes them.") from error
     found, unread = _readable(seen, called)
     proofs = _proofs(name, found, unread)
     try:
@@ -53,6 +58,11 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
     return _record(network, arranged, _verification(arranged, dict(proofs), seen), unread)
 
 
+def name_of(network: "nn.Module") -> str:
+    """The name of its class in one short line."""
+    return " ".join(type(network).__name__.split())[:NAME] or "module"
+
+
 def _check(network: Any, batch: int) -> None:
     import torch
 
@@ -60,12 +70,12 @@ def _check(network: Any, batch: int) -> None:
         raise UserError(f"look takes a torch module, and this is a {type(network).__name__}; give the model object "
                         f"itself.")
     if isinstance(network, torch.jit.ScriptModule):
-        raise UserError(f"{type(network).__name__} is compiled by TorchScript, where no call can be seen; give the "
+        raise UserError(f"{name_of(network)} is compiled by TorchScript, where no call can be seen; give the "
                         f"module that it was made of.")
-    if any(each.device.type == "meta" for each in network.parameters()):
-        raise UserError(f"{type(network).__name__} has no weights yet (device meta); load them first.")
+    if any(each.device.type == "meta" for each in (*network.parameters(), *network.buffers())):
+        raise UserError(f"{name_of(network)} has no weights yet (device meta); load them first.")
     if type(batch) is not int or batch < 0:
-        raise UserError(f"batch is {batch!r} and must be the number of an item, from 0.")
+        raise UserError(f"batch is {quoted(repr(batch))} and must be the number of an item, from 0.")
 
 
 def _names(tokens: Names | None, called: Inputs) -> tuple[Tokens | None, Tokens | None]:
@@ -73,11 +83,8 @@ def _names(tokens: Names | None, called: Inputs) -> tuple[Tokens | None, Tokens 
     if tokens is None:
         return called.source, called.target
     if isinstance(tokens, tuple) and len(tokens) == 2 and not any(isinstance(side, str) for side in tokens):
-        return named(list(tokens[0])), named(list(tokens[1]))
-    try:
-        return named(tokens if isinstance(tokens, str) else list(tokens)), None   # type: ignore[arg-type]
-    except TypeError as error:
-        raise UserError("tokens must be a list of texts, one for each position; write tokens=['a', 'b'].") from error
+        return named(tokens[0]), named(tokens[1])
+    return named(tokens), None   # type: ignore[arg-type]
 
 
 def _readable(seen: "Observation", called: Inputs) -> "tuple[list[Attention], list[str]]":
@@ -98,6 +105,9 @@ def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tup
     UserError where nothing is left."""
     proofs = []
     for each in found:
+        if not each.is_finite():
+            unread.append(f"{each.module} (NaN or infinity is among its numbers)")
+            continue
         proof = _proof(each)
         if each.reasons:
             unread.append(f"{each.module} ({each.reasons[0]})")
@@ -149,7 +159,12 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
     if by_hand:
         reasons.append(f"The softmax of {', '.join(by_hand[:3])}{' …' if len(by_hand) > 3 else ''} was seen, and what "
                        f"is done with it was not: these weights are as the module computed them{_rounded(members)}.")
-    if not seen.difference <= seen.tolerance:
+    if seen.difference is None:
+        reasons.append("The module puts out no numbers that could be compared with those of a pass that nobody "
+                       "observed, so that these weights are of the observed pass alone.")
+    elif math.isnan(seen.difference):
+        reasons.append("The module puts out NaN or infinity, so that nothing of it is called verified.")
+    elif not seen.agrees:
         reasons.append(f"In a pass that nobody observed the module put out something else (by {seen.difference:.2g} of "
                        f"the largest number), so that these weights are of the observed pass alone.")
     mine = [proofs[each] for each in members]
@@ -165,7 +180,7 @@ def _rounded(members: "list[Attention]") -> str:
 
 def _record(network: "nn.Module", arranged: Arranged, verification: Verification,
             unread: list[str]) -> AttentionRecord:
-    name = type(network).__name__
+    name = name_of(network)
     revision = _fingerprint(network)
     first = arranged.maps[0]
     crossed = next((each for each in arranged.maps if each.kind == "cross"), None)
@@ -179,7 +194,7 @@ def _record(network: "nn.Module", arranged: Arranged, verification: Verification
 
 
 def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
-    name, layers = type(network).__name__, [layer for _, layer in arranged.shown]
+    name, layers = name_of(network), [layer for _, layer in arranged.shown]
     largest = max(layers, key=lambda layer: layer.heads)
     d_head = largest.query.shape[2] if isinstance(largest, Layer) else 0
     kv_heads = largest.key.shape[0] if isinstance(largest, Layer) else largest.heads

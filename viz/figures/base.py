@@ -62,6 +62,16 @@ def signed_scale(theme: str) -> list[list[Any]]:
     return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
 
 
+def number_range(values: np.ndarray) -> tuple[float, float]:
+    """(low, high) of all finite numbers, for an axis or a bar of colours. Where all are equal, from 0 to that number,
+    or from it to 0; 0 to 1 where they are 0: plotly's own choice, half a unit on each side, shows a share below 0."""
+    known = values[np.isfinite(values)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    if not math.isclose(low, high, rel_tol=1e-6, abs_tol=1e-9):
+        return low, high
+    return (0.0, 1.0) if abs(high) < 1e-9 else (min(low, 0.0), max(high, 0.0))
+
+
 def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
     """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]

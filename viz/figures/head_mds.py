@@ -35,6 +35,7 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
                        textfont={"size": 11, "color": MUTED[theme]}, customdata=names,
                        hovertemplate="%{customdata}<extra></extra>",
                        marker={"color": layers, "colorscale": ramp, "size": DOT,
+                               "showscale": len(set(layers.tolist())) > 1,
                                "line": {"color": MUTED[theme], "width": 0.5},
                                "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10,
                                             "outlinewidth": 0, "tickformat": "d", "orientation": "h", "y": 0,

@@ -75,10 +75,16 @@ def patch_size(network: Any) -> tuple[int, int]:
     size, apart = convolution.kernel_size, convolution.stride
     if size != apart or convolution.dilation != (1, 1):
         how = "overlap" if size > apart else "leave gaps"
-        raise Unsupported(f"its patches {how}: they are {_by(size)} pixels large and {_by(apart)} apart")
+        windows = "its layers look within windows of places, and " if _looks_in_windows(network) else ""
+        raise Unsupported(f"{windows}its patches {how}: they are {_by(size)} pixels large and {_by(apart)} apart")
     if convolution.padding not in ((0, 0), "valid"):
         raise Unsupported(f"its patches begin {_by(convolution.padding)} pixels outside the picture")
     return size
+
+
+def _looks_in_windows(network: Any) -> bool:
+    """Whether layers name a window that they look within, as Swin2SR, Hiera and SAM 2 do; 0 stands for none."""
+    return any(getattr(module, "window_size", None) for module in network.modules())
 
 
 def _by(sides: tuple[int, ...]) -> str:

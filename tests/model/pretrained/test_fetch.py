@@ -17,7 +17,7 @@ from model.pretrained import fetch as fetching
 from model.pretrained import hub as downloading
 from model.pretrained.hub import Unreachable, check_id, download
 from model.pretrained.packaged import wheel
-from tests.children import Child, on_a_full_disk
+from tests.children import on_a_full_disk, spawned
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
 
@@ -132,13 +132,27 @@ def test_a_file_in_the_place_of_the_home_is_said(hub, home, report):
     assert home.is_file()
 
 
-def test_two_processes_that_fetch_the_same_bring_it_once(hub, home, report):
-    texts: list[str] = []
-    with fetching._alone(home / "models" / "owner--name.partial", report):
-        children = [Child(lambda: fetching.fetch("owner/name", lambda fraction, text: texts.append(text)) and texts)
-                    for _ in range(2)]
-    said = [child.outcome() for child in children]
-    assert sum(any("downloading" in text for text in each) for each in said) == 1
+def fetch_and_write_down(log):
+    """Fetches owner/name; what it reports stands in this file."""
+    def report(fraction, text):
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"{text}\n")
+
+    fetching.fetch("owner/name", report)
+
+
+def test_two_processes_that_fetch_the_same_bring_it_once(hub, home, report, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{hub.server_port}")   # for them
+    logs = [tmp_path / "first.txt", tmp_path / "second.txt"]
+    with spawned(2) as pool:
+        with fetching._alone(home / "models" / "owner--name.partial", report):
+            done = [pool.submit(fetch_and_write_down, log) for log in logs]
+            while not all(log.exists() or each.done() for log, each in zip(logs, done, strict=True)):
+                time.sleep(0.02)   # until both wait for this one
+        assert [each.result() for each in done] == [None, None]
+    said = [log.read_text(encoding="utf-8") for log in logs]
+    assert all("waiting for another process" in text for text in said)
+    assert sum("downloading" in text for text in said) == 1
     assert [path.name for path in (home / "models").iterdir()] == ["owner--name"]
     assert load.open_model("owner/name", report).card.title == "owner/name"
 

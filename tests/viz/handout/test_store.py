@@ -8,7 +8,7 @@ import pytest
 
 from model.core import files
 from model.core.query import UserError
-from tests.children import Child, on_a_full_disk
+from tests.children import on_a_full_disk, spawned
 from tests.fabricate import items
 from viz.handout.files import Handout, save
 from viz.handout.store import HandoutStore
@@ -82,21 +82,28 @@ def test_two_servers_of_one_person_keep_what_each_adds(folder):
     assert len(first.change(NAME, add).items) == 1 == len(second.get(NAME).items)
 
 
+def add_some(known: HandoutStore) -> None:
+    for _ in range(6):
+        known.change(NAME, add)
+
+
+def add_some_from(folder) -> None:
+    """What another server of the same person does."""
+    add_some(store(folder))
+
+
 def test_two_sessions_and_two_processes_that_add_at_once_lose_nothing(folder):
     ours = store(folder)
     ours.change(NAME, add)
-
-    def add_some() -> None:
-        for _ in range(6):
-            ours.change(NAME, add)
-
-    children = [Child(add_some) for _ in range(2)]
-    sessions = [threading.Thread(target=add_some) for _ in range(2)]
-    for session in sessions:
-        session.start()
-    for session in sessions:
-        session.join()
-    assert [child.outcome() for child in children] == [None, None]
+    with spawned(2) as pool:
+        pool.submit(os.getpid).result()   # the first of them is there
+        others = [pool.submit(add_some_from, folder) for _ in range(2)]
+        sessions = [threading.Thread(target=add_some, args=(ours,)) for _ in range(2)]
+        for session in sessions:
+            session.start()
+        for session in sessions:
+            session.join()
+        assert [other.result() for other in others] == [None, None]
     assert len(ours.get(NAME).items) == len(store(folder).get(NAME).items) == 25
 
 

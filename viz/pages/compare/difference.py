@@ -20,6 +20,7 @@ from model.studies.comparison import Alignment, Comparison, cosine, difference_v
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import ViewEvent, head_view
 from viz.components.picture_view import PatchValues
+from viz.components.picture_view.rows import patch_name
 from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import format_change, format_weight, head_label
 from viz.page import PageContext
@@ -104,7 +105,10 @@ def _sides(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], 
     for edit in records[1].query.edits:
         if isinstance(edit, Window):
             done = strings("compare")["window_done"].format(width=edit.width, first=edit.first)
-        elif not isinstance(edit, Hide) and (edit.layer, edit.head) != heads[1]:
+        elif isinstance(edit, Hide):
+            keys = records[1].maps[0].keys
+            done = strings("compare")["hide_done"].format(token=patch_name(keys, edit.token))
+        elif (edit.layer, edit.head) != heads[1]:
             done = f"{head_label(edit.layer, edit.head)} {done}"
     if page.controls["versus"] == "text" and records[0].picture is not None:
         return of_pictures(*(picture_name(record.query.image) or strings("pictures")["gone"] for record in records))

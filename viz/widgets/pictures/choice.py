@@ -14,7 +14,6 @@ from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.upload import most_megabytes, take
 
-SUFFIXES = ("png", "jpg", "jpeg", "webp", "heic", "heif")   # of HEIC it is said, in a sentence, what to do with it
 THUMB = 112   # pixels of the file as it was brought, on the side
 _PASTE = st.components.v2.component("clearhead_paste", js=module_code("js/paste.js", "module.paste", otherwise=""))
 
@@ -68,7 +67,8 @@ def picture_widgets(page: PageContext) -> None:
     st.selectbox(words["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
                  on_change=_choose, args=(page,))
     _about(chosen)
-    st.file_uploader(words["own"], type=list(SUFFIXES), key="ask_picture_file", help=words["own_help"],
+    # of any type: what is not read gets a sentence that names it, where Streamlit has three words for all files
+    st.file_uploader(words["own"], key="ask_picture_file", help=words["own_help"],
                      max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
                      args=(page, "ask_picture_file"))
     _PASTE(key="paste", data={"key": "ask_picture_file"})

@@ -1,0 +1,193 @@
+"""look() and whatever a notebook may hand it: a picture, or one sentence, and NaN is never verified."""
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from model.core.limits import Limits
+from model.core.query import UserError
+from model.core.record import AttentionRecord
+from model.module import look as looking
+from model.module.look import look
+from viz.notebook import show
+
+STATES = (1, 4, 16)
+
+
+class Own(BaseException):
+    """As the panic of a Rust extension is none of Python's exceptions."""
+
+
+class Speechless(Exception):
+    def __str__(self) -> str:
+        raise ValueError("an error that cannot say what it is")
+
+
+class Attends(nn.Module):
+    """Self-attention, with something done before it and something made of what it puts out."""
+
+    def __init__(self, before: Callable[[Any], Any] = lambda module: None, after: Callable = lambda states: states):
+        super().__init__()
+        self.attention, self.before, self.after = nn.MultiheadAttention(16, 2, batch_first=True), before, after
+
+    def forward(self, x):
+        self.before(self)
+        return self.after(self.attention(x, x, x)[0])
+
+
+class Fused(nn.Module):
+    """Torch's fused attention over queries, keys and values of this shape; or a softmax by hand over such scores."""
+
+    def __init__(self, *shape: int, by_hand: bool = False, of: float = 0.0):
+        super().__init__()
+        self.shape, self.by_hand, self.of = shape, by_hand, of
+
+    def forward(self, x):
+        part = torch.full(self.shape, self.of)
+        return part.softmax(-1) if self.by_hand else nn.functional.scaled_dot_product_attention(part, part, part)
+
+
+def raising(error: BaseException) -> Attends:
+    def stop(module):
+        raise error
+    return Attends(stop)
+
+
+def changing(module: Attends) -> None:
+    module.another = nn.Linear(2, 2)
+    with torch.no_grad():
+        module.attention.in_proj_weight.mul_(1.5)
+
+
+def holding(number: float, part: str = "attention.out_proj.weight") -> Attends:
+    network = Attends()
+    with torch.no_grad():
+        network.get_parameter(part)[0, 0] = number
+    return network
+
+
+def panicking(*texts, **options):
+    raise Own("panicked")
+
+
+def itself(states: torch.Tensor) -> list:
+    ring: list = []
+    ring.append(ring)
+    return ring
+
+
+STATE = torch.randn(STATES, generator=torch.Generator().manual_seed(0))
+ONE = Attends()
+LONG_NAME = type("Ein\nName <script>" + "x" * 5000, (Attends,), {})
+
+REFUSED = {   # what is handed over, and a part of the sentence
+    **{f"raises {type(error).__name__}": (lambda error=error: look(raising(error), STATE), "could not run on")
+       for error in (SystemExit(1), GeneratorExit(), Own("panicked"), Speechless(), MemoryError(), StopIteration(3),
+                     RecursionError(), RuntimeError("one\ntwo"))},
+    "a name of 5,000 signs": (lambda: look(LONG_NAME(lambda module: 1 / 0), STATE), "Ein Name <script>"),
+    **{f"a weight of {number}": (lambda number=number: look(holding(number), STATE), "NaN or infinity is among")
+       for number in (math.nan, math.inf, -math.inf)},
+    "a query's weight of NaN": (lambda: look(holding(math.nan, "attention.in_proj_weight"), STATE), "NaN or infinity"),
+    "inputs of NaN": (lambda: look(ONE, STATE * math.nan), "NaN or infinity is among"),
+    "weights of NaN by hand": (lambda: look(Fused(1, 2, 4, 4, by_hand=True, of=math.nan), STATE), "NaN or infinity"),
+    **{f"fused {shape}": (lambda shape=shape: look(Fused(*shape), STATE), "Fused") for shape in (
+        (1, 0, 4, 8), (1, 2, 0, 8), (1, 2, 4, 0), (0, 2, 4, 8), (0, 0, 0, 0), (5,), (1, 1, 2, 4, 8))},
+    **{f"by hand {shape}": (lambda shape=shape: look(Fused(*shape, by_hand=True), STATE), "Fused")
+       for shape in ((1, 0, 4, 4), (1, 2, 0, 4), (1, 2, 4, 0), (0, 2, 4, 4))},
+    "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attends over nothing"),
+    "no item": (lambda: look(ONE, torch.zeros(0, 4, 16)), "has 0 items"),
+    "device meta": (lambda: look(Attends().to("meta"), STATE), "no weights yet"),
+    "a buffer on meta": (lambda: look(nn.BatchNorm1d(4, affine=False).to("meta"), STATE), "no weights yet"),
+    "inputs on meta": (lambda: look(ONE, STATE.to("meta")), "could not be moved"),
+    "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
+    **{f"inputs {index}": (lambda given=given: look(ONE, given), "") for index, given in enumerate((
+        None, 3, (), {}, {1: STATE}, {"nosuch": STATE}, [STATE], STATE.numpy(), "text", torch.arange(4),
+        torch.tensor(1.0), STATE.to(torch.complex64), STATE[0].to_sparse()))},
+    **{f"no module {index}": (lambda given=given: look(given, STATE), "look takes a torch module")
+       for index, given in enumerate(("minilm", None, nn.Linear))},
+    **{f"batch {batch}": (lambda batch=batch: look(ONE, torch.zeros(2, 4, 16), batch=batch), "")
+       for batch in (2, 1.0, True, -1, 2**80)},
+    **{f"tokens {index}": (lambda given=given: look(ONE, STATE, tokens=given), "") for index, given in enumerate((
+        ["a"], ["a"] * 9, [], "abcd", b"abcd", 4, [1, 2, 3, 4], [None] * 4, (None, None), (["a"], ["b"]),
+        iter(lambda: "a", None)))},   # the last never ends
+    "a million tokens": (lambda: look(ONE, STATE, tokens=["a"] * 10**6), "limit is 4,096"),
+    "tokens of 40 MB": (lambda: look(ONE, STATE, tokens=["a" * 10**7] * 4), "limit is 1,000,000"),
+    "no tokenizer": (lambda: look(ONE, "a text", tokenizer=3), "tokenizer could not read"),
+    "a tokenizer that panics": (lambda: look(ONE, "a text", tokenizer=panicking), "(panicked)"),
+    "too long": (lambda: look(Fused(1, 1, 4097, 1), STATE), "4,097 tokens and the limit is 4,096"),
+    "too many heads": (lambda: look(Fused(1, 20_001, 1, 1), STATE), "20,001 heads and the limit is 20,000"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_shown_is_refused_in_one_sentence(case):
+    call, part = REFUSED[case]
+    with pytest.raises(UserError) as refused:
+        call()
+    said = str(refused.value)
+    assert part in said and said.endswith(".") and "\n" not in said and len(said) < 600
+
+
+def test_weights_by_hand_beyond_the_limit_are_refused_before_they_are_copied(monkeypatch):
+    from model.capture import torch_attention
+
+    monkeypatch.setattr(torch_attention, "LIMITS", Limits(import_bytes=4 * 2 * 8 * 8))
+    copied = []
+    plain = torch_attention.as_numbers
+    monkeypatch.setattr(torch_attention, "as_numbers", lambda tensor: copied.append(tensor.numel()) or plain(tensor))
+    assert look(Fused(1, 2, 8, 8, by_hand=True), STATE).verification.status == "reported"
+    assert copied == [128]
+    with pytest.raises(UserError, match=r"the limit is 512;.*CLEARHEAD_IMPORT_MB"):
+        look(Fused(1, 2, 8, 9, by_hand=True), STATE)
+    assert copied == [128]
+
+
+@pytest.mark.parametrize(("network", "why"), [
+    (Attends(after=lambda states: states * math.nan), "puts out NaN or infinity"),
+    (Attends(after=lambda states: states - math.inf), "puts out NaN or infinity"),
+    (Attends(after=lambda states: None), "no numbers that could be compared"),
+    (Attends(after=lambda states: "done"), "no numbers that could be compared"),
+    (Attends(after=itself), "no numbers that could be compared"),
+    (Attends(changing), "put out something else"),
+])
+def test_what_was_seen_and_not_proved_is_reported_with_the_reason(network, why):
+    check = look(network, STATE).verification
+    assert check.status == "reported" and len(check.reasons) == 1 and why in check.reasons[0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.float16])
+def test_every_type_is_proved_and_whatever_lies_round_the_numbers_is_seen(dtype):
+    network = Attends(after=lambda states: {"a": [states], "b": None, "c": math.nan})
+    assert look(network.to(dtype), STATE.to(dtype)).verification.status == "verified"
+
+
+def test_whoever_stops_a_notebook_is_not_told_that_the_module_is_wrong():
+    network = raising(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        look(network, STATE)
+    assert network.training and not network._forward_hooks
+
+
+def test_a_module_that_cannot_be_set_to_evaluate_keeps_its_mode():
+    class Halfway(Attends):
+        def eval(self):
+            self.attention.eval()
+            raise RuntimeError("no evaluation")
+
+    network = Halfway()
+    with pytest.raises(UserError, match="no evaluation"):
+        look(network, STATE)
+    assert all(module.training for module in network.modules())
+
+
+def test_tokens_and_names_that_hold_markup_are_text_in_the_frame():
+    name = LONG_NAME()
+    for tokens in (["<script>got=1</script>", "</script>", "&amp;", "\u202e"], ["a\ud800", "\x00", "\x1b[31m\n", ""]):
+        record = look(name, STATE, tokens=tokens)
+        assert isinstance(record, AttentionRecord) and record.maps[0].queries.texts == tuple(tokens)
+        page = show(record).page.decode("utf-8")
+        assert "<script>got" not in page and "Name <script>" not in page
+    assert looking.name_of(name).startswith("Ein Name <script>xx") and len(looking.name_of(name)) == looking.NAME
