@@ -48,9 +48,10 @@ def test_no_lesson_as_it_opens_tells_an_answer_that_it_asks_for(name, table, con
     drawn = [json.dumps([trace.get("name"), str(trace.get("x"))[:200]], default=str)
              for chart in page.charts.values() for trace in chart["data"]]
     assert given_away(prompt, "\n".join([*words, *page.alts.values(), *drawn])) == []
+    assert not any(strings("lesson")["remember"] in each for each in page.words)
     assert not COVERED.get((name, table), set()) & set(page.charts)
 
 
 def test_every_question_of_every_lesson_is_searched():
-    assert {table for _, table, _ in QUESTIONS} == {"predict", "predict_far", "copying"}
+    assert {table for _, table, _ in QUESTIONS} == {"predict", "predict_far", "predict_copy"}
     assert len(QUESTIONS) == len(lessons()) + 2

@@ -15,8 +15,9 @@ from viz.print import lines, matrix, picture, strip
 from viz.print.layout import PicturePlan
 from viz.print.page import bare_picture
 from viz.print.sheet import pen, save
+from viz.text import strings
 
-NUMBER = re.compile(r"\d+\.\d{3,}")
+TAG, NUMBER = re.compile(r"<[^>]*>"), re.compile(r"\d+\.\d{3,}")
 N = r"(-?[\d.]+)"
 CELL = re.compile(rf"M {N} {N} \nL {N} \2 \nL \3 {N} \nL \1 \4 \nL \1 \2 \nz\n")
 HEADER = re.compile(r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->", re.DOTALL)
@@ -54,16 +55,22 @@ def _plan(head: SavedHead) -> PicturePlan:
 def _picture_plan(saved: SavedPicture) -> PicturePlan:
     """The picture with its colours as an image, which is what a photograph is on paper, too."""
     values, shown = saved.values, saved.shown
+    names = strings("components")["picture"]["legends"] | {"signed": "{what}"}   # of which plan_of says more itself
+    what = names.get(values.kind, "{what}").format(what=values.what)
     return picture.plan_of(saved.patches.picture, saved.patches.boxes, values.shares, focus=shown.focus,
                            hidden=shown.hidden, orientation=caption(saved), notes=(),
-                           colours=picture.Colours(tuple(values.ticks), values.what, values.kind == "signed"))
+                           colours=picture.Colours(tuple(values.ticks), what, values.kind == "signed"))
 
 
 def smaller(drawing: str) -> str:
-    """The same drawing in fewer bytes."""
-    drawing = NUMBER.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), HEADER.sub("", drawing))
+    """The same drawing in fewer bytes; what is written in it keeps its digits."""
+    drawing = TAG.sub(lambda tag: NUMBER.sub(_short, tag[0]), HEADER.sub("", drawing))
     drawing = CELL.sub(_rectangle, drawing)
     return re.sub(r"\n\s*", " ", re.sub(r">\s+<", "><", re.sub(r"\n([MLCz])", r"\1", drawing)))
+
+
+def _short(number: re.Match) -> str:
+    return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _rectangle(cell: re.Match) -> str:

@@ -26,7 +26,7 @@ The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keywo
         boxes: of the Transformer's figure, viz/components/transformer_diagram
     remember = [three lines]
     [predict]  ask, answers = [{text, why}, ...] (three or four), right = 0
-        why: the sentence that puts it right
+        why: the sentence that puts it right; a second prompt is [predict_NAME], held by the control guess_NAME
     [[check]]  two of them, each as [predict]: what the lesson has answered by its end
     [SECTION]  title, lead, alt, notice = [at most three], more = [...], formula, symbols = [[symbol, what it is on
         screen], ...], practice, sources = [...]
@@ -53,7 +53,7 @@ from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fragment import fragment
-from viz.widgets.lesson_questions import LETTERS, ask
+from viz.widgets.lesson_questions import LETTERS, ask, prompts
 from viz.widgets.link_box import link_box
 from viz.widgets.notebook_button import notebook_button
 from viz.widgets.progress import remember_answers
@@ -106,15 +106,18 @@ class Lesson:
             if opened.open:
                 link_box(self.page)
 
-    def predict(self, table: str = "predict", control: str = "guess") -> bool:
-        """The prompt. True once it is answered: the page then draws the answer onto its picture."""
+    def predict(self, control: str = "guess") -> bool:
+        """The prompt of this control. True once it is answered: the page then draws the answer onto its picture."""
         with st.container(border=not self.page.state.present, width=READABLE, key=f"predict-{control}"):
-            return ask(self.page, self.prose[table], control, self.words["predict"])
+            return ask(self.page, prompts(self.prose)[control], control, self.words["predict"])
 
     def end(self) -> None:
         """What to remember, two questions that the lesson has answered, and its notebook; the last part of its page.
-        None of it before the first question is answered, as it would answer it."""
-        if not self.answered:
+        None of it before every question above is answered, as it might answer it."""
+        asked = [name for name in prompts(self.prose) if not name.startswith("check_")]
+        if not all(self.page.controls[name] for name in asked):
+            if not self.page.state.present:
+                remember_answers(self.page)
             return
         with st.container(key="screen-remember"):
             st.markdown(f"### {self.words['remember']}\n" + "\n".join(f"- {line}" for line in self.prose["remember"]),

@@ -9,6 +9,13 @@ from viz.widgets.show_of_hands import ask_hall
 LETTERS = ("a", "b", "c", "d")
 
 
+def prompts(prose: dict) -> dict[str, dict]:
+    """The questions of a lesson's prose by the control that holds the answer: guess for [predict], guess_far for
+    [predict_far], then check_1 and check_2."""
+    first = {table.replace("predict", "guess"): each for table, each in prose.items() if table.startswith("predict")}
+    return first | {f"check_{place + 1}": each for place, each in enumerate(prose.get("check", ()))}
+
+
 def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> bool:
     """Asks `prompt` (ask, answers, right, as in a lesson's prose); the page's control of this name holds the letter of
     the answer. Whether it is answered. title: a word or two before the question."""

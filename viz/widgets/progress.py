@@ -8,7 +8,7 @@ from viz.components.files import module_code
 from viz.page import PageContext, pages
 from viz.session import session
 from viz.text import strings
-from viz.widgets.lesson_questions import LETTERS
+from viz.widgets.lesson_questions import LETTERS, prompts
 
 KEY = "progress"
 # the answers at one lesson: {control: letter}
@@ -53,11 +53,9 @@ def is_question(control: str) -> bool:
 
 def right_answers(name: str, answers: Answers) -> tuple[int, int]:
     """(right, answered) of a lesson's questions."""
-    prose = strings(f"lessons/{name}")
-    checks = {f"check_{place + 1}": each for place, each in enumerate(prose.get("check", ()))}
-    prompts = {"guess": prose["predict"]} | checks
-    found = [prompts[control]["right"] == LETTERS.index(letter) for control, letter in answers.items()
-             if control in prompts]
+    asked = prompts(strings(f"lessons/{name}"))
+    found = [asked[control]["right"] == LETTERS.index(letter) for control, letter in answers.items()
+             if control in asked]
     return sum(found), len(found)
 
 

@@ -2,6 +2,7 @@
 import hashlib
 import json
 import shutil
+import sys
 
 import pytest
 
@@ -25,10 +26,11 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
-@pytest.fixture
-def cached(model, tmp_path):
+@pytest.fixture(params=["file"] if sys.platform == "win32" else ["link", "file"])
+def cached(request, model, tmp_path):
     """cached(commit, change) puts the model into the hub's own cache, as huggingface_hub lays it out, as this commit;
-    with another last byte of its weights if it is to change."""
+    with another last byte of its weights if it is to change. Where a system lets nobody make links, as Windows does,
+    the cache has the file itself."""
     place = tmp_path / "cache" / "models--owner--name"
 
     def put(commit: str, change: bool = False) -> None:
@@ -38,11 +40,14 @@ def cached(model, tmp_path):
         weights = folder / "model.safetensors"
         content = bytearray(weights.read_bytes())
         content[-1] ^= change
-        weights.unlink()
-        (place / "blobs").mkdir(exist_ok=True)
-        blob = place / "blobs" / hashlib.sha256(content).hexdigest()
-        blob.write_bytes(content)
-        weights.symlink_to(blob)
+        if request.param == "link":
+            (place / "blobs").mkdir(exist_ok=True)
+            blob = place / "blobs" / hashlib.sha256(content).hexdigest()
+            blob.write_bytes(content)
+            weights.unlink()
+            weights.symlink_to(blob)
+        else:
+            weights.write_bytes(content)
         (place / "refs").mkdir(exist_ok=True)
         (place / "refs" / "main").write_text(commit, encoding="utf-8")
 

@@ -18,6 +18,12 @@ def test_answers_come_back_and_the_rest_stays_outside():
     assert parse_event(said) == {"softmax": {"guess": "b"}, "scale": {"guess": "c"}}
 
 
+def test_the_second_question_of_a_lesson_counts_too():
+    right = "abcd"[strings("lessons/positions")["predict_far"]["right"]]
+    assert right_answers("positions", {"guess_far": right}) == (1, 1)
+    assert right_answers("kernels", {"guess": "a", "guess_copy": "a"}) == (0, 2)
+
+
 def test_the_mark_counts_what_is_right():
     right = "abcd"[strings("lessons/softmax")["predict"]["right"]]
     wrong = next(letter for letter in "abcd" if letter != right)

@@ -3,9 +3,9 @@
 import { receiver } from "../js/messages.js";
 import { div, frame, node, palette } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
-import { EDGE, onTheWay, ROW, scenes } from "./scenes.js";
+import { EDGE, LETTER, onTheWay, ROW, scenes } from "./scenes.js";
 
-const WAY = 1300, REST = 3200, PATIENCE = 3000, HEIGHT = 320, COLOURED = 6, TIP = 8;
+const WAY = 1300, REST = 3200, PATIENCE = 3000, HEIGHT = 320, BETWEEN = 1, COLOURED = 6, TIP = 8;
 const PARTS = ["query", "mix", "stream", "sum"];
 
 export function mount(element, bytes, send) {
@@ -86,8 +86,10 @@ export function mount(element, bytes, send) {
 
   function redraw() {
     if (!body || scene === undefined) return;
-    const width = root.clientWidth, height = Math.max(HEIGHT, 2 * EDGE + ROW * body.names.length);
-    const { heads, accent, ink } = palette(root, body.colours), made = scenes(body, width, height);
+    const hall = parseFloat(getComputedStyle(root).getPropertyValue("--picture-letter"));   // viz/lecture.css
+    const sizes = hall ? { row: hall + BETWEEN, letter: hall } : { row: ROW, letter: LETTER };
+    const width = root.clientWidth, height = Math.max(HEIGHT, 2 * EDGE + sizes.row * body.names.length);
+    const { heads, accent, ink } = palette(root, body.colours), made = scenes(body, width, height, sizes);
     made.forEach((each, index) => { each.index = index; });
     const share = from === undefined ? 1 : Math.min(1, (performance.now() - began) / WAY);
     const eased = share * share * (3 - 2 * share), target = made[scene];

@@ -2,7 +2,8 @@
 // their numbers.
 import { fixed } from "../js/shared.js";
 
-export const ROW = 22, EDGE = 24, NAMES = 118, NUMBERS = 62;
+export const ROW = 22, LETTER = 12, EDGE = 24;
+const NAMES = 118, NUMBERS = 62, WIDE = 0.617;   // how wide a letter of the code font is, of its size
 
 const line = (x1, y1, x2, y2, seen = 1) => ({ x1, y1, x2, y2, seen });
 const label = (x, y, anchor, text, seen = 1) => ({ x, y, anchor, text, seen });
@@ -18,10 +19,11 @@ function planeOf(points, width, height, sides = 70) {
 }
 
 // Names beyond their tips, those of the largest weights first; one that would lie on another is not seen.
-function named(tips, body) {
+function named(tips, body, letter) {
   const taken = [], spots = tips.map(() => undefined);
   for (const at of body.order) {
-    const [x, y, text] = tips[at], wide = text.length * 7.4 + 6, box = [x - wide / 2, y - 20, x + wide / 2, y - 4];
+    const [x, y, text] = tips[at], wide = text.length * WIDE * letter + 6;
+    const box = [x - wide / 2, y - 8 - letter, x + wide / 2, y - 4];
     const free = taken.every(([a, b, c, d]) => box[2] < a || c < box[0] || box[3] < b || d < box[1]);
     if (free) taken.push(box);
     spots[at] = label(x, y - 8, "middle", text, free ? 1 : 0);
@@ -31,25 +33,26 @@ function named(tips, body) {
 
 const still = (width, height) => line(width / 2, height / 2, width / 2, height / 2, 0);
 
-function vectors(body, width, height) {
+function vectors(body, width, height, letter) {
   const tips = body.along.map((each, at) => [each ?? 0, body.across[at] ?? 0]);
   const plane = planeOf([...tips, [body.query, 0]], width, height), [ox, oy] = plane.at([0, 0]);
   const [qx] = plane.at([body.query, 0]), ends = tips.map(plane.at);
   const keys = ends.map(([x, y], at) => line(ox, oy, x, y, body.along[at] === null ? 0 : 1));
-  const labels = named(ends.map(([x, y], at) => [x, y, body.names[at]]), body);
+  const labels = named(ends.map(([x, y], at) => [x, y, body.names[at]]), body, letter);
   const shadows = ends.map(([x], at) => ({ line: line(ox, oy, x, oy, body.along[at] === null ? 0 : 1),
     label: { ...labels[at], y: oy - 8, seen: 0 } }));
   return { keys, labels, shadows, query: line(ox, oy, qx, oy), floor: line(EDGE, oy, width - EDGE, oy) };
 }
 
 // Bars from a line of zero, a row for each key. numbers: null where there is none.
-function bars(body, numbers, range, width, write) {
-  const [low, high] = range, unit = (width - NAMES - NUMBERS - 8) / (high - low || 1), zero = NAMES + 4 - low * unit;
-  const top = (at) => EDGE + ROW * (at + 0.5), bottom = EDGE + ROW * numbers.length;
+function bars(body, numbers, range, { width, row, letter }, write) {
+  const [low, high] = range, names = (NAMES * letter) / LETTER, written = (NUMBERS * letter) / LETTER;
+  const unit = (width - names - written - 8) / (high - low || 1), zero = names + 4 - low * unit;
+  const top = (at) => EDGE + row * (at + 0.5), bottom = EDGE + row * numbers.length;
   const bar = (number, y) => line(zero, y, zero + (number ?? 0) * unit, y, number === null ? 0 : 1);
   const keys = numbers.map((number, at) => bar(number, top(at)));
   const seen = (at) => isRow(numbers[at], body.places[at]);
-  const labels = body.names.map((text, at) => label(NAMES - 4, top(at) + 4, "end", text, seen(at)));
+  const labels = body.names.map((text, at) => label(names - 4, top(at) + 4, "end", text, seen(at)));
   const counts = numbers.map((each, at) => write(each, at));
   return { keys, labels, counts, rows: keys.map((_, at) => top(at) + 4), floor: line(zero, EDGE, zero, bottom) };
 }
@@ -57,7 +60,7 @@ function bars(body, numbers, range, width, write) {
 // The others together have no score: their row comes with the weights.
 const isRow = (number, place) => (number === null && place < 0 ? 0 : 1);
 
-function mix(body, width, height) {
+function mix(body, width, height, letter) {
   const walk = [...body.order, ...body.places.flatMap((place, at) => (place < 0 ? [at] : []))], from = [], to = [];
   let here = [0, 0];
   for (const at of walk) {
@@ -68,7 +71,8 @@ function mix(body, width, height) {
   const plane = planeOf([...to, ...known, [body.mix, 0]], width, height), [ox, oy] = plane.at([0, 0]);
   const keys = to.map((end, at) => line(...plane.at(from[at]), ...plane.at(end)));
   const ghosts = body.values.map((end, at) => line(ox, oy, ...plane.at(end), body.weights[at] > 0 ? 1 : 0));
-  const labels = named(ghosts.map(({ x2, y2 }, at) => [x2, y2, body.weights[at] > 0 ? body.names[at] : ""]), body);
+  const called = (at) => (body.weights[at] > 0 ? body.names[at] : "");
+  const labels = named(ghosts.map(({ x2, y2 }, at) => [x2, y2, called(at)]), body, letter);
   const [mx, my] = plane.at([body.mix, 0]);
   return { keys, labels, ghosts, mix: line(ox, oy, mx, my), said: label(mx, my + 20, "middle", body.text.mix) };
 }
@@ -85,17 +89,20 @@ function out(body, width, height) {
     sumSaid: label((ox + sx) / 2, (oy + sy) / 2 - 10, "middle", body.text.sum) };
 }
 
-// All six scenes in a picture of this size. Each has: keys, labels, counts (a number a row), ghosts (whole values),
-// query, floor, mix, stream, sum and the words at them; via: where keys and labels are half way from the scene before.
-export function scenes(body, width, height) {
+// All six scenes in a picture of this size with letters of this one, a bar every `row` pixels. Each has: keys, labels,
+// counts (a number a row), ghosts (whole values), query, floor, mix, stream, sum and the words at them; via: where keys
+// and labels are half way from the scene before.
+export function scenes(body, width, height, { row = ROW, letter = LETTER } = {}) {
+  const size = { width, row, letter };
   const none = still(width, height), silent = label(width / 2, height / 2, "middle", "", 0);
-  const flat = vectors(body, width, height), scores = [...body.dots, ...body.logits].filter((one) => one !== null);
+  const flat = vectors(body, width, height, letter);
+  const scores = [...body.dots, ...body.logits].filter((one) => one !== null);
   const range = [Math.min(0, ...scores), Math.max(0, ...scores)];
   const nothing = (at) => (body.places[at] < 0 ? "" : "−∞");
   const two = (value, at) => (value === null ? nothing(at) : fixed(value, 2));
-  const products = bars(body, body.dots, range, width, two), scaled = bars(body, body.logits, range, width, two);
-  const weights = bars(body, body.weights, [0, 1], width, (value) => fixed(value, 3));
-  const mixed = mix(body, width, height), last = out(body, width, height);
+  const products = bars(body, body.dots, range, size, two), scaled = bars(body, body.logits, range, size, two);
+  const weights = bars(body, body.weights, [0, 1], size, (value) => fixed(value, 3));
+  const mixed = mix(body, width, height, letter), last = out(body, width, height);
   const rest = { ghosts: mixed.ghosts.map((ghost) => ({ ...ghost, seen: 0 })), mix: { ...mixed.mix, seen: 0 },
     said: { ...mixed.said, seen: 0 }, query: { ...flat.query, seen: 0 }, floor: none, stream: none, sum: none,
     streamSaid: silent, sumSaid: silent, counts: undefined };

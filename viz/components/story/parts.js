@@ -156,12 +156,14 @@ export function drawPaths(stage, body) {
     const { top, height } = row.getBoundingClientRect();
     return (top + height / 2 - box.top) / zoom;
   };
-  const end = middle(found.at(-1));
+  const end = middle(found.at(-1)), names = found.at(-1).lastElementChild.getBoundingClientRect();
+  const start = (names.right - box.left) / zoom + 8;
   svg.replaceChildren();
   found.forEach((row, at) => {
     const y = middle(row), of = at - (body.first ? 1 : 0), weight = of < 0 ? body.early : body.weights.values[of];
     if (weight < 0.005) return;
-    const d = `M136 ${y}C${wide * 0.7} ${y} ${wide * 0.55} ${end} ${wide} ${end}`;
+    const [early, late] = [0.55, 0.35].map((share) => start + share * (wide - start));
+    const d = `M${start} ${y}C${early} ${y} ${late} ${end} ${wide} ${end}`;
     shape("path", { d, pathLength: 1, style: `stroke-width: ${1 + 11 * weight}; --i: ${at}` }, svg);
   });
   shape("circle", { cx: wide, cy: end, r: 6 }, svg);

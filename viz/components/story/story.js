@@ -36,7 +36,8 @@ export function mount(element, bytes, send) {
   function redraw() {
     if (!body) return;
     const { heads } = palette(root, body.colours);
-    root.classList.toggle("narrow", root.clientWidth < 1124);   // what the columns of .machine need at least
+    const hall = getComputedStyle(root).getPropertyValue("--story-columns");   // it makes the columns fit
+    root.classList.toggle("narrow", !hall && root.clientWidth < 1124);   // what the columns of .machine need at least
     drawNeurons(stage, body, heads);
     drawPaths(stage, body);
   }

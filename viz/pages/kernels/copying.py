@@ -38,7 +38,7 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
     with lesson.section("copying"):
         left, right = _places(page)
         with left:
-            revealed = lesson.predict("copying", "guess_copy")
+            revealed = lesson.predict("guess_copy")
         if not revealed:
             with right:
                 draw_first(page, DRAWN, _sketch_axes(words))

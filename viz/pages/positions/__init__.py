@@ -235,7 +235,7 @@ def _beyond(lesson: Lesson) -> None:
     words, study = lesson.prose["beyond"], positions.beyond()
     place = np.arange(study["back"], study["tested"])
     with lesson.section("beyond"):
-        seen = lesson.predict("predict_far", "guess_far")
+        seen = lesson.predict("guess_far")
         runs = {name: np.array(run) for name, run in study["accuracy"].items()}
         chance = 1 / (study["vocabulary"] - 1)
         if seen:
