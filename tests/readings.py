@@ -92,5 +92,5 @@ def near(text: str, weight: float) -> bool:
 
 
 def printed(number: float, form: str) -> set[str]:
-    """The same for a number that is printed in another form, with a minus as a hyphen and none before a zero."""
-    return {f"{number + change:z{form}}" for change in (-1e-6, 0, 1e-6)}
+    """The same for a number that is printed in another form, with a true minus and none before a zero."""
+    return {f"{number + change:z{form}}".replace("-", "−") for change in (-1e-6, 0, 1e-6)}

@@ -4,6 +4,7 @@ import math
 from model.core.record import Tokens
 from model.core.types import head_label as head_label
 from viz.text import escape_markdown
+from viz.text import true_minus as true_minus
 
 JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two signs they belong to one picture or one word
 SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
@@ -16,7 +17,7 @@ def paper_head_label(layer: int, head: int) -> str:
 
 def format_weight(weight: float) -> str:
     """A weight with three decimals, and never 0.000 for something that is not 0."""
-    return f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}"
+    return true_minus(f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}")
 
 
 def format_change(number: float) -> str:
@@ -28,9 +29,8 @@ def format_number(number: float, digits: int = 3) -> str:
     """Any number with so many digits that count, as people write it: with an exponent only below 0.001 and from a
     million on."""
     rounded = float(f"{number:.{digits}g}")
-    if rounded == 0 or 1e-3 <= abs(rounded) < 1e6:
-        return f"{rounded:.15g}"
-    return f"{rounded:.{digits - 1}e}"
+    plain = rounded == 0 or 1e-3 <= abs(rounded) < 1e6
+    return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
 
 
 def format_difference(difference: float) -> str:

@@ -16,8 +16,8 @@ _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:
 
 
 class Text(str):
-    """A string of the interface. What it is filled with has the number of its noun, {n:# head is|# heads are}, and no
-    minus sign before a zero."""
+    """A string of the interface. What it is filled with has the number of its noun, {n:# head is|# heads are}, a true
+    minus sign, and none before a zero."""
 
     __slots__ = ()
 
@@ -34,7 +34,13 @@ class _Fill(string.Formatter):
         if spec.endswith(("f", "e", "g", "%")):   # z: what is rounded to zero has no sign
             sign = spec[:1] if spec[0] in "+- " else ""
             spec = f"{sign}z{spec.removeprefix(sign)}"
-        return format(value, spec)
+        written = format(value, spec)
+        return written if isinstance(value, str) else true_minus(written)
+
+
+def true_minus(written: str) -> str:
+    """A number as people read it, with − before it where it is negative. Files for programs keep the hyphen."""
+    return f"−{written[1:]}" if written.startswith("-") else written
 
 
 _FILL = _Fill()

@@ -154,7 +154,7 @@ def _header(path: Path) -> list[tuple[int, str]]:
             sizes = [int(entry["data_offsets"][1]) - int(entry["data_offsets"][0]) for entry in tensors]
             counts = [(8 * size_ // BITS.get(entry["dtype"], 8), str(entry["dtype"]))
                       for size_, entry in zip(sizes, tensors, strict=True)]
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        except (ValueError, KeyError, TypeError, AttributeError, IndexError, OverflowError):
             raise damaged from None
     if min(sizes, default=0) < 0 or 8 + length + max(ends, default=0) != size:
         raise damaged

@@ -35,7 +35,7 @@ def test_a_change_has_its_sign_and_the_decimals_of_a_weight():
 
 
 @pytest.mark.parametrize(("number", "wanted"), [(177.4, "177"), (1234.5, "1230"), (0.0345, "0.0345"), (0, "0"),
-                                                (-3.14159, "-3.14"), (0.00012, "1.20e-04"), (12345678, "1.23e+07")])
+                                                (-3.14159, "−3.14"), (0.00012, "1.20e-04"), (12345678, "1.23e+07")])
 def test_a_number_is_written_in_one_way(number, wanted):
     assert format_number(number) == wanted
 
@@ -52,8 +52,8 @@ def test_what_is_rounded_to_0_has_no_minus_and_a_negative_number_a_true_one(numb
 
 
 def test_no_weight_and_no_share_is_minus_zero():
-    assert format_weight(-0.0) == "0.000" and format_weight(-0.0004) == "-4.0e-04" and format_share(-1e-9) == "0.0%"
-    assert format_weight(-0.25) == "-0.250"
+    assert format_weight(-0.0) == "0.000" and format_weight(-0.0004) == "−4.0e-04" and format_share(-1e-9) == "0.0%"
+    assert format_weight(-0.25) == "−0.250"
 
 
 def test_no_number_is_written_with_decimals_that_could_be_minus_zero():

@@ -6,6 +6,7 @@ import numpy as np
 
 from viz.figures.base import ACCENT, FADED, MUTED, chart, label_width, series_colours
 from viz.figures.drawing import FigureSpec
+from viz.format import true_minus
 
 ROW = 34          # pixels
 SYMBOLS = ("circle", "square", "triangle-up")
@@ -55,7 +56,8 @@ def _dots(figure: FigureSpec, at: np.ndarray, values: np.ndarray, name: str, mar
                            hovertemplate="%{customdata}: %{x:.3f}")
         return
     x, low, high = values.T
-    hover = [f"{label}, {one:z.2f} to {other:z.2f}" for label, one, other in zip(names, low, high, strict=True)]
+    ends = [[true_minus(f"{end:z.2f}") for end in side] for side in (low, high)]
+    hover = [f"{label}, {one} to {other}" for label, one, other in zip(names, *ends, strict=True)]
     figure.add_scatter(x=x, y=at, mode="markers", name=name, marker=marker, customdata=hover,
                        hovertemplate="%{customdata}: %{x:.3f}",
                        error_x={"type": "data", "symmetric": False, "array": high - x, "arrayminus": x - low,

@@ -8,7 +8,7 @@ import numpy as np
 from viz.figures.base import MUTED, category_axis, chart, fit_x_labels, label_width, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells
-from viz.format import format_signed
+from viz.format import format_signed, true_minus
 
 ROW = 27         # pixels
 WRITTEN = 20     # columns up to which the numbers stand in the cells
@@ -34,7 +34,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     largest = np.where(largest > 0, largest, 1)
     powers, texts = zip(*(_written(row, float(limit)) for row, limit in zip(cells, largest[:, 0], strict=True)),
                         strict=True)
-    hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {value:z.4g}"
+    hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {true_minus(f'{value:z.4g}')}"
               for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
     add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN else None, span=(0, 1),

@@ -18,6 +18,7 @@ from viz.components.mask_editor import payload as mask_payload
 from viz.components.messages import unpack
 from viz.components.token_strip import payload as strip_payload
 from viz.components.transformer_diagram import payload as diagram_payload
+from viz.format import true_minus
 from viz.handout.patches import patches_part
 from viz.handout.story import story_of
 from viz.handout.validation import integer, number, require, safely, switch, text
@@ -67,7 +68,7 @@ def handles_of(body: bytes, state: bytes) -> Part:
     require(low < high and 0 < len(labels) <= LIMITS.handout_parts and len(values) == drawn.count and low <= min(values)
             and max(values) <= high)
     control, per_label = Numbers("", values, low, high, len(values), len(values)), len(values) // len(labels)
-    numbers = (" ".join(f"{value:z.2f}" for value in values[at:at + per_label])
+    numbers = (" ".join(true_minus(f"{value:z.2f}") for value in values[at:at + per_label])
                for at in range(0, len(values), per_label))
     listed = ", ".join(f"{label} {written}" for label, written in zip(labels, numbers, strict=True))
     return Part(lambda room: (handles_payload.body(control, drawn, room=room, frozen=True),

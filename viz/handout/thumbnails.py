@@ -193,7 +193,8 @@ def _legend(grid: SavedGrid, y: float) -> Iterator[str]:
         phrases = _thumbnail_words(grid)
     else:
         reach, words = _reach(values), strings("components")["grid"]
-        phrases = [f"{-reach if values.signed else 0:.3g} to {reach:.3g}", *([values.label] if values.label else []),
+        least = f"−{reach:.3g}" if values.signed else "0"
+        phrases = [f"{least} to {reach:.3g}", *([values.label] if values.label else []),
                    *([words["struck"]] if values.signed else [])]
     ends = "".join(f"<stop offset='{place / (len(stops) - 1):.3g}' stop-color='{colour}'/>"
                    for place, colour in enumerate(stops))

@@ -9,7 +9,7 @@ from model.core.measures import BY_NAME, measure
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import theme
-from viz.format import head_label
+from viz.format import head_label, true_minus
 from viz.print.layout import WORDS, PicturePlan
 from viz.print.sheet import Sheet
 
@@ -42,7 +42,7 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
                 sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, face="bold",
                            colour=theme.ACCENT, align="right")
             if ordered:
-                name = f"{head_label(layer, head)}  {values[layer, head]:z.2f}"
+                name = f"{head_label(layer, head)}  {true_minus(f'{values[layer, head]:z.2f}')}"
                 sheet.text(x + left, y + top + high * size + 8, name, size=6,
                            colour=theme.ACCENT if opened else theme.INK["light"])
         if not ordered:

@@ -7,6 +7,7 @@ import numpy as np
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance, theme
+from viz.format import true_minus
 from viz.print import fonts
 from viz.print.layout import WORDS, PicturePlan
 from viz.print.lines import line_style
@@ -128,7 +129,7 @@ def _ticks(plan: PicturePlan) -> list[tuple[float, str]]:
     if plan.ticks:
         return list(plan.ticks)
     if plan.bound is not None:
-        return [((tick / plan.bound + 1) / 2, f"{tick:.3g}") for tick in (-plan.bound, 0, plan.bound)]
+        return [((tick / plan.bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-plan.bound, 0, plan.bound)]
     return [(float(theme.strength(np.array(tick), plan.scale)), f"{tick:.3g}") for tick in TICKS[plan.scale]]
 
 

@@ -1,6 +1,7 @@
 """What a model reads, told by the files of its folder alone."""
 from pathlib import Path
 
+from model.core.query import UserError
 from model.pretrained import files
 from model.pretrained.tokenizer_files import VOCABULARIES
 from model.pretrained.vision.towers import TYPES
@@ -12,13 +13,17 @@ CLASSIFIER = "ForImageClassification"   # in the names of transformers' classes
 
 def reads_pictures(folder: Path) -> frozenset[str]:
     """image, of a model of pictures; image and text, of one with a tower for each; nothing of a model of texts. Raises
-    UserError for a folder without a configuration."""
+    UserError for a folder without a configuration, or whose type of model is no name."""
     config = files.read_json(folder / "config.json")
+    model_type = config.get("model_type") or ""
+    if not isinstance(model_type, str):
+        raise UserError(f"{folder / 'config.json'} is damaged, or no configuration: model_type is a "
+                        f"{type(model_type).__name__} and should be a name; fetch the model again, or choose another.")
     if CLASSIFIER in str(config.get("architectures")):   # of CLIP, too: it has no text tower
         return frozenset(("image",))
-    if config.get("model_type") in TYPES:
+    if model_type in TYPES:
         return frozenset(("image", "text"))
-    named = str(config.get("model_type", "")).endswith("vision_model")
+    named = model_type.endswith("vision_model")
     has_vocabulary = any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
     parts = [config, *(part for name in INSIDE if isinstance(part := config.get(name), dict))]
     pictures = any(key in part for part in parts for key in PICTURE_KEYS) and not has_vocabulary

@@ -89,7 +89,8 @@ def test_the_sentence_names_the_file_and_what_it_should_hold(name, file, said, t
 
 @pytest.mark.parametrize(("way", "wrong"), [(("hidden_size",), "x"), (("num_attention_heads",), None),
                                             (("architectures",), {"a": 1}), (("layer_norm_eps",), []),
-                                            (("dtype",), [])])
+                                            (("dtype",), []), (("model_type",), [1]), (("model_type",), {"a": 1}),
+                                            (("model_type",), 5)])
 def test_a_field_of_the_wrong_type_is_said_with_its_file(way, wrong, tmp_path):
     folder = damage.sound_folder(tmp_path, "bert")
     damage.wrong_value("config.json", way, wrong).spoil(folder)

@@ -48,7 +48,7 @@ def test_a_changed_file_of_json_opens_or_is_one_sentence(name, good, tmp_path):
     check()
 
 
-@examples(200)
+@examples(400)
 @given(data=st.data())
 def test_any_json_in_a_folder_is_within_the_limits_or_one_sentence(data, good, tmp_path):
     name = data.draw(st.sampled_from(NAMES))
@@ -79,7 +79,7 @@ def test_any_header_of_weights_is_read_or_one_sentence(data, tmp_path):
         assert sentence(error) and "model.safetensors" in str(error)
 
 
-@examples(100)
+@examples(200)
 @given(data=st.data())
 def test_any_index_of_weights_is_read_or_one_sentence(data, tmp_path):
     index = {"metadata": {"total_size": 8}, "weight_map": {"a": "a.safetensors", "b": "b.safetensors"}}
@@ -97,3 +97,11 @@ def test_a_name_in_an_index_that_no_file_has_is_refused_in_one_sentence(name, tm
     with pytest.raises(UserError, match="weights must lie beside it") as error:
         files.weights_of(tmp_path)
     assert sentence(error.value)
+
+
+@pytest.mark.parametrize("ends", ["[0, 1e400]", "[-1e400, 4]", "[0, NaN]", "[0, 4.5]", "[0]", '"x"', "null"])
+def test_offsets_that_are_no_whole_numbers_are_a_damaged_file(ends, tmp_path):
+    header = f'{{"a": {{"dtype": "F32", "shape": [1], "data_offsets": {ends}}}}}'.encode()
+    (tmp_path / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(5))
+    with pytest.raises(UserError, match="cut off or damaged"):
+        files.weights_of(tmp_path)

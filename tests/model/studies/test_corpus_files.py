@@ -1,6 +1,7 @@
 """Files of texts: what is read, and that whatever cannot be read is one sentence with file and line."""
 import io
 import json
+from random import Random
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.studies.corpus_files import SUFFIXES, texts
+from tests.hostile import SEEDS, damaged_by, examples
 
 
 def read(name: str, content: bytes, **more) -> list[tuple[int, str]]:
@@ -49,15 +51,18 @@ def test_what_cannot_be_read_is_one_sentence_with_file_and_line(name, content, s
     assert str(refused.value).endswith(".")
 
 
-@given(st.sampled_from(SUFFIXES), st.binary(max_size=200)
-       | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass")))
-def test_any_bytes_give_texts_or_one_sentence(suffix, content):
-    try:
-        found = read(f"any{suffix}", content)
-    except UserError as error:
-        assert str(error).startswith(f"any{suffix}") and len(str(error)) < 1000
-    else:
-        assert found and all(text.strip() and line >= 1 for line, text in found)
+@examples(200)
+@given(st.binary(max_size=200) | st.text(max_size=80).map(lambda text: text.encode("utf-8", "surrogatepass"))
+       | SEEDS.map(lambda seed: damaged_by(Random(seed), b'n,text\n1,"a ""b"""\n2,c\n'))
+       | SEEDS.map(lambda seed: damaged_by(Random(seed), b'{"text": "a"}\n{"text": "b", "n": [1]}\n')))
+def test_any_bytes_give_texts_or_one_sentence_whatever_their_name_says(content):
+    for suffix in SUFFIXES:
+        try:
+            found = read(f"any{suffix}", content)
+        except UserError as error:
+            assert str(error).startswith(f"any{suffix}") and len(str(error)) < 1000
+        else:
+            assert found and all(text.strip() and line >= 1 for line, text in found)
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40), min_size=1,

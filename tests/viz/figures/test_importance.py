@@ -39,7 +39,7 @@ def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_
     written = [[(light + dark).strip() for light, dark in zip(*each, strict=True)]
                for each in zip(trace.text, over.text, strict=True)]
     assert written[0] == ["−2.0", "1.0", "", "", "9.0"] and written[2] == ["", "0.25", "0.12", "", "0.50"]
-    assert trace.customdata[0][0] == "deleted · a: -2" and (trace.zmin, trace.zmax) == (0, 1)
+    assert trace.customdata[0][0] == "deleted · a: −2" and (trace.zmin, trace.zmax) == (0, 1)
 
 
 @pytest.mark.parametrize("numbers, label, texts", [

@@ -160,7 +160,8 @@ def rules_at(controls: dict) -> Rules:
 
     undefined = np.isnan(weights).any()
     return fixed_rules() | memory_rules(controls) | {
-        "notice regression 0": lambda line: largest(line, weights, y) and f"x = {q:g} with h = {h:g}" in line,
+        "notice regression 0": lambda line: (largest(line, weights, y)
+                                             and f"x = {q:g} with h = {h:g}".replace("-", "−") in line),
         "notice regression 1": lambda line: agrees(line, k, near @ y, q, 1, k) and ("jumps" in line) == (k < len(x)),
         "more regression 1": lambda line: agrees(line, 0),
         "alt kernels-regression": lambda line: agrees(line, h, q, *([] if undefined else [weights @ y]), k, near @ y),

@@ -33,7 +33,8 @@ OPEN = {"typed": TEXTS["english"], "book": BOOKS["low"], "done": 3}
 
 def numbers(sentence: str) -> list[float]:
     """Those of a sentence as a reader has them."""
-    return [float(each.replace(",", "")) for each in re.findall(r"(?<![\w#.])[-+]?\d[\d,]*\.?\d*", sentence)]
+    found = re.findall(r"(?<![\w#.])[-−+]?\d[\d,]*\.?\d*", sentence)
+    return [float(each.replace(",", "").replace("−", "-")) for each in found]
 
 
 @pytest.mark.parametrize("turned", PLACES, ids=str)

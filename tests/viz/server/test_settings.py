@@ -3,7 +3,9 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 
+import psutil
 import pytest
 
 from tests.conftest import ROOT, free_port
@@ -63,6 +65,16 @@ os.write(1, f"{{told}}\\n".encode())   # at once: two workers write into one pip
 """
 
 
+def end_with_workers(server: subprocess.Popen) -> None:
+    """On Windows a server that is ended leaves its workers running."""
+    workers = psutil.Process(server.pid).children(recursive=True)
+    server.kill()
+    for worker in workers:
+        with suppress(psutil.NoSuchProcess):
+            worker.kill()
+    server.communicate(timeout=60)
+
+
 @pytest.mark.parametrize("before", ["", "import model.core.limits"], ids=["in force", "read too early"])
 def test_each_of_several_workers_holds_the_limits_or_serves_nobody(tmp_path, before):
     (tmp_path / "worker.py").write_text(WORKER.format(before=before), encoding="utf-8")
@@ -74,8 +86,7 @@ def test_each_of_several_workers_holds_the_limits_or_serves_nobody(tmp_path, bef
         own = (line for line in ran.stdout if not line.startswith("INFO:"))
         told = [next(own), next(own)]   # uvicorn starts one that ended again, as long as it runs
     finally:
-        ran.terminate()
-        ran.communicate(timeout=60)
+        end_with_workers(ran)
     if before:
         assert all(line.startswith("Error: the limits were read before server.py could set them") for line in told)
     else:

@@ -7,7 +7,7 @@ import { attend, hull } from "./attention.js";
 
 const PAUSE = 120, PATIENCE = 2000, MARGIN = 14, TIP = 9;
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
-const signed = (value) => fixed(value, 2).replace("-", "−");
+const signed = (value) => fixed(value, 2);
 const STEP = 0.1, hundredth = (value) => Math.round(value * 100) / 100 + 0;
 
 export function mount(element, bytes, send) {

@@ -99,7 +99,7 @@ export function scenes(body, width, height, { row = ROW, letter = LETTER } = {})
   const scores = [...body.dots, ...body.logits].filter((one) => one !== null);
   const range = [Math.min(0, ...scores), Math.max(0, ...scores)];
   const nothing = (at) => (body.places[at] < 0 ? "" : "−∞");
-  const two = (value, at) => (value === null ? nothing(at) : fixed(value, 2).replace("-", "−"));
+  const two = (value, at) => (value === null ? nothing(at) : fixed(value, 2));
   const products = bars(body, body.dots, range, size, two), scaled = bars(body, body.logits, range, size, two);
   const weights = bars(body, body.weights, [0, 1], size, (value) => fixed(value, 3));
   const mixed = mix(body, width, height, letter), last = out(body, width, height);

@@ -107,20 +107,21 @@ export function place(element, x, y, width = undefined, height = undefined) {
   element.hidden = false;
 }
 
-// So many decimals, and no minus before what they round to 0.
-export const fixed = (value, digits) => value.toFixed(digits).replace(/^-(?=[0.]+$)/, "");
+// So many decimals, with a true minus, and none before what they round to 0.
+export const fixed = (value, digits) => minus(value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
+const minus = (written) => written.replace(/^-/, "−");
 
 // A weight or a measure as people read it: three decimals, and never 0.000 for something that is not 0.
 export function figure(value) {
   const size = Math.abs(value);
-  if (value === 0 || size >= 100) return value.toFixed(0);
-  return size < 0.0005 ? value.toExponential(1) : fixed(value, size < 10 ? 3 : 1);
+  if (value === 0 || size >= 100) return fixed(value, 0);
+  return size < 0.0005 ? minus(value.toExponential(1)) : fixed(value, size < 10 ? 3 : 1);
 }
 
-// The same without the zeros of a round number, with a true minus, and with two digits that count, for legends.
+// The same without the zeros of a round number, and with two digits that count, for legends.
 export function short(value) {
   const written = Math.abs(value) < 0.01 ? String(+value.toPrecision(2)) : figure(value);
-  return written.replace(/^-/, "−").replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
+  return minus(written).replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
 }
 
 // {name}, and {name:# head|# heads}: its first form for 1, the second for every other number (viz/text.py).

@@ -11,7 +11,7 @@ export function shareOf({ kind, even, low, high }, number) {
 
 // A number as people read it: a change with its sign.
 export function formOf({ kind }, number) {
-  return kind === "signed" && number > 0 ? `+${figure(number)}` : figure(number).replace(/^-/, "−");
+  return kind === "signed" && number > 0 ? `+${figure(number)}` : figure(number);
 }
 
 // [place on the bar, words] of its ticks.

@@ -171,7 +171,7 @@ def _written(value: float | None, unit: str, more: int = 0) -> str:
         return ""
     if unit == "share":
         return format_signed(value, f".{1 + more}%")
-    return f"{format_number(value, 3 + more).replace('-', '−')} {strings('claims')['units'][unit]}"
+    return f"{format_number(value, 3 + more)} {strings('claims')['units'][unit]}"
 
 
 def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:

@@ -12,7 +12,7 @@ from model.core.view import View
 from model.studies.patching import PatchEffects
 from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
-from viz.format import format_change, head_label
+from viz.format import format_change, head_label, true_minus
 from viz.pages.compare.claims import EQUAL, patching_claims
 from viz.pages.compare.difference import SHOWN, coloured_grid
 from viz.text import escape_markdown, strings
@@ -65,5 +65,5 @@ def _layers(patches: PatchEffects) -> None:
     st.caption(words["layers"])
     figure(lambda theme: bars(theme, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
                               height=HIGH), key="compare-layers",
-           alt=words["layers_alt"].format(numbers=", ".join(f"{name} {share:z.2f}"
+           alt=words["layers_alt"].format(numbers=", ".join(f"{name} {true_minus(f'{share:z.2f}')}"
                                                             for name, share in zip(names, shares, strict=True))))

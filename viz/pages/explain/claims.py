@@ -16,12 +16,16 @@ from model.studies.attribution import (
 )
 from model.studies.faithfulness.report import Report
 from viz.claims import as_printed, first_true, lead
-from viz.format import head_label
+from viz.format import head_label, true_minus
 from viz.text import escape_markdown, strings
 
 POSITION = 0.9   # a measure whose order agrees this far with that of a model that looks evenly is told as one
 FAINT = 0.05     # a weight that nobody would point at
-RHO = "{:z.2f}".format   # how a rank correlation is printed
+
+
+def spell(value: float) -> str:
+    """A rank correlation as it is printed."""
+    return true_minus(f"{value:z.2f}")
 
 
 def label(name: str, layer: int, head: int) -> str:
@@ -65,10 +69,10 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
         return []
     best = closest(proposed)
     value = proposed[best[0]]
-    name = first_true([(as_printed(value, RHO) <= 0, "best_none"), (len(best) > 1, "best_shared"), (True, "best")])
+    name = first_true([(as_printed(value, spell) <= 0, "best_none"), (len(best) > 1, "best_shared"), (True, "best")])
     sentences = [words["ceiling_said"].format(ceiling=top),
                  words[name].format(best=_names(best, layer, head), best_value=value,
-                                    **{name: RHO(means[f"weight_{name}"]) if f"weight_{name}" in means else "–"
+                                    **{name: spell(means[f"weight_{name}"]) if f"weight_{name}" in means else "–"
                                        for name in ("head", "layer")})]
     sentences += [line for name in ("rollout", "flow") if (line := _position(attribution, name))]
     outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
@@ -78,7 +82,7 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
 def closest(means: dict[str, float]) -> list[str]:
     """The measures with the largest mean rank correlation; several where the printed digits are the same."""
     most = max(means.values())
-    return [name for name, mean in means.items() if lead(mean, most, RHO) == 0]
+    return [name for name, mean in means.items() if lead(mean, most, spell) == 0]
 
 
 def _names(measures: list[str], layer: int, head: int) -> str:
@@ -91,7 +95,7 @@ def _first(attribution: Attribution, layer: int, head: int) -> list[str]:
     words, first = strings("explain")["sentence"], first_token(attribution, layer, head)
     if first is None or not np.isfinite([first.apart, first.ranked]).all():
         return []
-    better = {1: "flatters", -1: "flatters_not", 0: "flatters_even"}[lead(first.ranked, first.apart, RHO)]
+    better = {1: "flatters", -1: "flatters_not", 0: "flatters_even"}[lead(first.ranked, first.apart, spell)]
     return [words["first"].format(token=escape_markdown(attribution.tokens.texts[0]), head=first.head,
                                   layer=first.layer, effect=first.effect, rank=first.rank,
                                   count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
@@ -105,7 +109,7 @@ def _position(attribution: Attribution, name: str) -> str:
     rho = rank_agreement(attribution.scores[name][chosen], attribution.scores[null][chosen])
     if not np.isfinite(rho):
         return ""
-    agrees = as_printed(rho, RHO)
+    agrees = as_printed(rho, spell)
     form = first_true([(agrees == 1, "position_same"), (agrees >= POSITION, "position"), (True, "position_not")])
     return words[form].format(name=sentence_label(name, 0, 0), rho=rho)
 
@@ -156,7 +160,7 @@ def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[st
         return str(words["one"])
     row, column = map(int, np.unravel_index(share.argmax(), share.shape))
     loud, cells = int(((share > 2 / heads) & (weights < FAINT)).sum()), int((weights > 0).sum())
-    alike = as_printed(float(sums.min()), RHO) == as_printed(float(sums.max()), RHO) == 1
+    alike = as_printed(float(sums.min()), spell) == as_printed(float(sums.max()), spell) == 1
     return " ".join(words[name].format(low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]),
                                        column=escape_markdown(names[1][column]), share=share[row, column],
                                        weight=weights[row, column], loud=loud, cells=cells, average=1 / heads,

@@ -6,7 +6,7 @@ import numpy as np
 from model.lessons.information import Information
 from model.lessons.subspaces import Subspaces
 from viz.claims import as_printed, first_true, lead
-from viz.format import format_share, head_label
+from viz.format import format_share, head_label, true_minus
 from viz.text import strings
 
 KRUSKAL = (0.05, 0.1, 0.2)   # stress that he called good, fair, poor (1964)
@@ -14,12 +14,12 @@ KRUSKAL = (0.05, 0.1, 0.2)   # stress that he called good, fair, poor (1964)
 
 def three_decimals(number: float) -> str:
     """As the lesson prints bits and stress."""
-    return f"{number:z.3f}"
+    return true_minus(f"{number:z.3f}")
 
 
 def two_decimals(number: float) -> str:
     """As the lesson prints the bits of a model's heads."""
-    return f"{number:z.2f}"
+    return true_minus(f"{number:z.2f}")
 
 
 def whole_share(share: float) -> str:

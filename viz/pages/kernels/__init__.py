@@ -13,7 +13,7 @@ from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.regression import regression
 from viz.figures.tiles import tiles
-from viz.format import format_share
+from viz.format import format_share, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.pages.kernels.copying import DRAWN, copying_section
@@ -82,11 +82,11 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         nobody = bool(np.isnan(weights).all())
         with right:
             figure(lambda theme: regression(theme, X, curves, (x, y, weights),
-                                            (turned["q"], answer, f"x = {turned['q']:g}"), axes=("x", "y"),
+                                            (turned["q"], answer, f"x = {_short(turned['q'])}"), axes=("x", "y"),
                                             y_range=(-3, 3), height=440),
                    key="kernels-regression",
                    alt=lesson.alt("regression", q=turned["q"], h=h, k=k, near=near,
-                                  answer=words["undefined"] if nobody else f"{answer:z.3f}"))
+                                  answer=words["undefined"] if nobody else true_minus(f"{answer:z.3f}")))
         error = np.array([kernels.leave_one_out(x[:, None], y, float(bandwidth), kernel) for bandwidth in BANDWIDTHS])
         best = words["best_none"] if np.isnan(error).all() else words["best"].format(
             h=BANDWIDTHS[int(np.nanargmin(error))], error=np.nanmin(error))
@@ -129,8 +129,8 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
                 lesson.placeholder("relabel")
             return
         with right:
-            st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(f"{key:g}" for key in x),
-                                              values=", ".join(f"{value:g}" for value in y),
+            st.markdown(words["table"].format(q=q, h=h, t=temperature, keys=", ".join(map(_short, x)),
+                                              values=", ".join(map(_short, y)),
                                               answer=rows["kernel"] @ y))
             choice_for(page, "keys", words["keys"], words["key_names"])
         _both_ways(lesson, (x, y), (keys, how, h, q), rows)
@@ -157,7 +157,7 @@ def _both_ways(lesson: Lesson, points: tuple[np.ndarray, np.ndarray], asked: tup
               Line(words["names"]["dot"], kernels.dot_product_weights(places, keys, h * h) @ y, 1, "dash")]
     with right:
         figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]),
-                                        (q, float(rows["dot"] @ y), f"query {q:g}"),
+                                        (q, float(rows["dot"] @ y), f"query {_short(q)}"),
                                         axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
                key="kernels-relabelled",
                alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
@@ -245,3 +245,8 @@ def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.nda
     figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
            alt=lesson.alt("memory", key=associative_memory.KEYS[asked], value=associative_memory.VALUES[asked],
                           error=float(((mixed - values[asked]) ** 2).mean())))
+
+
+def _short(number: float) -> str:
+    """A number without the zeros that say nothing."""
+    return true_minus(f"{number:g}")

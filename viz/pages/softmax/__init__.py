@@ -13,6 +13,7 @@ from model.lessons import softmax
 from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
+from viz.format import true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.pages.softmax import claims
@@ -65,7 +66,8 @@ def _asked(lesson: Lesson) -> None:
         left, right = st.columns([3, 2], gap="medium")
         with left, computing():
             names, weights = _own_names(), softmax.softmax_rows(np.array(LOGITS.start), [1.0])[0]
-            shown = [f"{name}<br>z = {logit:g}" for name, logit in zip(names, LOGITS.start, strict=True)]
+            shown = [f"{name}<br>z = {true_minus(f'{logit:g}')}"
+                     for name, logit in zip(names, LOGITS.start, strict=True)]
             figure(lambda theme: bars(theme, shown, {"weight": weights}, axes=("", "weight p at T = 1"),
                                       y_range=(0, 1), height=340),
                    key="softmax-asked", alt=lesson.prose["curves"]["alt_asked"].format(

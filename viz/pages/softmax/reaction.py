@@ -6,6 +6,7 @@ from model.lessons import softmax
 from viz.components.sketch import Axes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
+from viz.format import true_minus
 from viz.page import PageContext
 from viz.pages.softmax import claims
 from viz.pages.softmax.row import GRID, Row
@@ -69,7 +70,8 @@ def ends_section(page: PageContext, lesson: Lesson, row: Row) -> None:
         for dtype in (np.float32, np.float64):
             result = softmax.naive_softmax(logits, temperature, dtype)
             how = words["written"].format(dtype=dtype.__name__)
-            rows.append(f"| {how} | exp({logits.max() / temperature:.4g}) | {_outcome(words, result, logits)} |")
+            power = true_minus(f"{logits.max() / temperature:.4g}")
+            rows.append(f"| {how} | exp({power}) | {_outcome(words, result, logits)} |")
         ours = softmax.softmax_rows(logits, [temperature])[0]
         rows.append(f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=float(ours.max()))} |")
         st.markdown("\n".join(rows))

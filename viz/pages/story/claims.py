@@ -8,7 +8,7 @@ from model.lessons.story import Story, looks_back, strongest_share
 from viz.claims import as_printed, first_true
 from viz.components.story import STEPS, Scene, Step
 from viz.components.story.payload import CELLS, ROWS
-from viz.format import format_number, visible_token
+from viz.format import format_number, true_minus, visible_token
 from viz.text import strings
 
 LESSONS = {"letters": "vectors", "pieces": "vectors", "vectors": "vectors", "places": "positions",
@@ -103,7 +103,7 @@ def _numbers(story: Story, shown: Shown) -> dict:
             "neurons": len(story.hidden[block]), "count": count, "part": percent(part),
             "blocks": len(story.rows), "before": f"{before:z.1f}", "after": f"{after:z.1f}",
             "vocabulary": len(word.logits), "first": word.texts[0], "second": word.texts[1],
-            "logit": f"{word.logits[word.ids[0]]:z.2f}".replace("-", "−"), "gap": gap, "lead": f"{gap:z.2f}",
+            "logit": true_minus(f"{word.logits[word.ids[0]]:z.2f}"), "gap": gap, "lead": f"{gap:z.2f}",
             "ratio": format_ratio(gap), "chance": percent(float(story.probabilities[word.ids[0]]))}
 
 

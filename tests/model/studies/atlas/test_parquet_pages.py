@@ -81,7 +81,7 @@ def test_texts_count_as_often_as_they_stand_there(tmp_path):
         text_bytes(pa.chunked_array([[{"a": "b"}]]))
 
 
-@examples(100)
+@examples(200)
 @given(seed=SEEDS)
 def test_pages_of_any_bytes_have_a_size_or_are_damaged(seed, tmp_path_factory):
     good = tmp_path_factory.getbasetemp() / "good.parquet"

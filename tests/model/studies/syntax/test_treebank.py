@@ -12,6 +12,7 @@ from model.core.query import UserError
 from model.studies.syntax import treebank
 from model.studies.syntax.treebank import Multiword, Word, read_treebank, sentences
 from model.studies.syntax.words import spans_of
+from tests.hostile import examples
 
 UNIVERSAL = {"acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
              "det", "discourse", "iobj", "mark", "nmod", "nsubj", "nummod", "obj", "obl", "punct", "root", "xcomp"}
@@ -106,6 +107,7 @@ def test_a_file_is_read_as_far_as_one_asks():
     assert next(broken).text == "I don't ."
 
 
+@examples(200)
 @given(st.text(max_size=200))
 def test_whatever_comes_is_read_or_refused_in_one_sentence(text):
     try:
@@ -114,6 +116,7 @@ def test_whatever_comes_is_read_or_refused_in_one_sentence(text):
         assert "\n" not in str(error)
 
 
+@examples(200)
 @given(st.sampled_from(GOOD.split("\n")), st.integers(0, 200), st.sampled_from(["", "\t", "\n", "-", "0", "x", "#"]))
 def test_a_damaged_file_is_read_or_refused_in_one_sentence(line, place, sign):
     damaged = line[:place % (len(line) + 1)] + sign + line[place % (len(line) + 1):]

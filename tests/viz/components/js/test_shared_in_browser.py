@@ -4,7 +4,7 @@ import pytest
 
 @pytest.mark.parametrize("value, written, in_a_legend", [
     (0, "0", "0"), (0.1234, "0.123", "0.123"), (0.0001, "1.0e-4", "0.0001"), (0.001234, "0.001", "0.0012"),
-    (2, "2.000", "2"), (0.5, "0.500", "0.5"), (-0.25, "-0.250", "−0.25"), (12.34, "12.3", "12.3"), (10, "10.0", "10"),
+    (2, "2.000", "2"), (0.5, "0.500", "0.5"), (-0.25, "−0.250", "−0.25"), (12.34, "12.3", "12.3"), (10, "10.0", "10"),
     (123.4, "123", "123"), (100, "100", "100")])
 def test_a_number_as_people_read_it(run_module, value, written, in_a_legend):
     found = run_module("js/shared.js", "({ figure, short }, value) => [figure(value), short(value)]", value)
@@ -22,7 +22,7 @@ def test_a_count_has_its_noun(run_module, count, written):
     assert run_module("js/shared.js", "({ fill }, text, n) => fill(text, { n, all: 12 })", text, count) == written
 
 
-@pytest.mark.parametrize("value, written", [(-0.0004, "0.00"), (-0.0, "0.00"), (-0.25, "-0.25"), (0.25, "0.25")])
+@pytest.mark.parametrize("value, written", [(-0.0004, "0.00"), (-0.0, "0.00"), (-0.25, "−0.25"), (0.25, "0.25")])
 def test_what_is_rounded_to_zero_has_no_minus(run_module, value, written):
     assert run_module("js/shared.js", "({ fixed }, value) => fixed(value, 2)", value) == written
 

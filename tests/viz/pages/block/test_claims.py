@@ -30,7 +30,8 @@ PLACES = [{"block": 0, "word": 0, "units": 0, "drop": 0.0, "depth": 2, "which": 
 
 
 def numbers(said: str) -> list[float]:
-    return [float(each.replace(",", "").rstrip(".")) for each in re.findall(r"-?\d[\d,.]*(?:e-?\d+)?", said)]
+    found = re.findall(r"−?\d[\d,.]*(?:e-?\d+)?", said)
+    return [float(each.replace(",", "").replace("−", "-").rstrip(".")) for each in found]
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +60,7 @@ def wrong(said: dict[str, list[str]], trace, place: dict) -> list[str]:
         own = functional.layer_norm(x, x.shape, *(torch.tensor(each).double() for each in (norm.gain, norm.bias)),
                                     norm.epsilon)
         differs = [float((other - own).norm() / own.norm()) for other in (bare, bare + torch.tensor(norm.bias))]
-        own_numbers = f"mean {wanted[0]:.4g}, variance {wanted[1]:.4g};"
+        own_numbers = f"mean {wanted[0]:.4g}, variance {wanted[1]:.4g};".replace("-", "−")
         if own_numbers not in said["norm"][0] or "16 means" not in said["norm"][1]:
             found.append("norm")
         if [f"{each:.1%}" for each in differs] != re.findall(r"[\d.]+%", said["norm"][2]):

@@ -20,6 +20,10 @@ from viz.pages.explain import claims
 from viz.pages.explain.claims import answer_claims, apart_claim, no_order, set_claims, share_claim, value_claim
 
 
+def written(rho: float) -> str:
+    return f"{rho:.2f}".replace("-", "−")
+
+
 def test_the_sentence_is_told_with_its_ceiling_its_closest_measure_and_what_is_only_position():
     found = made(3, truth=(1, 1))
     said = answer_claims(found, 5, 1)
@@ -27,7 +31,7 @@ def test_the_sentence_is_told_with_its_ceiling_its_closest_measure_and_what_is_o
     assert f"**{ceiling(found).mean():.2f}**" in said[0] and "attention 5·1" in said[1]
     assert f"with {values['weight_head']:.2f} each, are *attention 5·1* and *‖αf(x)‖ 5·1*" in said[1]
     rho = spearman(found.scores["rollout"][found.ranked], found.scores["rollout_even"][found.ranked])
-    assert f"{rho:.2f}" in said[2] and "not just position" in said[2]
+    assert written(rho) in said[2] and "not just position" in said[2]
     position = replace(found, scores=found.scores | {"rollout": found.scores["rollout_even"] ** 3})
     assert "nothing about this model" in answer_claims(position, 5, 1)[2]
     flat = replace(found, scores=found.scores | {"rollout_even": np.full(9, 0.5)})
@@ -43,7 +47,7 @@ def test_the_first_token_of_a_decoder_is_told_with_what_it_would_do_to_the_compa
     apart, ranked = (np.mean([stats.spearmanr(heavy[start:8], np.abs(loud.removed[name][start:8])).statistic
                               for name in names]) for start in (1, 0))
     said = answer_claims(loud, 5, 1)[-1]
-    assert f"from {apart:.2f} into {ranked:.2f}" in said and "rank 1 of 8" in said and "-9" in said
+    assert f"from {written(apart)} into {written(ranked)}" in said and "rank 1 of 8" in said and "−9" in said
     assert ranked > apart and "So it would flatter" in said
     assert first_token(replace(loud, kind=Kind.SELF), 5, 1) is None
 
@@ -115,9 +119,9 @@ def test_a_layer_of_one_head_has_no_shares(heads, alone):
     ("next", "", 3, "After “c” the model gives *wide* a probability of **0.25**"),
     ("mask", "", 3, "In place of the mask the model gives *wide* a probability of **0.25**"),
     ("target", "", 3, "At that place of the target the model gives *wide* a probability of **0.25**"),
-    ("next", "tired", 3, "The model holds *wide* against *tired*: the difference of their logits is **-1.386**"),
+    ("next", "tired", 3, "The model holds *wide* against *tired*: the difference of their logits is **−1.386**"),
     ("label", "tired", 3, "The model holds *wide* against *tired*"),
-    ("vector", "", None, "The cosine with the vector of the other sentence is **-1.3863**"),
+    ("vector", "", None, "The cosine with the vector of the other sentence is **−1.3863**"),
     ("vector", "tired", None, "The cosine with the vector")])   # a vector has no rival
 def test_the_number_is_named_by_the_kind_of_the_answer_and_its_rival(kind, rival, place, words):
     made_here = made(1)
@@ -131,7 +135,7 @@ def test_the_number_is_named_by_the_kind_of_the_answer_and_its_rival(kind, rival
     ({"weight_head": 0.5001, "weight_layer": 0.4996}, "with 0.50 each, are *attention 5·1* and *attention, layer 5*"),
     ({"weight_head": 0.496, "weight_layer": 0.494}, "The closest here is *attention 5·1* (0.50)"),
     ({"weight_head": 0.004, "weight_layer": -0.4}, "the largest ρ is 0.00, of *attention 5·1*"),
-    ({"weight_head": -0.1, "weight_layer": -0.4}, "the largest ρ is -0.10"),
+    ({"weight_head": -0.1, "weight_layer": -0.4}, "the largest ρ is −0.10"),
     ({"weight_head": 0.006, "weight_layer": -0.4}, "The closest here is *attention 5·1* (0.01)")])
 def test_the_closest_measure_is_one_that_no_other_equals_in_print(rhos, words, monkeypatch):
     monkeypatch.setattr(claims, "agreement", lambda *_: {name: np.full(3, rho) for name, rho in rhos.items()})
@@ -143,7 +147,7 @@ def test_the_closest_measure_is_one_that_no_other_equals_in_print(rhos, words, m
     (0.896, "little about this model"), (0.894, "is not just position"), (-1.0, "is not just position")])
 def test_what_is_only_position_is_told_from_the_printed_digits(rho, words, monkeypatch):
     monkeypatch.setattr(claims, "rank_agreement", lambda *_: rho)
-    assert words in answer_claims(made(3), 5, 1)[2] and f"{rho:.2f}" in answer_claims(made(3), 5, 1)[2]
+    assert words in answer_claims(made(3), 5, 1)[2] and written(rho) in answer_claims(made(3), 5, 1)[2]
 
 
 @pytest.mark.parametrize("apart, ranked, words", [

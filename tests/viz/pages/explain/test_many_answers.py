@@ -15,7 +15,7 @@ from tests.viz.pages.explain.test_one_answer import _rolled, attributions, order
 from viz.pages.explain.claims import set_claims
 
 DRAWS = np.random.default_rng(2019).integers(0, 5, (2000, 5))   # of five pairs of texts
-INTERVAL = r"(-?\d\.\d\d) \((-?\d\.\d\d) to (-?\d\.\d\d)\)"
+INTERVAL = r"(−?\d\.\d\d) \((−?\d\.\d\d) to (−?\d\.\d\d)\)"
 
 
 def even(found: Attribution, layers: int) -> float:
@@ -100,7 +100,7 @@ def _checked_held_out(claim: str, measured: dict[str, np.ndarray], rows: list[tu
 @pytest.mark.parametrize("value, words", [
     ((0.5, 0.4), "worth: *attention 3·1*, ρ = **0.50"), ((0.4, 0.5), "worth: *attention, layer 3*, ρ = **0.50"),
     ((0.5, 0.496), "alike in these digits: *attention 3·1* and *attention, layer 3*, ρ = **0.50"),
-    ((0.5, 0.494), "worth: *attention 3·1*, ρ = **0.50"), ((-0.2, -0.1), "worth: *attention, layer 3*, ρ = **-0.10")])
+    ((0.5, 0.494), "worth: *attention 3·1*, ρ = **0.50"), ((-0.2, -0.1), "worth: *attention, layer 3*, ρ = **−0.10")])
 def test_a_measure_is_closest_only_where_none_prints_the_same(value, words):
     whole = report([made(seed) for seed in range(8)], [str(seed) for seed in range(8)], 3, 1)
     means = {name: tuple(replace(mean, value=number) for mean in whole.methods[name])

@@ -95,10 +95,10 @@ def _checked_closest(claim: str, measured: dict[str, float], layer: int, head: i
         assert set(re.findall(r"\*(.+?)\*", claim)) == expected, (claim, there)
         assert ("None orders the tokens" in claim) == (best <= 0)
         assert ("each, are" in claim) == (len(expected) > 1 and best > 0)
-        assert f"{best:z.2f}" in claim
+        assert f"{best:z.2f}".replace("-", "−") in claim
     for words, name in (("the open head's attention has", f"attention {layer}·{head}"),
                         ("its layer's mean", f"attention, layer {layer}")):
-        number = re.search(rf"{words} (–|-?\d\.\d\d)", claim)[1]
+        number = re.search(rf"{words} (–|−?\d\.\d\d)", claim)[1]
         assert number in (printed(there[name], ".2f") if name in there else "–"), claim
 
 
@@ -128,8 +128,8 @@ def _checked_rest(said: list[str], found: Attribution, weights: np.ndarray, at: 
     both = [np.mean([stats.spearmanr(layer_row[tokens], np.abs(found.removed[name][tokens])).statistic
                      for name in ("deleted", "replaced")]) for tokens in (inside, [0, *inside])]
     assert apart in printed(both[0], ".2f") and ranked in printed(both[1], ".2f"), (said[2], both)
-    assert ("would flatter" in said[2], "would not flatter" in said[2]) == (float(ranked) > float(apart),
-                                                                           float(ranked) < float(apart))
+    apart, ranked = (float(each.replace("−", "-")) for each in (apart, ranked))
+    assert ("would flatter" in said[2], "would not flatter" in said[2]) == (ranked > apart, ranked < apart)
 
 
 def _rolled(layers: list[np.ndarray]) -> np.ndarray:
