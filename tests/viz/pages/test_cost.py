@@ -19,6 +19,7 @@ WORDS = strings("lessons/cost")
 ORDERS = WORDS["types"]["orders"]
 # (width, scores, keys in a tile, tiles read, n, d, k, r, column, from, to)
 NAMES = ("width", "s", "tile", "step", "n", "d", "k", "r", "column", "from", "to")
+DRAWN = [place / 16 for place in range(17)]   # a curve by hand, upwards
 POSITIONS = [
     (64, PRESETS["rising"], 1, 0, 2, 1, 2, 1, "complexity", 1, 1),
     (256, PRESETS["falling"], 4, 3, 1024, 256, 8, 64, "steps", 8, 1),
@@ -111,7 +112,9 @@ def rules_at(controls: dict) -> Rules:
 @pytest.mark.parametrize("position", POSITIONS, ids=lambda position: f"width {position[0]}")
 def test_every_sentence_is_true_where_it_stands(position):
     controls = dict(zip(NAMES, position, strict=True))
-    assert wrong(sentences(shown("cost", guess="b", **controls)), rules_at(controls)) == []
+    page = shown("cost", guess="b", again=50, drawn=DRAWN, **controls)
+    assert wrong(sentences(page), rules_at(controls)) == []
+    assert len(page.charts["cost-held"]["data"]) == 4, "three ways and the curve by hand"
 
 
 def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():
