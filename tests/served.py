@@ -5,8 +5,9 @@ import os
 import streamlit as st
 
 from viz.components.files import routes
-from viz.streamlit_patch import hear_out, keep_order
+from viz.streamlit_patch import hear_out, keep_order, take_turns
 
 keep_order()
 hear_out()
+take_turns()
 app = st.App(os.environ["CLEARHEAD_TEST_PAGE"], routes=routes())

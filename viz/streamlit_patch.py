@@ -1,11 +1,13 @@
-"""What Clearhead needs of Streamlit that is not public, all of it: two faults mended in what it sends to a browser, the
-types of what st.container and st.Page return, the browser that opens on somebody's own machine, and for a server the
-options, uploads and logs that have to be bounded."""
+"""What Clearhead needs of Streamlit that is not public, all of it: three faults mended, of which two are in what it
+sends to a browser and one in what it hears; the types of what st.container and st.Page return; the browser that opens
+on somebody's own machine; and for a server the options, uploads and logs that have to be bounded."""
+import functools
 import logging
+import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from streamlit import cli_util, config, logger, net_util
 from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
@@ -17,6 +19,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
@@ -67,6 +71,26 @@ def hear_out() -> None:
 
     AppSession._create_scriptrunner = created                        # type: ignore[method-assign]
     AppSession._handle_scriptrunner_event_on_event_loop = handled    # type: ignore[method-assign,assignment]
+
+
+def take_turns() -> None:
+    """Has the runs of one session change its state one after the other.
+
+    Streamlit 1.67 begins to run the page for a click while a former run still begins or ends, and each run has a lock
+    of its own round the state that both change. Where two events arrive together, as they do on a busy machine, the
+    first one's run can take the click for handled before its callback was called: whoever clicked is not answered. """
+    begin = SafeSessionState.__init__
+    if hasattr(begin, "__wrapped__"):
+        return
+    # by the address of the state, for as long as a run holds both; it has no room for a lock of its own
+    locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
+
+    @functools.wraps(begin)
+    def begun(shared: SafeSessionState, state: SessionState, *given: Any, **named: Any) -> None:
+        begin(shared, state, *given, **named)
+        object.__setattr__(shared, "_lock", locks.setdefault(id(state), threading.RLock()))
+
+    SafeSessionState.__init__ = begun   # type: ignore[method-assign]
 
 
 def open_browser() -> None:

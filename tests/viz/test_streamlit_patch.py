@@ -1,5 +1,7 @@
 """What is not public of Streamlit, part by part: each is there under its name and does what the patch says."""
 import asyncio
+import inspect
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import MagicMock
 
@@ -7,23 +9,38 @@ import pytest
 from streamlit import net_util
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
+from streamlit.runtime.state.common import WidgetMetadata
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
 from tests.parts import require_part
-from viz.streamlit_patch import RECORD, ask_no_stranger, bound_uploads, forget_upload, hear_out, is_dropped, keep_order
+from viz.streamlit_patch import (
+    RECORD,
+    ask_no_stranger,
+    bound_uploads,
+    forget_upload,
+    hear_out,
+    is_dropped,
+    keep_order,
+    take_turns,
+)
 
 
 @pytest.mark.parametrize(("module", "name"), [
     ("streamlit.runtime.forward_msg_queue", "ForwardMsgQueue.clear"),
     ("streamlit.runtime.app_session", "AppSession._create_scriptrunner"),
     ("streamlit.runtime.app_session", "AppSession._handle_scriptrunner_event_on_event_loop"),
+    ("streamlit.runtime.state.safe_session_state", "SafeSessionState.__init__"),
+    ("streamlit.runtime.state.session_state", "SessionState._call_callbacks"),
     ("streamlit.delta_generator", "DeltaGenerator"), ("streamlit.navigation.page", "StreamlitPage"),
     ("streamlit.cli_util", "open_browser"), ("streamlit.web.server.server_util", "get_url"),
     ("streamlit.config", "_DEFINED_BY_FLAG"), ("streamlit.config", "on_config_parsed"),
@@ -103,6 +120,34 @@ def test_what_a_run_that_ended_still_has_to_say_is_heard(monkeypatch):
     hear_out()
     hear_out()
     assert heard(stopped=False) == ["former", "next"] and heard(stopped=True) == ["next"]
+
+
+def is_heard(monkeypatch) -> bool:
+    """Whether a button's callback would be called if the event of another run arrives just before."""
+    state, heard = SessionState(), []
+    first, second = (SafeSessionState(state, lambda: None) for _ in range(2))
+    first.register_widget(WidgetMetadata("button", bool, bool, "trigger_value"), None)
+    other = threading.Thread(target=second.on_script_will_rerun, args=(WidgetStates(),))
+
+    def called(_: SessionState, **given: object) -> None:
+        if threading.current_thread() is not other:
+            other.start()
+            other.join(0.3)   # s; with a lock in common it waits for this one
+            heard.append(state["button"])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SessionState, "_call_callbacks", called)
+        first.on_script_will_rerun(WidgetStates(widgets=[WidgetState(id="button", trigger_value=True)]))
+        other.join()
+    return heard[0]
+
+
+def test_a_click_is_heard_whatever_arrives_with_it(monkeypatch):
+    monkeypatch.setattr(SafeSessionState, "__init__", inspect.unwrap(SafeSessionState.__init__))
+    assert not is_heard(monkeypatch), "Streamlit hears it by itself: take_turns is needed no more"
+    take_turns()
+    take_turns()
+    assert is_heard(monkeypatch)
 
 
 def test_streamlit_keeps_so_much_of_uploads_and_the_newest(monkeypatch):

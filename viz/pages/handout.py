@@ -65,7 +65,7 @@ def render(frame: PageContext) -> None:
     if frame.state.present and figures.items:
         _stage(frame, figures)
         return
-    st.markdown(f"#### {words['title']}")
+    st.markdown(f"## {words['title']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
     if figures.items:

@@ -38,7 +38,7 @@ OURS = ("stories", "induction")   # the decoders that are trained here
 def render(page: PageContext) -> None:
     """Draws the page; of a model that cannot answer the ways to one that can."""
     words, titles = strings("next_word"), {offer.id: offer.title for offer in sources.catalogue()}
-    st.markdown(f"#### {words['question']}")
+    st.markdown(f"## {words['question']}")
     st.markdown(words["lead"])
     try:
         _next_word(page)

@@ -25,7 +25,7 @@ PAGE = Page("Claims", "Test", 4, "nothing", controls=(Switch("all"),))
 def render(page: PageContext) -> None:
     """Draws the page."""
     words = strings("claims")
-    st.markdown(f"#### {words['question']}")
+    st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     on_disk = {offer.id for offer in sources.catalogue() if offer.on_disk}
     table = list(rows(on_disk))

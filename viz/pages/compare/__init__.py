@@ -55,7 +55,7 @@ class Other:
 def render(page: PageContext) -> None:
     """Draws the page."""
     words = strings("compare")
-    st.markdown(f"#### {words['question']}")
+    st.markdown(f"## {words['question']}")
     pictured = page.state.image is not None and "picture" in what_it_reads(page.state.model)
     with st.container(width=READABLE):
         st.markdown(words["lead_of_pictures" if pictured else "lead"])

@@ -30,7 +30,7 @@ PAGE = Page("Does attention explain?", "Test", 2, "record", controls=(
 def render(page: PageContext) -> None:
     """Draws the page."""
     words = strings("explain")
-    st.markdown(f"#### {words['question']}")
+    st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
         st.markdown(words["lead"])
     record, chosen = real_head(page, token=False)

@@ -54,7 +54,7 @@ OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 def render(page: PageContext) -> None:
     """Draws the page; where no model of pictures is here, the way to one."""
     words = strings("pictures")
-    st.markdown(f"#### {words['question']}")
+    st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     if not is_unknown(page.state.model) and (gone := _gone(page)) is not None:
         picture_pills(page)
