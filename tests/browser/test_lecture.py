@@ -13,6 +13,7 @@ from viz.widgets.lesson import lessons
 
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"   # every screen of every lesson
 WORDS = strings("lecture")
+TOLD = 350              # ms: the server hears 300 ms later which screen is seen
 PROSE, LABEL = 40, 28   # pixels that a hall of 200 reads on a screen of 1,080
 # letters as they are on the screen, of prose, of the answers and of charts; and what sticks out
 LETTERS = """() => {
@@ -46,6 +47,7 @@ def step(seen: Watch, how: str) -> None:
         seen.main.get_by_role("button", name=WORDS["on"]).click()
     else:
         seen.page.keyboard.press(how)
+    seen.page.wait_for_timeout(TOLD)
     seen.rest()
 
 
