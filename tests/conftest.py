@@ -124,7 +124,7 @@ def rxn() -> str:
 
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores: each waits for its browser and its server again and again. Three on two
-    cores took 15 min 9 s, two 16 min 33 s (2026-11-24)."""
+    cores take 15 min 20 s, two 16 min 33 s (2026-11-24)."""
     return min(4, 1 + (os.cpu_count() or 1))
 
 
