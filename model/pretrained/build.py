@@ -98,7 +98,7 @@ class Examined(NamedTuple):
 
     wiring: verify.Wiring | None   # None where the capture cannot follow: reported weights are shown then
     looks_ahead: bool              # of reported weights: whether they are those of an encoder
-    reasons: tuple[str, ...]       # clauses on why weights are only reported
+    reasons: tuple[str, ...]       # clauses on why pictures are reported and not verified
     shapes: list[memory.Shape]     # of the attention layers
 
 
@@ -120,7 +120,7 @@ def examine(place: ModelFiles, network: Any, head: str, forward: "Probe", length
     if reasons:
         wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
         shapes = _shapes_of(network)
-    return Examined(wiring, looks_ahead, reasons, shapes)
+    return Examined(wiring, looks_ahead, reasons + place.unapplied, shapes)
 
 
 def facts_of(examined: Examined, length: int, dtype: str) -> ProbeFacts:

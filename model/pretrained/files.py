@@ -31,6 +31,7 @@ class ModelFiles:
     licence: str = "not stated"            # as the catalogue or the folder states it
     entry: catalogue.Entry | None = None   # its line in the catalogue, if it has one
     changed: str = ""                      # how it differs from what was first opened here, a sentence
+    unapplied: tuple[str, ...] = ()        # clauses on what in the folder changes the model but is not applied
 
 
 @dataclass(frozen=True)

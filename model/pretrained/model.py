@@ -1,6 +1,6 @@
 """A loaded model that answers queries: tokens in, one captured forward pass, a record out."""
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class PretrainedModel:
     head: str                         # what it predicts: next, mask, target, label, vector or none
     pooling: predict.Pooling | None   # None unless it answers with a sentence vector
     looks_ahead: bool                 # of reported weights: whether they are those of an encoder
-    reasons: tuple[str, ...]          # clauses on why weights are only reported
+    reasons: tuple[str, ...]          # clauses on why pictures are reported and not verified
     names: dict[int, str]             # of the modules, by id(module)
     plan: memory.Plan                 # what the size of an answer depends on
 
@@ -172,6 +172,8 @@ class PretrainedModel:
         if verification.status == "refused":
             raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture "
                             f"may be wrong; try another text or model.")
+        if self.reasons:   # the picture is this network's, but something in its folder is not applied
+            verification = replace(verification, status="reported", reasons=self.reasons)
         members = {kind: tuple(layer for layer, slot in zip(layers_read, slots, strict=True) if slot.kind is kind)
                    for kind in Kind}
         return _maps(members, question), verification, output
