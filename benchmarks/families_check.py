@@ -107,6 +107,8 @@ def _judge(outcome: Outcome, model, record: AttentionRecord) -> Outcome:
     error = difference(record, READERS[outcome.input].eager(outcome.type, model, record))
     kinds = tuple(f"{each.kind}: {', '.join(sorted({_describe(layer) for layer in each.layers}))}"
                   for each in record.maps)
+    if model.network.config.is_encoder_decoder and Kind.CROSS not in record.kinds:
+        return replace(outcome, status="wrong", kinds=kinds, reason="its cross-attention is not shown")
     if Kind.CROSS in record.kinds and Kind.SELF not in record.kinds:
         kinds += ("self: not shown, as the encoder has an attention of its own",)
     outcome = replace(outcome, status=record.verification.status, reason="; ".join(record.verification.reasons),

@@ -12,6 +12,7 @@ FIRST_ID = 16        # ids below are special in some family
 GAIN = 1.5
 EXCLUDED = Path(__file__).with_name("families_excluded.toml")
 VECTOR = 0.13        # times the gain, of what is added to every bias, norm and sink
+ROLE = ("is_decoder", "add_cross_attention")   # what makes a configuration one of a decoder behind an encoder
 CLASSES = {"SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM", "MASKED_LM": "AutoModelForMaskedLM",
            "CAUSAL_LM": "AutoModelForCausalLM"}
 
@@ -72,7 +73,8 @@ def small_config(kind: type, sizes: dict, own: dict):
     everywhere = sizes["everywhere"] | (sizes.get("latent", {}) if "qk_rope_head_dim" in default else {})
     for name, value in default.items():
         if isinstance(value, PreTrainedConfig):
-            values[name] = small_config(type(value), sizes, own.get(name, {}))
+            role = {key: True for key in ROLE if getattr(value, key, False)}
+            values[name] = small_config(type(value), sizes, role | own.get(name, {}))
         elif name not in own and name in everywhere:
             values[name] = fitted(everywhere[name], value)
         elif name not in own and name.endswith(("token_id",

@@ -10,7 +10,7 @@ from model.core.query import Hide, Query, UserError
 from model.core.record import Tokens
 from model.core.types import KindHeadId, Progress
 from model.pretrained import predict
-from model.pretrained.inputs import ModelInput, plain_ids, tokenize_query
+from model.pretrained.inputs import ModelInput, plain_ids, target_tokenizer, tokenize_query
 from model.studies.attribution import LONGEST, AttributionQuery
 from model.studies.token_removal import ExplainedAnswer, answer_of, first_tokens, last_word, target_word
 
@@ -81,7 +81,7 @@ def explained_answer(opened: Any, question: AttributionQuery, report: Progress) 
         explained = _target(opened, question, report)
     else:
         explained = {"next": _next, "mask": _mask, "vector": _vector}[opened.head](opened, question)
-    explained.answer = answer_of(explained, opened.head, lambda number: predict.text_of(opened.tokenizer, number))
+    explained.answer = answer_of(explained, opened.head, lambda number: predict.name_of(opened, number))
     return explained
 
 
@@ -176,8 +176,8 @@ def _targets(explained: PretrainedAnswer, question: AttributionQuery, original: 
 
 def _piece(opened: Any, word: str) -> int:
     """The first piece of a word as it stands within a text. Raises UserError for one that the vocabulary lacks."""
-    tokenizer = opened.tokenizer
-    ids = plain_ids(tokenizer, f" {word.strip()}")
+    tokenizer = target_tokenizer(opened.network, opened.tokenizer)
+    ids = plain_ids(opened.tokenizer, f" {word.strip()}")
     ids = [number for number in ids if tokenizer.decode([number]).strip()]
     if not ids or ids[0] == tokenizer.unk_token_id:
         raise UserError(f"“{word}” is unknown to {opened.card.title}; choose another word.")

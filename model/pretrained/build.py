@@ -17,7 +17,7 @@ from model.pretrained import files, predict
 from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
 from model.pretrained.damage import blame, check_generation, check_weights
 from model.pretrained.files import ModelFiles
-from model.pretrained.inputs import as_tensors
+from model.pretrained.inputs import HALVES, as_tensors
 from model.pretrained.model import PretrainedModel
 from model.pretrained.skeleton import refuse_what_weights_do_not_hold
 from model.pretrained.tokenizer_files import LOAD_OPTIONS, open_tokenizer
@@ -154,7 +154,9 @@ def probe_of(network: Any) -> tuple[Probe, tuple[int, int | None]]:
     sides = {"input_ids": min(length, longest(network))}
     if network.config.is_encoder_decoder:
         sides["decoder_input_ids"] = max(PROBE_TARGET, sides["input_ids"] - 11)
-    ids = {name: torch.randint(config.vocab_size // 10, config.vocab_size, (count,), generator=draw).tolist()
+    known = {name: getattr(getattr(network.config, half, None), "vocab_size", config.vocab_size)
+             for name, half in zip(("input_ids", "decoder_input_ids"), HALVES, strict=True)}
+    ids = {name: torch.randint(known[name] // 10, known[name], (count,), generator=draw).tolist()
            for name, count in sides.items()}
     tensors = as_tensors(network, {**ids, "attention_mask": [1] * sides["input_ids"]})
     return Probe(network, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))

@@ -9,6 +9,7 @@ from model.core.query import Kind
 from model.core.record import Card
 from model.pretrained.catalogue import MARK
 from model.pretrained.files import ModelFiles, read_json
+from model.pretrained.inputs import HALVES
 
 UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
@@ -31,13 +32,14 @@ def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, f
     config = network.config.get_text_config()
     heads, kv_heads, d_head = max(facts.shapes)
     notes = (place.entry.note if place.entry else "", source_of(place), others_of(config, facts.layers),
-             side_of(config, facts.kinds), window_of(config, facts.probe))
+             side_of(network.config, facts.kinds), window_of(config, facts.probe))
     return Card(
         id=place.id, title=place.title, revision=fingerprint,
         architecture=f"{type(network).__name__} ({config.model_type})",
         parameters=sum(parameter.numel() for parameter in network.parameters()),
         d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
-        layers=_layers(config, len(facts.shapes)), heads=heads, kv_heads=kv_heads, positions=positions_of(network),
+        layers=_layers(network.config, len(facts.shapes)), heads=heads, kv_heads=kv_heads,
+        positions=positions_of(network),
         tokenizer=tokenizer if isinstance(tokenizer, str) else _tokenizer(tokenizer), licence=place.licence,
         max_tokens=longest(network), dtype=facts.dtype,
         note=" ".join(filter(None, notes)), changed=place.changed)
@@ -65,6 +67,8 @@ def others_of(config: Any, shown: frozenset[int]) -> str:
 def side_of(config: Any, shown: frozenset[Kind]) -> str:
     """A sentence on an encoder whose attention is not shown, as it is of another form: blocks, globals or summaries
     instead of one softmax over the text; or nothing."""
+    if getattr(config, "add_cross_attention", False) and shown and Kind.CROSS not in shown:
+        return "Its cross-attention needs the output of an encoder, which this model does not have, and is not shown."
     if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
         return ""
     return (f"The encoder of a {config.model_type} model has an attention of its own and is not shown; the decoder's "
@@ -81,7 +85,10 @@ def window_of(config: Any, probe: int) -> str:
 
 
 def _layers(config: Any, probed: int) -> int:
-    count = getattr(config, "num_hidden_layers", None) or probed
+    halves = [getattr(getattr(config, half, None), "num_hidden_layers", None) for half in HALVES]
+    if all(halves):
+        return sum(halves)
+    count = getattr(config.get_text_config(), "num_hidden_layers", None) or probed
     if not config.is_encoder_decoder:
         return count
     return count + (getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None) or 0)

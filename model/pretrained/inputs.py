@@ -19,6 +19,7 @@ from model.pretrained.tokens import Piece, readable
 if TYPE_CHECKING:
     from torch import Tensor
 
+HALVES = ("encoder", "decoder")   # the configurations of a model that was put together from two
 GREEDY = 128  # tokens that an encoder–decoder writes at most when no target is given
 
 # where to cut, and which side a text belongs to, is a setting of the tokenizer and not of the call
@@ -140,6 +141,32 @@ def parameters_of(kind: Any) -> frozenset[str]:
     return frozenset(inspect.signature(kind.forward).parameters)
 
 
+@dataclass(frozen=True)
+class Unnamed:
+    """In place of a tokenizer, for a vocabulary whose words no file of the model names."""
+
+    size: int
+    all_special_ids: tuple[int, ...] = ()
+    cls_token_id: int | None = None
+    bos_token_id: int | None = None
+    sep_token_id: int | None = None
+
+    def convert_ids_to_tokens(self, ids: int | list[int]) -> list[None] | None:
+        """No string for any id."""
+        return [None] * len(ids) if isinstance(ids, list) else None
+
+    def decode(self, ids: list[int], **options: Any) -> str:
+        """No text."""
+        return ""
+
+
+def target_tokenizer(network: Any, tokenizer: Any) -> Any:
+    """The tokenizer of what the network writes: `Unnamed` where its two halves have vocabularies of different sizes, as
+    the folder's tokenizer is the encoder's."""
+    encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
+    return tokenizer if encoder is None or decoder in (None, encoder) else Unnamed(decoder)
+
+
 def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput, limit: int,
                 report: Progress) -> ModelInput:
     """The question with an encoder–decoder's target side: the query's target, shifted right behind the start token, or
@@ -147,19 +174,27 @@ def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput
 
     What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens
     are compared. """
+    pieces_known, tokenizer, left_out = len(tokenizer), target_tokenizer(network, tokenizer), ()
+    if isinstance(tokenizer, Unnamed):
+        if abs(pieces_known - tokenizer.size) < abs(pieces_known - network.config.encoder.vocab_size):
+            raise UserError(f"The folder's tokenizer, of {pieces_known:,} pieces, is the decoder's, and the text is "
+                            f"read by the encoder; save the encoder's tokenizer into the folder.")
+        left_out = (f"The decoder has a vocabulary of its own, of {tokenizer.size:,} tokens, and the folder no "
+                    f"tokenizer for it, so the target's tokens are numbers.",)
+        if query.target is not None:
+            raise UserError("The decoder has a vocabulary of its own and the folder no tokenizer for it, so no target "
+                            "can be read; leave the target empty, and the model writes one.")
     if query.target is None:
-        omitted = None
-        text, pieces = _generated_pieces(tokenizer, _generate(network, question, min(limit, GREEDY), report))
+        text, pieces = _generated_pieces(tokenizer, _generate(network, tokenizer, question, min(limit, GREEDY), report))
     else:
         text = query.target
         encoding = encode(tokenizer, _clean((text,))[0], limit, as_target=True)
         _check_ids(network, encoding)
-        start = _start_token(network)
+        start = _start_token(network, tokenizer)
         pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
         pieces = pieces[:-1] if pieces[-1].special else pieces
-        omitted = encoding.omitted
-    left_out = () if omitted is None else (f"{omitted.count:,} tokens at the end of the target did not fit and were "
-                                           f"left out.",)
+        if encoding.omitted is not None:
+            left_out = (f"{encoding.omitted.count:,} tokens at the end of the target did not fit and were left out.",)
     tensors = {**question.tensors, **as_tensors(network, {"decoder_input_ids": [piece.id for piece in pieces]})}
     return ModelInput(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
 
@@ -174,15 +209,16 @@ def _generated_pieces(tokenizer: Any, ids: list[int]) -> tuple[str, list[Piece]]
                   else Piece(number, raw, next(spans), 0, False, False) for number, raw in numbered]
 
 
-def _start_token(network: Any) -> int:
-    for config in (network.config, getattr(network, "generation_config", None)):
-        for name in ("decoder_start_token_id", "bos_token_id", "pad_token_id"):
-            if isinstance(getattr(config, name, None), int):
-                return getattr(config, name)
-    return 0
+def _start_token(network: Any, tokenizer: Any) -> int:
+    """The id that the target starts with: as the configurations say, that of a decoder made on its own included."""
+    configs = (network.config, getattr(network, "generation_config", None), network.config.get_text_config())
+    named = [getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id") for config in configs]
+    named += [tokenizer.cls_token_id, tokenizer.bos_token_id]
+    named += [getattr(config, "pad_token_id", None) for config in configs]
+    return next((number for number in named if isinstance(number, int)), 0)
 
 
-def _generate(network: Any, question: ModelInput, longest: int, report: Progress) -> list[int]:
+def _generate(network: Any, tokenizer: Any, question: ModelInput, longest: int, report: Progress) -> list[int]:
     """The ids that the model writes greedily, the start token first, the end token left out."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
@@ -193,20 +229,23 @@ def _generate(network: Any, question: ModelInput, longest: int, report: Progress
             return torch.zeros(input_ids.shape[0], dtype=torch.bool)
 
     if not network.can_generate():
-        return [_start_token(network)]
-    greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": longest - 1,
+        return [_start_token(network, tokenizer)]
+    known = network.generation_config
+    ends = next((ends for ends in (known.eos_token_id, tokenizer.sep_token_id) if ends is not None), None)
+    start = known.decoder_start_token_id
+    greedy = {"do_sample": False, "num_beams": 1, "max_new_tokens": longest - 1, "eos_token_id": ends,
+              "decoder_start_token_id": _start_token(network, tokenizer) if start is None else start,
               "use_cache": _same_depth(network.config)}
     with torch.inference_mode():
         written = network.generate(**question.tensors, **greedy,
                                    stopping_criteria=StoppingCriteriaList([Watch()]))[0].tolist()
-    ends = network.generation_config.eos_token_id
     ends = ends if isinstance(ends, list) else [ends]
     return written[:-1] if len(written) > 1 and written[-1] in ends else written
 
 
 def _same_depth(config: Any) -> bool:
     """transformers 5.23 makes a T5 cache as deep as the encoder, which fails for a deeper decoder."""
-    return getattr(config, "num_decoder_layers", None) in (None, config.num_hidden_layers)
+    return getattr(config, "num_decoder_layers", None) in (None, getattr(config, "num_hidden_layers", None))
 
 
 def _vocabulary_strings(tokenizer: Any, ids: list[int]) -> list[str]:

@@ -10,7 +10,7 @@ import numpy as np
 from model.core.record import CANDIDATES, Prediction, Tokens
 from model.pretrained import files
 from model.pretrained.damage import blame
-from model.pretrained.inputs import ModelInput, parameters_of
+from model.pretrained.inputs import ModelInput, parameters_of, target_tokenizer
 from model.pretrained.tokens import bytes_by_sign, visible
 
 if TYPE_CHECKING:
@@ -124,14 +124,15 @@ def prediction(model: Any, question: ModelInput, output: Any) -> Prediction | No
     logits, positions = logits_to_predict(model, question, output.logits[0])
     if model.head == "label":
         return top_classes(logits[0], model.network.config)
-    return top_tokens(model.head, logits, positions, model.tokenizer) if positions else None
+    words = target_tokenizer(model.network, model.tokenizer)
+    return top_tokens(model.head, logits, positions, words) if positions else None
 
 
 def name_of(model: Any, number: int) -> str:
     """A word of what the model chooses from: of its classes or of its vocabulary."""
     if model.head == "label":
         return label_of(model.network.config, number)
-    return text_of(model.tokenizer, number)
+    return text_of(target_tokenizer(model.network, model.tokenizer), number)
 
 
 def label_of(config: Any, number: int) -> str:

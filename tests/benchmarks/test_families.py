@@ -87,6 +87,12 @@ def test_outcomes(model_type, status):
     holds(families_check.check(model_type), status)
 
 
+def test_an_encoder_decoder_without_cross_attention_is_wrong(monkeypatch):
+    holds(families_check.check("encoder-decoder"), "verified")
+    monkeypatch.setattr(families_models, "ROLE", ())
+    assert families_check.check("encoder-decoder").reason == "its cross-attention is not shown"
+
+
 @pytest.mark.parametrize("model_type, status", [
     ("dinov2_with_registers", "verified"), ("siglip_vision_model", "verified"), ("data2vec-vision", "reported"),
     ("swin", "refused"), ("radio", "verified"), ("mgp-str", "reported"), ("depth_anything", "verified")])

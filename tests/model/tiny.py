@@ -98,3 +98,24 @@ def save(folder: Path, name: str, **options) -> Path:
     network(name, **options).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
     return folder
+
+
+def pair(folder: Path, decoder: str = "bert", **changes) -> Path:
+    """An `EncoderDecoderModel` of a small BERT and a decoder of another small family, with one tokenizer."""
+    import torch
+    import transformers
+
+    causal = {"bert": "BertLMHeadModel", "roberta": "RobertaForCausalLM", "gpt2": "GPT2LMHeadModel"}[decoder]
+    sizes = FAMILIES[decoder][2] | {"is_decoder": True, "add_cross_attention": True} | changes
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        encoder = transformers.BertModel(transformers.BertConfig(**BASE))
+        writes = getattr(transformers, causal)(getattr(transformers, FAMILIES[decoder][0])(**sizes))
+        made = transformers.EncoderDecoderModel(encoder=encoder, decoder=writes)
+        with torch.no_grad():
+            for parameter in made.parameters():
+                if parameter.ndim > 1:
+                    parameter.copy_(torch.randn_like(parameter) * 1.2 / parameter.shape[-1] ** 0.5)
+    made.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    return folder

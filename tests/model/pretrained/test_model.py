@@ -1,9 +1,12 @@
 """ln P of some words, against the network asked directly, and the untrained twin."""
+import numpy as np
 import pytest
 
+from model.core import heads
 from model.core.query import Kind, Query, Silence, UserError
 from model.pretrained.load import open_model, revision
 from model.pretrained.untrained import SUFFIX
+from tests.model import tiny
 
 TEXT = "the animal sat on mat because it was wide ."
 
@@ -49,8 +52,6 @@ def test_what_cannot_be_asked_says_so(opened):
 
 
 def test_the_untrained_twin_has_the_same_shape_and_other_weights(opened, tmp_path):
-    from tests.model import tiny
-
     folder = str(tiny.save(tmp_path, "llama"))
     twin, again = (open_model(folder + SUFFIX, lambda *_: None) for _ in range(2))
     ours = dict(opened("llama").network.named_parameters())
@@ -62,3 +63,55 @@ def test_the_untrained_twin_has_the_same_shape_and_other_weights(opened, tmp_pat
     assert twin.card.revision == revision(folder + SUFFIX) != revision(folder)
     record = twin.record(Query(twin.card.id, twin.card.revision, TEXT), lambda *_: None)
     assert record.verification.status == "verified"
+
+
+def pair_of(folder):
+    model = open_model(str(folder), lambda *_: None)
+    return model, lambda **sides: model.record(Query(str(folder), model.card.revision, TEXT, **sides), lambda *_: None)
+
+
+@pytest.mark.parametrize("decoder", ["bert", "roberta", "gpt2"])
+def test_a_model_of_two_halves_writes_its_target_and_shows_all_three_kinds(decoder, tmp_path):
+    import torch
+
+    model, ask = pair_of(tiny.pair(tmp_path / "pair", decoder))
+    record = ask()
+    source, target = record[Kind.SELF].queries, record[Kind.CAUSAL].queries
+    begin = 1   # bos_token_id of the decoder, or [CLS] of the tokenizer
+    with torch.inference_mode():
+        written = model.network.generate(input_ids=torch.tensor([source.ids]), decoder_start_token_id=begin,
+                                         do_sample=False, max_new_tokens=len(target) - 1, use_cache=False)[0].tolist()
+        model.network.set_attn_implementation("eager")
+        seen = model.network(input_ids=torch.tensor([source.ids]), decoder_input_ids=torch.tensor([target.ids]),
+                             output_attentions=True)
+    assert list(target.ids) == written and record.verification.status == "verified"
+    reported = {Kind.SELF: seen.encoder_attentions, Kind.CAUSAL: seen.decoder_attentions,
+                Kind.CROSS: seen.cross_attentions}
+    for kind, layers in reported.items():
+        assert len(record[kind].layers) == len(layers)
+        for layer, weights in zip(record[kind].layers, layers, strict=True):
+            ours = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+            assert np.abs(ours - weights[0].numpy()).max() < 1e-5
+    assert model.card.layers == len(seen.encoder_attentions) + len(seen.decoder_attentions)
+
+
+def test_a_typed_target_of_two_halves_begins_with_their_start_token(tmp_path):
+    _, ask = pair_of(tiny.pair(tmp_path / "pair"))
+    assert ask(target="the cat sat")[Kind.CROSS].queries.texts == ("[CLS]", "[CLS]", "the", "cat", "sat")
+
+
+def test_a_decoder_with_another_vocabulary_is_shown_with_numbers_and_never_with_words(tmp_path):
+    _, ask = pair_of(tiny.pair(tmp_path / "pair", "gpt2", vocab_size=90))
+    record = ask()
+    target = record[Kind.CAUSAL].queries
+    assert target.texts == tuple(f"∅{number}" for number in target.ids) and record.verification.status == "verified"
+    assert all(text.startswith("∅") for row in record.prediction.texts for text in row)
+    assert any("vocabulary of its own" in note for note in record.notes)
+    with pytest.raises(UserError, match=r"vocabulary of its own.*leave the target empty"):
+        ask(target="the cat")
+
+
+def test_a_decoder_with_cross_attention_and_no_encoder_says_that_it_is_not_shown(tmp_path):
+    folder = tiny.save(tmp_path / "alone", "gpt2", add_cross_attention=True)
+    model = open_model(str(folder), lambda *_: None)
+    assert "cross-attention needs the output of an encoder" in model.card.note
