@@ -3,7 +3,6 @@
 An import counts wherever it stands: at the top, in a function, under TYPE_CHECKING.
 """
 import ast
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,7 +71,6 @@ PACKAGES = {
 MADE_OF_TORCH = ["model.scratch", "model.core.attention", "model.lessons.recurrent", "model.capture.module_attention",
                  "model.capture.module_proof", "model.capture.multi_head", "model.capture.origins",
                  "model.capture.torch_attention"]
-MOST_FILES = 30   # of Python, JavaScript and CSS in one folder
 
 
 def name_of(path: Path) -> str:
@@ -225,23 +223,9 @@ def test_heavy_packages_are_imported_where_they_are_used(path):
         assert not heavy_top, f"{where(path, line)} imports {module} at its top; move it into a function"
 
 
-def test_no_folder_holds_more_files_than_one_finds_ones_way_in():
-    count = Counter(path.parent for path in (*FILES, *SCRIPTS, *STYLES))
-    full = [f"{folder.relative_to(ROOT)} ({files})" for folder, files in count.items() if files > MOST_FILES]
-    assert not full, f"more than {MOST_FILES} files stand in {', '.join(full)}; part them by subject"
-
-
 @pytest.mark.parametrize("path", [*FILES, *SCRIPTS], ids=lambda path: str(path.relative_to(ROOT)))
-def test_no_module_is_longer_than_300_lines(path):
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= 300
-
-
-@pytest.mark.parametrize("path", FILES, ids=name_of)
-def test_no_function_is_longer_than_40_lines(path):
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.FunctionDef):
-            lines = node.end_lineno - node.lineno + 1
-            assert lines <= 40, f"{where(path, node.lineno)} {node.name} is {lines} lines long; split it"
+def test_no_module_is_longer_than_500_lines(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 500
 
 
 @pytest.mark.parametrize("path", [*SCRIPTS, *STYLES, ROOT / ".streamlit" / "config.toml"],
