@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import Commands, FilePath, kept_picture, position, run, whole
+from model.cli.commands import Commands, FilePath, kept_picture, run, whole
 from model.cli.progress import answer_to
 from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
-from model.core.record import AttentionRecord, Tokens
+from model.core.record import AttentionRecord
 from model.core.view import LENSES, SCALES, View
 from viz import export as files
 from viz.print.options import Options
@@ -158,19 +158,11 @@ def _view(record: AttentionRecord, shown: dict) -> View:
     if view.kind not in record.kinds:
         raise UserError(f"This model has no {view.kind} attention; choose {' or '.join(record.kinds)}.")
     sides = record[view.kind].queries, record[view.kind].keys
-    pair = (_position(sides[0], shown["pair"][0]), _position(sides[1], shown["pair"][1])) if shown["pair"] else None
+    pair = (sides[0].index(shown["pair"][0]), sides[1].index(shown["pair"][1])) if shown["pair"] else None
     token = pair[0] if pair else None
-    if shown["token"]:
-        token = _position(sides[0], shown["token"])
+    if shown["token"] is not None:
+        token = sides[0].index(shown["token"])
     return replace(view, token=token, pair=pair)
-
-
-def _position(tokens: Tokens, wanted: str) -> int:
-    """The first token with this text, or the token at this position."""
-    place = tokens.texts.index(wanted) if wanted in tokens.texts else position(wanted, len(tokens))
-    if place is not None:
-        return place
-    raise UserError(f"There is no token {wanted!r}; choose among: {' '.join(tokens.texts)[:500]}")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 
 from model.ask import sources
 from model.cli.progress import answer_to
-from model.core.query import Kind
+from model.core.query import Kind, UserError, quoted
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.module.look import look
@@ -50,15 +50,34 @@ class Figure:
 def show(record: AttentionRecord, view: View | None = None, *, grid: bool = False, height: int = 700,
          **changes: Any) -> Figure:
     """All heads of a record, of which a click opens one beside them; or one head, where a view, a layer or a head is
-    given. Raises UserError where the view cannot be shown.
+    given. Raises UserError where the view cannot be shown, and for a layer, head or token that is not in the record.
 
     view: which head and how; without one the record's first kind. grid: all heads, whatever else is given. height:
-    pixels, where the notebook lets no script run. changes: fields of the view, such as layer=3, head=1, token=10,
-    lens="lines". """
+    pixels, where the notebook lets no script run. changes: fields of the view, such as layer=3, head=1, lens="lines";
+    token=10, or token="it", and "it#2" for the second of several; pair=("it", "animal"). """
     whole = grid or (view is None and not {"layer", "head"} & set(changes))
-    kind = Kind(changes.pop("kind", view.kind if view else record.kinds[0]))
-    wanted = replace(view or View(), kind=kind, **changes)
-    if whole and not record[kind].has(wanted.layer, wanted.head):
-        wanted = replace(wanted, layer=record[kind].layers[0].index, head=0)
+    wanted = _view(record, view, changes)
     frame = f"clearhead-{uuid.uuid4().hex[:12]}"
     return Figure(notebook_page(record, wanted, whole=whole, frame=frame), height, frame)
+
+
+def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -> View:
+    """The view with these changes, which the record has. Raises UserError for one that it has not."""
+    kind = changes.get("kind", view.kind if view else record.kinds[0])
+    if kind not in record.kinds:
+        raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(record.kinds)}.")
+    attention_map = record[kind]
+    first = attention_map.layers[0].index if view is None and "layer" not in changes else View().layer
+    try:
+        wanted = replace(view or View(layer=first), **changes | {"kind": Kind(kind)})
+    except ValueError as error:
+        raise UserError(str(error)) from error
+    for layer, head in ((wanted.layer, wanted.head), *wanted.overlay):
+        if not {type(layer), type(head)} <= {int} or not attention_map.has(layer, head):
+            raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose a layer among "
+                            f"{', '.join(str(each.index) for each in attention_map.layers)} and a head from 0.")
+    token, pair = wanted.token, wanted.pair
+    if pair is not None and (not isinstance(pair, tuple | list) or len(pair) != 2):
+        raise UserError(f"pair is {quoted(repr(pair))} and must be two tokens; write pair=(\"it\", \"animal\").")
+    return replace(wanted, token=None if token is None else attention_map.queries.index(token),
+                   pair=pair and (attention_map.queries.index(pair[0]), attention_map.keys.index(pair[1])))

@@ -150,6 +150,21 @@ class Commands(click.Group):
             ctx.exit()
         return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: click.Context, args: list[str]
+                        ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does. Raises click.UsageError for an option that takes one value and is given twice, of which click
+        would keep the last."""
+        name, command, rest = super().resolve_command(ctx, args)
+        given: list[click.Parameter] = []
+        if command is not None:
+            with suppress(click.UsageError):   # the command says so itself
+                given = command.make_parser(ctx).parse_args(list(rest))[2]
+        for option in given:
+            if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and given.count(option) > 1:
+                raise click.UsageError(f"{option.opts[0]} is given {given.count(option)} times and takes one value; "
+                                       f"run the command once for each.", ctx)
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command."""
         with errors_as_sentences():

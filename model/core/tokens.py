@@ -2,7 +2,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
+from model.core.query import UserError, quoted
 from model.core.types import Box, Span
 
 CLS = "[CLS]"   # the token that a vision Transformer puts before the patches
@@ -40,6 +42,30 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def index(self, wanted: object) -> int:
+        """The position of a token: by its number, by its text, or by text#2 for the second of this text. Raises
+        UserError for anything else, and for a text that several tokens have."""
+        if isinstance(wanted, Integral) and not isinstance(wanted, bool):
+            if 0 <= wanted < len(self):
+                return int(wanted)
+            raise UserError(f"There is no token {wanted}; choose a position from 0 to {len(self) - 1}.")
+        if not isinstance(wanted, str):
+            raise UserError(f"A token is named by its position or its text, and not by {quoted(repr(wanted))}; choose "
+                            f"a position from 0 to {len(self) - 1}.")
+        text, _, number = wanted.rpartition("#")
+        found = [token for token, own in enumerate(self.texts) if own == wanted]
+        if not found and number.isdecimal():
+            same = [token for token, own in enumerate(self.texts) if own == text]
+            found = same[int(number) - 1:int(number)] if int(number) else []
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UserError(f"{len(found)} tokens are {quoted(wanted)}, at positions {', '.join(map(str, found))}; "
+                            f"choose a position, or one of {wanted}#1 to {wanted}#{len(found)}.")
+        if wanted.isdecimal() and len(wanted) < 10:
+            return self.index(int(wanted))
+        raise UserError(f"There is no token {quoted(wanted)}; choose among: {' '.join(self.texts)[:500]}")
 
     @cached_property
     def patches(self) -> tuple[int, ...]:

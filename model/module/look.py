@@ -1,6 +1,7 @@
 """look(module, inputs): the attention of any torch module, proved layer by layer against what it really put out."""
 import hashlib
 import math
+import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -55,7 +56,10 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
         arranged = arrange([each for each, _ in proofs], source, target)
     except ValueError as error:
         raise UserError(f"{name} is not shown, as {first_line(error, 300)}") from error
-    return _record(network, arranged, _verification(arranged, dict(proofs), seen), unread)
+    notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)
+    if unread:
+        notes += (f"Not shown: {'; '.join(unread[:5])}{' …' if len(unread) > 5 else ''}.",)
+    return _record(network, arranged, _verification(arranged, dict(proofs), seen), notes)
 
 
 def name_of(network: "nn.Module") -> str:
@@ -178,17 +182,25 @@ def _rounded(members: "list[Attention]") -> str:
     return f", in {' and '.join(sorted(types))}, their rows brought to a sum of 1 again" if types else ""
 
 
+def _circumstances(network: "nn.Module", shown: "list[Attention]", batch: int) -> tuple[str, ...]:
+    """Sentences on which of several items is shown, and on the mode that the module was in."""
+    notes, count = [], max(each.batch for each in shown)
+    if count > 1:
+        other = "the other" if count == 2 else "another"
+        notes.append(f"Item {batch} of {count} is shown; batch={(batch + 1) % count} shows {other}.")
+    if any(module.training for module in network.modules()):
+        notes.append("The module was in training mode; dropout was off while looking.")
+    return tuple(notes)
+
+
 def _record(network: "nn.Module", arranged: Arranged, verification: Verification,
-            unread: list[str]) -> AttentionRecord:
+            notes: tuple[str, ...]) -> AttentionRecord:
     name = name_of(network)
     revision = _fingerprint(network)
     first = arranged.maps[0]
     crossed = next((each for each in arranged.maps if each.kind == "cross"), None)
     source = first.keys if crossed is None else crossed.keys
     target = None if crossed is None else " ".join(crossed.queries.texts)
-    notes = arranged.notes
-    if unread:
-        notes += (f"Not shown: {'; '.join(unread[:5])}{' …' if len(unread) > 5 else ''}.",)
     query = Query(PREFIX + name, revision, " ".join(source.texts), None, target)
     return AttentionRecord(query, _card(network, query, arranged), arranged.maps, verification, notes=notes)
 
@@ -207,14 +219,17 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
 
 
 def _fingerprint(network: "nn.Module") -> str:
-    """Tells weights from others: names, shapes and sums of all parameters and buffers."""
+    """The hash of a module: names, shapes, types and bytes of its parameters, its buffers and the tensors that are
+    plain attributes."""
     import torch
 
     digest = hashlib.sha256(type(network).__name__.encode())
-    for name, values in (*network.named_parameters(), *network.named_buffers()):
-        total = values.detach().sum(dtype=torch.float64).item() if values.dtype not in (
-            torch.bool, torch.complex64, torch.complex128) else 0
-        digest.update(f"{name} {tuple(values.shape)} {values.dtype} {total!r}".encode())
+    attributes = ((f"{path}.{name}", values) for path, module in network.named_modules()
+                  for name, values in vars(module).items() if isinstance(values, torch.Tensor))
+    for name, values in (*network.named_parameters(), *network.named_buffers(), *attributes):
+        digest.update(f"{name} {tuple(values.shape)} {values.dtype}\n".encode())
+        try:
+            digest.update(values.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        except (RuntimeError, NotImplementedError, TypeError):   # quantised, sparse or a class of its own
+            digest.update(pickle.dumps(values.detach().cpu()))
     return digest.hexdigest()[:40]
-
-

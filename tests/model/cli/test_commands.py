@@ -30,6 +30,7 @@ from tests import fabricate
 from tests.conftest import ROOT
 from tests.fabricate import items
 from tests.model.cli.command_lines import COMMANDS, DIGITS, LINES, PROGRAMS, command_lines
+from viz.__main__ import main as viz_commands
 from viz.export import pdf
 from viz.handout import pdf as handout_pdf
 from viz.handout.files import Handout, save
@@ -249,3 +250,15 @@ def test_without_a_command_the_commands_are_listed():
 def test_one_line_has_nothing_that_a_terminal_obeys():
     assert in_one_line("a\n b\x1b[31m\ud800 c") == "a bU+001B[31mU+D800 c"
     assert json.dumps(in_one_line("x" * 301)) == json.dumps("x" * 60 + "…" + "x" * 20)
+
+
+@pytest.mark.parametrize(("program", "line", "said"), [
+    (model_commands, ["ask", "--model", "a", "--text", "b", "--text", "c"], "--text is given 2 times"),
+    (model_commands, ["claims", "--only", "a", "--only", "b"], "a"),
+    (viz_commands, ["export", "--model", "a", "--text", "b", "--out", "c.png", "--head", "1", "--head=3"],
+     "--head is given 2 times"),
+    (viz_commands, ["export", "--pair", "1", "2", "--pair", "1", "2", "--out", "c.png"], "--pair is given 2 times")])
+def test_an_option_of_one_value_is_not_given_twice(program, line, said):
+    refused = CliRunner().invoke(program, line)
+    assert refused.exit_code == 2 and said in refused.stderr and refused.stderr.count("Error:") == 1
+    assert ("takes one value" in refused.stderr) == ("given" in said)

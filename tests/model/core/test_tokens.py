@@ -1,6 +1,7 @@
 """Patches among tokens: where each lies, and its row and column."""
 import pytest
 
+from model.core.query import UserError
 from model.core.tokens import Tokens, patch_tokens
 from model.core.types import Box
 
@@ -34,3 +35,16 @@ def test_a_text_has_no_grid_and_no_patch():
 def test_boxes_that_are_none_of_a_picture_are_refused(boxes, sentence):
     with pytest.raises(ValueError, match=sentence):
         Tokens(("a", "b"), (1, 2), (False, False), ((0, 1), (1, 2)), (0, 1), (0, 0), (False, False), boxes)
+
+
+def test_a_token_is_chosen_by_position_text_or_occurrence():
+    tokens = Tokens(("it", "is", "it", "7", "C#"), tuple(range(5)), (False,) * 5, ((0, 1),) * 5, tuple(range(5)),
+                    (0,) * 5, (False,) * 5)
+    assert [tokens.index(wanted) for wanted in (4, "is", "it#1", "it#2", "7", "0", "C#")] == [4, 1, 0, 2, 3, 0, 4]
+    for wanted, said in (("it", "positions 0, 2; .*it#1 to it#2"), ("it#3", "choose among: it is it 7 C#"),
+                         ("it#0", "choose among"), ("was", "choose among"), ("", "choose among"), ("5", "from 0 to 4"),
+                         (5, "from 0 to 4"), (-1, "from 0 to 4"), (1.0, "not by '1.0'"), (True, "not by 'True'"),
+                         (None, "not by 'None'")):
+        with pytest.raises(UserError, match=said) as refused:
+            tokens.index(wanted)
+        assert str(refused.value).count("\n") == 0

@@ -292,3 +292,37 @@ def test_the_programs_random_numbers_and_gradients_are_as_before():
     network(x)["logits"].sum().backward()
     assert network.wte.weight.grad is not None
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in network.modules())
+
+
+def test_a_revision_is_the_hash_of_every_byte():
+    def revision(change=lambda network: None):
+        torch.manual_seed(0)
+        network = nn.TransformerEncoderLayer(16, 4, 32)
+        network.register_buffer("steps", torch.tensor(3), persistent=False)
+        network.table = torch.arange(6.0)
+        with torch.no_grad():
+            change(network)
+        return look(network, torch.randn(3, 1, 16)).query.revision
+
+    def reverse(network):
+        network.self_attn.in_proj_weight.copy_(network.self_attn.in_proj_weight.flip(0))
+
+    def swap(network):
+        network.table = network.table.flip(0)
+
+    def wide(network):
+        network.table = network.table.reshape(2, 3)
+
+    changes = (reverse, swap, wide, lambda network: network.steps.add_(1),
+               lambda network: network.linear1.weight[0, :2].copy_(network.linear1.weight[0, :2].flip(0)))
+    found = [revision(), *map(revision, changes)]
+    assert len(set(found)) == len(found) and revision() == found[0] and len(found[0]) == 40
+
+
+def test_notes_name_the_item_and_the_mode():
+    network, ids = Decoder(), torch.randint(50, (3, 9))
+    assert "Item 1 of 3 is shown; batch=2 shows another." in look(network, ids, batch=1).notes
+    assert "Item 1 of 2 is shown; batch=0 shows the other." in look(network, ids[:2], batch=1).notes
+    alone = look(network, ids[:1])
+    assert not any("Item" in note for note in alone.notes) and any("dropout was off" in note for note in alone.notes)
+    assert not any("dropout" in note for note in look(network.eval(), ids[:1]).notes)

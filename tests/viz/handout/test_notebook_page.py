@@ -72,3 +72,22 @@ def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
 def test_a_head_that_is_not_there_is_one_sentence():
     with pytest.raises(UserError):
         show(fabricate.record(5), layer=9, head=0)
+
+
+def test_tokens_are_chosen_by_text_and_what_is_not_in_the_record_is_refused():
+    made = fabricate.record(("the", "animal", "it", "the"))
+    by_text = show(made, layer=0, head=0, token="it", pair=("it", "animal"))
+    by_position = show(made, layer=0, head=0, token=2, pair=(2, 1))
+    assert parts(by_text.page, "self") == parts(by_position.page, "self")
+    assert parts(by_text.page, "self") != parts(show(made, layer=0, head=0, token=3, pair=(2, 1)).page, "self")
+    assert parts(show(made, layer=0, head=0, token="the#2").page, "self") == parts(
+        show(made, layer=0, head=0, token=3).page, "self")
+    for wrong, said in (({"token": 400}, "no token 400"), ({"token": "dog"}, "among: the animal it the"),
+                        ({"token": "the"}, "positions 0, 3"), ({"token": True}, "not by 'True'"),
+                        ({"pair": ("it", "dog")}, "no token 'dog'"), ({"pair": "it"}, "must be two tokens"),
+                        ({"pair": (1, -1)}, "no token -1"), ({"head": 1.0}, "head 1.0"),
+                        ({"layer": True}, "layer True"),
+                        ({"grid": True, "layer": 99}, "no layer 99"), ({"kind": "cross"}, "no 'cross' attention"),
+                        ({"lens": "film"}, "lens"), ({"overlay": ((0, 77),)}, "head 77")):
+        with pytest.raises(UserError, match=said):
+            show(made, **wrong)
