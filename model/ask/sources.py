@@ -13,7 +13,7 @@ from typing import Any
 from model.ask.jobs import Cache, Job, JobQueue
 from model.ask.models import desk, source_of
 from model.core.limits import LIMITS
-from model.core.query import Edit, Query, UnknownModel, UserError
+from model.core.query import Edit, Query, UnknownModel, UserError, pictures_only, text_only
 from model.core.types import Progress
 
 NEAREST = 3   # models whose names are offered in place of an unknown one
@@ -166,6 +166,15 @@ def untrained(model: str) -> str:
     return model if model == "scratch" else f"{model.split(SNAPSHOT)[0]}{SNAPSHOT}0"
 
 
+def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
+    """The sentence about a picture for a model that takes none, or a text for one that takes no text."""
+    from model.pretrained import load
+
+    if source_of(model) is load:
+        return load.wrong_input(model)
+    return pictures_only(model) if "image" in reads else text_only(model)
+
+
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
                continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None) -> Query:
     """A Query with the model's revision resolved. image: the sha256 of a picture, with which the text may be empty.
@@ -174,11 +183,8 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     fingerprint = revision(model)
     reads = sides(model)
-    if image is not None and "image" not in reads:
-        raise UserError(f"{model} reads text and no pictures; choose a model of pictures, such as dinov2-small, or "
-                        f"leave the picture out.")
-    if image is None and reads == {"image"}:
-        raise UserError(f"{model} reads pictures, not text; choose or open a picture, or choose a text model.")
+    if (image is not None and "image" not in reads) or (image is None and reads == {"image"}):
+        raise _wrong_input(model, reads)
     if image is None and not text.strip():
         raise UserError("There is no text to look at; type a sentence or choose an example.")
     return Query(model, fingerprint, text, text_b or None, target or None, tuple(continuation), frozenset(edits), image)

@@ -149,6 +149,17 @@ def no_last_keys(title: str) -> UserError:
                      f"decoder, such as SmolLM2.")
 
 
+def text_only(title: str) -> UserError:
+    """Why a model of texts takes no picture."""
+    return UserError(f"{title} reads text and no pictures; choose a model of pictures, such as dinov2-small, or leave "
+                     f"the picture out.")
+
+
+def pictures_only(title: str) -> UserError:
+    """Why a model of pictures takes no text."""
+    return UserError(f"{title} reads pictures, not text; choose or open a picture, or choose a text model.")
+
+
 @dataclass(frozen=True)
 class Query:
     """What was asked. Primitives only: it is the cache key, and what a link means."""

@@ -13,7 +13,7 @@ from model.core.query import UserError, first_line
 from model.core.record import Card
 from model.core.stopping import stop_between_layers
 from model.core.types import Progress
-from model.pretrained import files, predict
+from model.pretrained import files, predict, recognise
 from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
 from model.pretrained.damage import blame, check_generation, check_weights
 from model.pretrained.files import ModelFiles
@@ -33,13 +33,11 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     transformers. Raises UserError if it cannot be shown."""
     report(0.1, "reading the configuration")
     described = describe(place)
+    check_inputs(place, described.config, "input_ids")
     tokenizer = open_tokenizer(place.folder)
     loaded = load_network(place, described, report)
-    if "input_ids" not in inspect.signature(loaded.network.forward).parameters:
-        raise UserError(f"{place.title} is a {loaded.network.config.model_type} model that reads "
-                        f"{loaded.network.main_input_name}, not text; choose a text model.")
     report(0.7, "verifying against the model's own attention")
-    with blame(place.folder / "config.json", "configuration of these weights"):
+    with blame(place.folder / "config.json", "the configuration of these weights"):
         return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
 
 
@@ -64,6 +62,12 @@ def describe(place: ModelFiles) -> Described:
     described = Described(_config(place.folder), files.weights_of(place.folder))
     memory.refuse_weights(described.weights.parameters, place.title)
     return described
+
+
+def check_inputs(place: ModelFiles, config: Any, argument: str) -> None:
+    """Raises UserError for a model that reads something else than this argument of its forward pass."""
+    with blame(place.folder / "config.json", "a configuration that a network can be made of"):
+        recognise.check_inputs(place.title, config, argument)
 
 
 def load_network(place: ModelFiles, described: Described, report: Progress) -> Loaded:
@@ -165,12 +169,11 @@ def probe_of(network: Any) -> tuple[Probe, tuple[int, int | None]]:
 def _config(folder: Path) -> Any:
     from transformers import AutoConfig
 
-    files.read_json(folder / "config.json")
-    with blame(folder / "config.json", "configuration of a Transformer"):
+    recognise.check_type(folder, files.read_json(folder / "config.json"))
+    with blame(folder / "config.json", "the configuration of a Transformer"):
         config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     if config.model_type in ATTENTIONLESS:
-        raise UserError(f"{folder.name} is a {config.model_type} model, which has no attention to show; choose a "
-                        f"Transformer.")
+        raise recognise.no_attention(folder.name, config.model_type)
     config.use_cache = config.get_text_config().use_cache = False
     return config
 
@@ -180,7 +183,7 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
     import torch
     import transformers
 
-    with blame(place.folder / "config.json", "configuration that a network can be made of"):
+    with blame(place.folder / "config.json", "a configuration that a network can be made of"):
         architecture = (config.architectures or ["AutoModel"])[0]
         network_class = getattr(transformers, architecture, transformers.AutoModel)
         head = head_of(architecture)
@@ -188,7 +191,7 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
                                         weights.parameters, place.title)
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS}
-    with blame(weights.files[0], "weights of what config.json describes"):
+    with blame(weights.files[0], "the weights of what config.json describes"):
         try:
             network, info = network_class.from_pretrained(
                 place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
@@ -209,23 +212,39 @@ def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]
     ahead. Raises UserError if they fail."""
     import torch
 
+    ids = forward.tensors.get("input_ids")   # a picture's patches have no order in which to look ahead
     try:
         if any("sink" in name for name, _ in network.named_parameters()):
             raise Unsupported("it has sinks, whose share what it reports may be spread over the rest")
         make_eager(network)
         with torch.inference_mode():
-            ids = forward.tensors.get("input_ids")   # a picture's patches have no order in which to look ahead
             ahead = ids is None or (lengths[1] is None
                                     and reported.looks_ahead(lambda changed: forward(input_ids=changed), ids))
             if ahead and head == "next" and network.config.model_type not in PERMUTED:
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             reported.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
+        if not recognise.has_attention(network):
+            raise recognise.no_attention(place.title, network.config.model_type) from error
+        if not _runs(forward) and ids is not None:
+            raise recognise.not_shown(place.title, network.config.model_type, type(network)) from error
         found = "" if isinstance(error, Unsupported) else "asked for its weights, it fails: "
         said = ", and ".join(dict.fromkeys((reasons[-1], found + first_line(error, 200))))
         raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {said}; choose another "
                         f"model.") from error
     return ahead
+
+
+def _runs(forward: Probe) -> bool:
+    """Whether the network runs on a text alone."""
+    import torch
+
+    try:
+        with torch.inference_mode():
+            forward()
+    except Exception:
+        return False
+    return True
 
 
 def _shapes_of(network: Any) -> list[memory.Shape]:

@@ -30,7 +30,7 @@ def in_one_line(error: BaseException) -> str:
 
 @contextmanager
 def blame(path: Path, expected: str) -> Iterator[None]:
-    """Makes a UserError of whatever is raised about what a file holds. `expected` follows "no"."""
+    """Makes a UserError of whatever is raised about what a file holds. `expected` follows "as"."""
     try:
         yield
     except (UserError, MemoryError):
@@ -38,7 +38,7 @@ def blame(path: Path, expected: str) -> Iterator[None]:
     except BaseException as error:
         if not is_fault(error):
             raise
-        raise UserError(f"{path} is damaged, or no {expected} ({in_one_line(error)}); copy or download it again, or "
+        raise UserError(f"{path} cannot be used as {expected} ({in_one_line(error)}); copy or download it again, or "
                         f"choose another model.") from error
 
 

@@ -14,6 +14,9 @@ from model.pretrained import catalogue
 # of the files that transformers reads in a folder; never a pickle
 LONGEST_NAME = 255   # characters of a file that an index names, as file systems have at most
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")
+# the weights, or what says in which parts they are
+WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+LFS = b"version https://git-lfs"   # how a file begins that stands for a large one
 BITS = {"BOOL": 8, "U8": 8, "I8": 8, "F8_E4M3": 8, "F8_E5M2": 8, "I16": 16, "U16": 16, "F16": 16, "BF16": 16,
         "I32": 32, "U32": 32, "F32": 32, "F64": 64, "I64": 64, "U64": 64}
 
@@ -84,8 +87,11 @@ def read_json(path: Path) -> dict:
         content = parse_json(path.read_bytes(), str(path))
     except FileNotFoundError:
         raise UserError(f"{path.parent} has no {path.name}; give a folder that save_pretrained wrote.") from None
-    except (ValueError, OSError) as error:
-        raise UserError(f"{path} cannot be read ({type(error).__name__}); the file is damaged, so copy or download it "
+    except OSError as error:
+        way = "change its permissions" if isinstance(error, PermissionError) else "copy or download it again"
+        raise UserError(f"{path} cannot be read ({error.strerror}); {way}.") from error
+    except ValueError as error:
+        raise UserError(f"{path} is damaged, as it holds no JSON ({type(error).__name__}); copy or download it "
                         f"again.") from error
     if not isinstance(content, dict):
         raise UserError(f"{path} should hold a JSON object but holds a {type(content).__name__}; copy or download it "
@@ -113,11 +119,11 @@ def licence_of(folder: Path) -> str:
 
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
-    index = folder / "model.safetensors.index.json"
+    index = folder / INDEX
     if index.is_file():
         weight_map = read_json(index).get("weight_map", {})
         if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
-            raise UserError(f"{index} is damaged: weight_map should name the file of each tensor; copy or download it "
+            raise UserError(f"{index} is no index: weight_map should name the file of each tensor; copy or download it "
                             f"again.")
         names = sorted(set(weight_map.values()))
         outside = [name[:80] for name in names
@@ -126,12 +132,9 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
             raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is "
                             f"refused.")
         return tuple(folder / name for name in names)
-    if (folder / "model.safetensors").is_file():
-        return (folder / "model.safetensors",)
-    if any(folder.glob("*.bin")) or any(folder.glob("*.pt")):
-        raise UserError(f"{folder} holds pickled weights, which can run code when they are opened; save them again as "
-                        f"safetensors.")
-    raise UserError(f"{folder} has no model.safetensors; give a folder with a model's weights in that format.")
+    if (folder / WEIGHTS).is_file():
+        return (folder / WEIGHTS,)
+    raise UserError(f"{folder} has no {WEIGHTS}; give a folder with a model's weights in that format.")
 
 
 def _header(path: Path) -> list[tuple[int, str]]:
@@ -143,6 +146,9 @@ def _header(path: Path) -> list[tuple[int, str]]:
     size = path.stat().st_size
     with path.open("rb") as file:
         start = file.read(8)
+        if start == LFS[:8] and file.read(len(LFS) - 8) == LFS[8:]:
+            raise UserError(f"{path} is a pointer of Git LFS to the weights, which were not fetched; run git lfs pull "
+                            f"in its folder.")
         length = struct.unpack("<Q", start)[0] if len(start) == 8 else size
         if length > size - 8:
             raise damaged

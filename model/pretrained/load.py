@@ -8,10 +8,12 @@ from typing import Any
 
 from model.core.query import NotOnDisk, UnknownModel, UserError
 from model.core.types import Progress
-from model.pretrained import bounds, catalogue, files, first_use, gguf
+from model.pretrained import bounds, catalogue, files, first_use, gguf, recognise
+from model.pretrained.damage import blame
 from model.pretrained.environment import prepare
 from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
+from model.pretrained.tokenizer_files import LOAD_OPTIONS
 from model.pretrained.untrained import SUFFIX, untrained_twin
 from model.pretrained.vision.reads import reads_pictures
 
@@ -57,6 +59,8 @@ def _folder(model_id: str) -> Path | None:
     written_as_path = path.is_absolute() or model_id in (".", "..") or model_id.startswith(PATH_STARTS)
     if path.is_dir() and (written_as_path or (path / "config.json").is_file()):
         return path.resolve()
+    if path.is_file():
+        raise UserError(f"{path} is a file; give its folder, {path.resolve().parent}, if that has a config.json.")
     if written_as_path:
         raise UserError(f"There is no folder {path}; give the folder that save_pretrained wrote.")
     return None
@@ -72,10 +76,21 @@ def sides(model_id: str) -> frozenset[str]:
     """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text; of one
     that reads pictures image, and text where it reads texts as well. Raises UserError for an unknown model."""
     folder = locate(model_id).folder
+    recognise.check_folder(folder)
     if pictures := reads_pictures(folder):
         return pictures
     config = files.read_json(folder / "config.json")
     return frozenset(("target",) if config.get("is_encoder_decoder") else ("text_b",))
+
+
+def wrong_input(model_id: str) -> UserError:
+    """Why a model does not take the picture that it is asked with, or needs one."""
+    from transformers import AutoConfig
+
+    folder = locate(model_id).folder
+    with blame(folder / "config.json", "the configuration of a Transformer"):
+        config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
+        return recognise.wrong_input(model_id, config.model_type, recognise.class_of(config))
 
 
 def _fingerprint(model_id: str, place: ModelFiles) -> str:
@@ -86,6 +101,7 @@ def open_model(model_id: str, report: Progress) -> Any:
     """The model as a `PretrainedModel`, loaded and verified. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
     report(0.05, "checking the files")
+    recognise.check_folder(place.folder)
     bounds.check_folder(place.folder)
     _check_files(place)
     place = replace(place, changed=first_use.remember(place))

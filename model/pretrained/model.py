@@ -16,6 +16,7 @@ from model.core.trace import LastVectors, Trace
 from model.core.types import HeadId, Progress, Span
 from model.pretrained import attribution, patching, perplexity, predict, trace
 from model.pretrained.inputs import ModelInput, tokenize_query, with_target
+from model.pretrained.recognise import wrong_input
 from model.studies.attribution import AttributionQuery
 from model.studies.next_token import NAMED, NextWord
 from model.studies.patching import PatchEffects, PatchQuery
@@ -69,8 +70,7 @@ class PretrainedModel:
         asked."""
         report(0.02, "reading the text")
         if query.image is not None:
-            raise UserError(f"{self.card.title} reads text and no pictures; choose a model of pictures, such as "
-                            f"DINOv2, or leave the picture out.")
+            raise wrong_input(self.card.title, self.network.config.model_type, type(self.network))
         if query.continuation and self.head != "next":
             raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; "
                             f"choose a decoder such as SmolLM2.")

@@ -30,7 +30,7 @@ def pooling_of(folder: Path) -> Pooling | None:
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
-    with blame(folder / "modules.json", "list of a sentence model's modules"):
+    with blame(folder / "modules.json", "the list of a sentence model's modules"):
         modules = [module["type"] for module in json.loads((folder / "modules.json").read_text(encoding="utf-8"))]
     if config.get("pooling_mode_mean_tokens"):
         mode = "mean"

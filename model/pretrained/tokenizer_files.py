@@ -38,7 +38,7 @@ def _refuse(folder: Path, error: BaseException) -> None:
         raise missing(folder, ["tokenizer.json"]) from error
     check_json(folder, *OBJECTS)
     if (folder / "tokenizer.json").is_file():
-        with blame(folder / "tokenizer.json", "tokenizer"):
+        with blame(folder / "tokenizer.json", "a tokenizer"):
             from tokenizers import Tokenizer
 
             Tokenizer.from_file(str(folder / "tokenizer.json"))
@@ -75,5 +75,5 @@ def _try(folder: Path, tokenizer: Any) -> None:
     except BaseException as error:
         if type(error) is not Exception:
             rules = folder / ("tokenizer_config.json" if isinstance(error, Exception) else "tokenizer.json")
-            with blame(rules, "tokenizer that works"):
+            with blame(rules, "a tokenizer that works"):
                 raise

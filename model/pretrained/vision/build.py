@@ -15,10 +15,11 @@ from model.core.stopping import stop_between_layers
 from model.core.threads import seeded
 from model.core.types import Progress
 from model.pretrained import predict
-from model.pretrained.build import Probe, build_model, describe, examine, facts_of, load_network, plan_of
+from model.pretrained.build import Probe, build_model, check_inputs, describe, examine, facts_of, load_network, plan_of
 from model.pretrained.card import card_of
 from model.pretrained.damage import blame
 from model.pretrained.files import ModelFiles
+from model.pretrained.recognise import has_attention, no_attention
 from model.pretrained.tokenizer_files import open_tokenizer
 from model.pretrained.untrained import SEED
 from model.pretrained.vision.patches import Cut, cut_of
@@ -37,10 +38,11 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Any:
     """The model of a folder, loaded and verified, as `model.pretrained.build.open_folder` opens one of texts."""
     report(0.1, "reading the configuration")
     described = describe(place)
+    check_inputs(place, described.config, "pixel_values")
     processor = open_processor(place.folder)
     loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
-    with blame(place.folder / "config.json", "configuration of these weights"):
+    with blame(place.folder / "config.json", "the configuration of these weights"):
         if loaded.network.config.model_type in TYPES and hasattr(loaded.network, "text_model"):
             return build_towers(place, fingerprint, loaded.network, (processor, open_tokenizer(place.folder)),
                                 loaded.dtype)
@@ -54,6 +56,8 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: Any, proce
     if "pixel_values" not in inspect.signature(network.forward).parameters:
         raise UserError(f"{place.title} is a {network.config.model_type} model that reads {network.main_input_name}, "
                         f"not pictures; choose another model.")
+    if not has_attention(network):
+        raise no_attention(place.title, network.config.model_type)
     network.eval()
     with _refused(place):
         probe = picture_probe(network, processor)

@@ -35,7 +35,7 @@ def open_processor(folder: Path) -> Any:
         raise UserError(f"{folder} has no {FILES[0]}, which says how a picture is resized, cropped and normalised; "
                         f"copy it from where the model is from.")
     _check_sizes(path)
-    with blame(path, "image processor"):
+    with blame(path, "an image processor"):
         return AutoImageProcessor.from_pretrained(folder, backend="pil", **LOAD_OPTIONS)
 
 

@@ -17,8 +17,8 @@ def reads_pictures(folder: Path) -> frozenset[str]:
     config = files.read_json(folder / "config.json")
     model_type = config.get("model_type") or ""
     if not isinstance(model_type, str):
-        raise UserError(f"{folder / 'config.json'} is damaged, or no configuration: model_type is a "
-                        f"{type(model_type).__name__} and should be a name; fetch the model again, or choose another.")
+        raise UserError(f"{folder / 'config.json'} cannot be used as a configuration: model_type "
+                        f"is a {type(model_type).__name__} and should be a name; copy or download it again.")
     if CLASSIFIER in str(config.get("architectures")):   # of CLIP, too: it has no text tower
         return frozenset(("image",))
     if model_type in TYPES:

@@ -65,11 +65,11 @@ def test_any_damage_is_one_sentence_about_the_folder_or_none(tmp_path_factory, d
       for mark in ({"sha256": [1]}, {"sha256": "x"}, {"sha256": None}, {"sha256": {"model.safetensors": 5}})),
     ("without tokenizer.json", "", "has no tokenizer, so no text can be read: tokenizer.json is missing"),
     ("without tokenizer.json, tokenizer_config.json", "", "vocab.txt is missing"),
-    ("tokenizer: a table that is none", "tokenizer.json", "is damaged, or no tokenizer"),
-    ("tokenizer: pieces of no length", "tokenizer.json", "no tokenizer that works (chunk size must be non-zero)"),
-    ("tokenizer: more stripped than is there", "tokenizer.json", "no tokenizer that works"),
+    ("tokenizer: a table that is none", "tokenizer.json", "cannot be used as a tokenizer"),
+    ("tokenizer: pieces of no length", "tokenizer.json", "a tokenizer that works (chunk size must be non-zero)"),
+    ("tokenizer: more stripped than is there", "tokenizer.json", "a tokenizer that works"),
     ("tokenizer: ids beyond the embeddings", None, "'the' has number 90 and there are 70 embeddings"),
-    ("tokenizer_config.json is b'{'", "tokenizer_config.json", "cannot be read (JSONDecodeError)"),
+    ("tokenizer_config.json is b'{'", "tokenizer_config.json", "is damaged, as it holds no JSON (JSONDecodeError)"),
     ("added_tokens.json is b'[1]'", "added_tokens.json", "should hold a JSON object but holds a list"),
     ("""model.safetensors.index.json is b'{"weight_map": {"a": 1}}'""", "model.safetensors.index.json",
      "weight_map should name the file of each tensor"),
@@ -96,13 +96,13 @@ def test_a_field_of_the_wrong_type_is_said_with_its_file(way, wrong, tmp_path):
     damage.wrong_value("config.json", way, wrong).spoil(folder)
     sentence = sentence_about(folder)
     check_sentence(sentence, folder)
-    assert f"{folder / 'config.json'} is damaged, or no configuration" in sentence
+    assert f"{folder / 'config.json'} cannot be used as " in sentence
 
 
 def test_a_length_that_is_none_is_of_the_tokenizers_configuration(tmp_path):
     folder = damage.sound_folder(tmp_path, "word pieces")
     damage.wrong_value("tokenizer_config.json", ("model_max_length",), ["x"]).spoil(folder)
-    assert re.search(r"tokenizer_config\.json is damaged", sentence_about(folder))
+    assert re.search(r"tokenizer_config\.json cannot be used as a tokenizer", sentence_about(folder))
 
 
 def test_a_tokenizer_that_lacks_one_of_its_two_files_says_which(tmp_path):

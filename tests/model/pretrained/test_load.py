@@ -116,7 +116,7 @@ def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
 
 
 def test_models_without_attention_are_refused_by_name(tmp_path, report):
-    with pytest.raises(UserError, match="mamba model, which has no attention"):
+    with pytest.raises(UserError, match="of the type mamba, has no attention"):
         open_(tiny.save(tmp_path / "state", "mamba"), report)
 
 

@@ -146,7 +146,7 @@ def test_a_folder_without_a_processor_or_with_a_monstrous_one_is_refused_by_its_
     with pytest.raises(UserError, match=r"preprocessor_config\.json: size has 1,000,000 pixels and the limit is 4,096"):
         record(copy)
     (copy / "preprocessor_config.json").write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match=r"preprocessor_config\.json cannot be read"):
+    with pytest.raises(UserError, match=r"preprocessor_config\.json is damaged, as it holds no JSON"):
         record(copy)
 
 

@@ -1,0 +1,326 @@
+"""Refusals of folders are true: each cause is planted, the sentence names it, and the way out that it offers works."""
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.core.query import UserError
+from model.module.look import look
+from model.pretrained import recognise
+from tests.model import tiny, tiny_vision
+
+TEXT = "the cat sat on a mat"
+SMALL = {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+SEEN = SMALL | {"image_size": 32, "patch_size": 8}
+EDITED = ("config.json", "model.safetensors")
+
+
+class Cause(NamedTuple):
+    """What is wrong with a folder, what the sentence has to name, and the way out that it offers."""
+
+    plant: Callable[[Path], Any]
+    named: tuple[str, ...]
+    way: Callable[[Path], Any]   # gives a folder that opens, or a record
+    image: bool = False          # whether it is asked with a picture
+
+
+def record_of(folder: Path, image: bool = False) -> Any:
+    shown = tiny_vision.shipped("cat") if image else None
+    return sources.ask(sources.open_query(str(folder), TEXT, image=shown)).result(100)
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    return tiny.save(tmp_path_factory.mktemp("sound") / "mine", "llama")
+
+
+def files(folder: Path, *only: str, **contents: Any) -> Path:
+    """The folder with these files alone, and with others written: of a dictionary its JSON."""
+    for path in list(folder.iterdir()):
+        if only and path.name not in only:
+            path.unlink()
+    for name, content in contents.items():
+        path = folder / name.replace("__", "/").replace("_DOT_", ".")
+        path.parent.mkdir(exist_ok=True, parents=True)
+        path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return folder
+
+
+def config(folder: Path, **changes: Any) -> Path:
+    path = folder / "config.json"
+    content = json.loads(path.read_text(encoding="utf-8")) | changes
+    path.write_text(json.dumps({key: value for key, value in content.items() if value is not ...}), encoding="utf-8")
+    return folder
+
+
+def moved(folder: Path, name: str) -> Path:
+    """The folder's files in a folder inside it."""
+    (folder / name).mkdir(parents=True)
+    for path in [path for path in folder.iterdir() if path.is_file()]:
+        path.rename(folder / name / path.name)
+    return folder
+
+
+def pickled(folder: Path) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+
+
+def unpickled(folder: Path) -> Path:
+    import torch
+    from safetensors.torch import save_file
+
+    tensors = torch.load(folder / "pytorch_model.bin", weights_only=True)
+    save_file(tensors, folder / "model.safetensors", {"format": "pt"})
+    return folder
+
+
+def parts(folder: Path) -> None:
+    tiny.network("llama").save_pretrained(folder, max_shard_size="20KB")
+    (folder / "model.safetensors").unlink(missing_ok=True)
+    (folder / "model.safetensors.index.json").rename(folder / "kept")
+
+
+def as_gguf(folder: Path) -> None:
+    (folder / "mine.gguf").write_bytes(b"GGUF")
+    (folder / "model.safetensors").unlink()
+
+
+def of_timm() -> Any:
+    """A layer as timm's `Attention` computes it, with torch's own function."""
+    import torch
+    from torch import nn
+    from torch.nn import functional
+
+    class Attention(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.qkv, self.proj = nn.Linear(16, 48), nn.Linear(16, 16)
+
+        def forward(self, x: Any) -> Any:
+            q, k, v = self.qkv(x).reshape(1, -1, 3, 4, 4).permute(2, 0, 3, 1, 4).unbind(0)
+            x = functional.scaled_dot_product_attention(q, k, v)
+            return self.proj(x.transpose(1, 2).reshape(1, -1, 16))
+
+    return look(Attention().eval(), torch.randn(1, 9, 16))
+
+
+def made(kind: str, of: str, **sizes: Any) -> Any:
+    """A small model of this class."""
+    import torch
+    import transformers
+
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        return getattr(transformers, kind)(getattr(transformers, of)(**sizes)).eval()
+
+
+def saved(network: Callable[[], Any], tokenizer: bool = True) -> Callable[[Path], None]:
+    """Plants a model in the folder, with an image processor and perhaps without a tokenizer."""
+    def plant(folder: Path) -> None:
+        files(folder, "")
+        network().save_pretrained(folder)
+        files(folder, preprocessor_config_DOT_json=tiny_vision.PROCESSOR)
+        if tokenizer:
+            tiny.tokenizer().save_pretrained(folder)
+    return plant
+
+
+def looked(network: Callable[[], Any], **inputs: Any) -> Callable[[Path], Any]:
+    """Looks at the model of the folder in a notebook."""
+    def way(folder: Path) -> Any:
+        import torch
+
+        given = {name: shape if isinstance(shape, torch.Tensor) else torch.tensor(shape) if isinstance(shape, list)
+                 else torch.randn(shape, generator=torch.Generator().manual_seed(0)) for name, shape in inputs.items()}
+        return look(type(network()).from_pretrained(folder).eval(), given)
+    return way
+
+
+def llava() -> Any:
+    import transformers
+
+    return made("LlavaForConditionalGeneration", "LlavaConfig", text_config=transformers.LlamaConfig(**tiny.GROUPED),
+                vision_config=transformers.CLIPVisionConfig(**SEEN), image_token_id=69, vision_feature_layer=-1)
+
+
+def blip() -> Any:
+    text = SMALL | {"vocab_size": 70, "max_position_embeddings": 61, "encoder_hidden_size": 32, "bos_token_id": 1,
+                    "sep_token_id": 2, "pad_token_id": 0, "eos_token_id": 2}
+    return made("BlipForConditionalGeneration", "BlipConfig", text_config=text, vision_config=SEEN, projection_dim=16,
+                image_text_hidden_size=16)
+
+
+def whisper() -> Any:
+    sizes = {f"{half}_{name}": number for half in ("encoder", "decoder")
+             for name, number in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 32))}
+    return made("WhisperForConditionalGeneration", "WhisperConfig", vocab_size=70, d_model=32, max_source_positions=50,
+                pad_token_id=0, bos_token_id=1, eos_token_id=2, decoder_start_token_id=1, suppress_tokens=None,
+                begin_suppress_tokens=None, **sizes)
+
+
+def spectrogram() -> Any:
+    return made("ASTForAudioClassification", "ASTConfig", **SMALL, patch_size=4, max_length=32, num_mel_bins=16)
+
+
+def videomae() -> Any:
+    return made("VideoMAEForVideoClassification", "VideoMAEConfig", **SEEN, num_frames=4)
+
+
+def series() -> Any:
+    return made("PatchTSTForPrediction", "PatchTSTConfig", num_input_channels=1, context_length=16, patch_length=4,
+                d_model=16, num_attention_heads=2, ffn_dim=16, num_hidden_layers=2)
+
+
+def trocr() -> Any:
+    import transformers
+
+    decoder = transformers.BertConfig(**tiny.BASE, is_decoder=True, add_cross_attention=True)
+    return transformers.VisionEncoderDecoderModel(encoder=made("ViTModel", "ViTConfig", **SEEN),
+                                                  decoder=transformers.BertLMHeadModel(decoder)).eval()
+
+
+def resnet() -> Any:
+    return made("ResNetForImageClassification", "ResNetConfig", depths=[1, 1], hidden_sizes=[8, 16], embedding_size=8,
+                layer_type="basic")
+
+
+def fnet() -> Any:
+    return made("FNetForMaskedLM", "FNetConfig", vocab_size=70, hidden_size=32, num_hidden_layers=2,
+                intermediate_size=32, max_position_embeddings=61)
+
+
+def transformer(folder: Path) -> Path:
+    """Another model, which is a Transformer."""
+    return tiny.save(folder.parent / "another", "llama")
+
+
+def restored(folder: Path) -> Path:
+    return tiny.save(folder, "llama")
+
+
+OF_TIMM = {"architecture": "vit_tiny_patch16_224", "num_classes": 7, "pretrained_cfg": {"input_size": [3, 224, 224]}}
+NOTEBOOK = "in a notebook with look("
+CAUSES = {
+    "a checkpoint of timm": Cause(lambda folder: files(folder, *EDITED, config_DOT_json=OF_TIMM),
+                                  ("a timm checkpoint of vit_tiny", "look(timm.create_model('local-dir:"),
+                                  lambda folder: of_timm()),
+    "a checkpoint of timm, a picture": Cause(lambda folder: files(folder, *EDITED, config_DOT_json=OF_TIMM),
+                                             ("timm", "look("), lambda folder: of_timm(), image=True),
+    "a part of diffusers": Cause(lambda folder: config(folder, _class_name="UNet2DConditionModel", model_type=...),
+                                 ("diffusers", "UNet2DConditionModel", NOTEBOOK), lambda folder: of_timm()),
+    "a pipeline of diffusers": Cause(lambda folder: files(moved(folder, "text_encoder"), model_index_DOT_json={}),
+                                     ("a diffusers pipeline", NOTEBOOK), lambda folder: of_timm()),
+    "open_clip": Cause(lambda folder: files(folder, "model.safetensors", open_clip_config_DOT_json={"model_cfg": {}}),
+                       ("open_clip", NOTEBOOK), lambda folder: of_timm()),
+    "spaCy": Cause(lambda folder: files(folder, "model.safetensors", meta_DOT_json={}, config_DOT_cfg=b"[nlp]"),
+                   ("spaCy", NOTEBOOK), lambda folder: of_timm()),
+    "Meta's own format": Cause(lambda folder: files(folder, "tokenizer.json", params_DOT_json={}),
+                               ("Meta or Mistral", NOTEBOOK), lambda folder: of_timm()),
+    "words without a Transformer": Cause(lambda folder: files(folder, "tokenizer.json", modules_DOT_json=[]),
+                                         ("sentence-transformers", "without a Transformer"), lambda folder: of_timm()),
+    "a sentence model's folder": Cause(lambda folder: files(moved(folder, "0_Transformer"), modules_DOT_json=[]),
+                                       ("has no config.json", "0_Transformer"),
+                                       lambda folder: folder / "0_Transformer"),
+    "a run with checkpoints": Cause(lambda folder: moved(folder, "checkpoint-500"), ("checkpoint-500 in it",),
+                                    lambda folder: folder / "checkpoint-500"),
+    "the hub's own cache": Cause(lambda folder: moved(folder, "snapshots/0a1b"), ("has no config.json", "0a1b"),
+                                 lambda folder: folder / "snapshots" / "0a1b"),
+    "an empty folder": Cause(lambda folder: files(folder, ""), ("has no config.json", "save_pretrained"), restored),
+    "no type, a known class": Cause(lambda folder: config(folder, model_type=...),
+                                    ("names no model_type", '"model_type": "llama"'),
+                                    lambda folder: config(folder, model_type="llama")),
+    "no type, an unknown class": Cause(lambda folder: config(folder, model_type=..., architectures=["Mine"]),
+                                       ("names no model_type", NOTEBOOK), lambda folder: of_timm()),
+    "an unknown type": Cause(lambda folder: config(folder, model_type="tomorrow"),
+                             ("'tomorrow'", "does not know", "choose another model"), transformer),
+    "numbers for MLX": Cause(lambda folder: config(folder, quantization={"group_size": 64, "bits": 4}),
+                             ("quantised for MLX", "made from"), restored),
+    "pickled weights": Cause(pickled, ("pickled weights (pytorch_model.bin)", "safetensors"), unpickled),
+    "weights for Flax": Cause(lambda folder: files(folder, "config.json", flax_model_DOT_msgpack=b"x"),
+                              ("Flax (flax_model.msgpack)", "safetensors"), restored),
+    "weights for TensorFlow": Cause(lambda folder: files(folder, "config.json", tf_model_DOT_h5=b"\x89HDF"),
+                                    ("TensorFlow (tf_model.h5)", "save_pretrained"), restored),
+    "ONNX": Cause(lambda folder: files(folder, "config.json", model_DOT_onnx=b"x"), ("ONNX (model.onnx)",), restored),
+    "GGUF in a folder": Cause(as_gguf, ("as GGUF", "mine.gguf"), restored),
+    "arguments of a training": Cause(lambda folder: files(folder, "config.json", training_args_DOT_bin=b"\x80\x02"),
+                                          ("has no model.safetensors",), restored),
+    "another name": Cause(lambda folder: (folder / "model.safetensors").rename(folder / "weights.safetensors"),
+                          ("has no model.safetensors", "weights.safetensors", "rename"),
+                          lambda folder: (folder / "weights.safetensors").rename(folder / "model.safetensors").parent),
+    "parts without an index": Cause(parts, ("parts of weights", "model.safetensors.index.json"),
+                                    lambda folder: (folder / "kept").rename(folder / "model.safetensors.index.json")
+                                    .parent),
+    "a part missing": Cause(lambda folder: (parts(folder), (folder / "kept").rename(
+        folder / "model.safetensors.index.json"), next(folder.glob("*-of-*")).unlink()),
+                            ("-of-", "is missing"), lambda folder: restored(files(folder, ""))),
+    "Git LFS": Cause(lambda folder: files(folder, model_DOT_safetensors=b"version https://git-lfs.github.com/spec\n"),
+                     ("pointer of Git LFS", "git lfs pull"), restored),
+    "text and pictures": Cause(saved(llava), ("reads text and pictures", NOTEBOOK),
+                               looked(llava, input_ids=[[1] + [69] * 16 + [5, 6, 7]], pixel_values=(1, 3, 32, 32)),
+                               image=True),
+    "text that needs a picture": Cause(saved(blip), ("reads text and pictures", NOTEBOOK),
+                                       looked(blip, input_ids=[[1, 5, 6, 7]], pixel_values=(1, 3, 32, 32))),
+    "a picture to text": Cause(saved(trocr), ("reads text and pictures", NOTEBOOK),
+                               looked(trocr, decoder_input_ids=[[1, 5, 6]], pixel_values=(1, 3, 32, 32))),
+    "speech with words": Cause(saved(whisper), ("whisper", "sound", NOTEBOOK),
+                               looked(whisper, input_features=(1, 80, 100), decoder_input_ids=[[1, 5, 6]])),
+    "sound": Cause(saved(spectrogram, False), ("reads sound", NOTEBOOK), looked(spectrogram, input_values=(1, 32, 16))),
+    "video": Cause(saved(videomae, False), ("reads video", NOTEBOOK), looked(videomae, pixel_values=(1, 4, 3, 32, 32))),
+    "video, a picture": Cause(saved(videomae, False), ("reads video", NOTEBOOK),
+                              looked(videomae, pixel_values=(1, 4, 3, 32, 32)), image=True),
+    "time series": Cause(saved(series, False), ("reads time series", NOTEBOOK), looked(series, past_values=(1, 16, 1))),
+    "convolutions": Cause(saved(resnet, False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
+    "Fourier transforms": Cause(saved(fnet), ("fnet", "no attention", "choose a Transformer"), transformer),
+    "a state-space model": Cause(saved(lambda: tiny.network("mamba")), ("mamba", "no attention"), transformer),
+}
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_refusal_names_its_cause_and_its_way_out_works(name, sound, tmp_path):
+    folder = tmp_path / "mine"
+    shutil.copytree(sound, folder)
+    cause = CAUSES[name]
+    cause.plant(folder)
+    with pytest.raises(UserError) as told:
+        record_of(folder, cause.image)
+    said = str(told.value)
+    assert all(word in said for word in cause.named), said
+    assert "\n" not in said and "damaged" not in said and not said.startswith("The computation failed"), said
+    way = cause.way(folder)
+    record = record_of(way) if isinstance(way, Path) else way
+    assert record.verification.status in ("verified", "reported") and record.maps
+
+
+def test_a_file_in_place_of_a_folder_names_its_folder(sound):
+    with pytest.raises(UserError, match="is a file; give its folder") as told:
+        record_of(sound / "model.safetensors")
+    named = str(told.value).split("give its folder, ")[1].split(", if")[0]
+    assert record_of(Path(named)).verification.status == "verified"
+
+
+def test_every_type_of_texts_and_pictures_is_said_to_read_both():
+    import transformers
+    from transformers.models.auto import modeling_auto
+
+    wrong = {}
+    for kind, name in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.items():
+        words = recognise.reads(getattr(transformers, name[0] if isinstance(name, tuple) else name))
+        if "text" not in words or not ("pictures" in words or "video" in words):
+            wrong[kind] = words
+    # transformers declares these three as readers of text, or of pictures, alone
+    assert set(wrong) <= {"evolla", "mistral4", "pp_formulanet"}
+
+
+def test_a_picture_for_a_model_of_texts_is_refused_as_such(sound):
+    with pytest.raises(UserError, match=r"reads text and no pictures.*leave the picture out"):
+        record_of(sound, image=True)
+    assert np.isfinite(record_of(sound).prediction.probabilities).all()
