@@ -183,8 +183,8 @@ def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
                for name, value in asdict(record.verification).items()}
     maps = [{"kind": str(each.kind), "layers": [{"index": layer.index, "heads": layer.heads} for layer in each.layers],
              "queries": each.queries.texts, "keys": each.keys.texts} for each in record.maps]
-    answer = {"model": record.query.model, "revision": record.query.revision, "title": record.card.title, "maps": maps,
-              "verification": numbers,
+    answer = {"model": record.query.model, "revision": record.query.revision, "title": record.card.title,
+              "card": record.card.note, "maps": maps, "verification": numbers,
               "omitted": None if record.omitted is None else asdict(record.omitted), "notes": record.notes}
     if record.prediction is not None and record.prediction.kind != "vector":
         shown = record.prediction

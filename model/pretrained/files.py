@@ -12,6 +12,7 @@ from model.core.query import UserError, first_line, quoted
 from model.pretrained import catalogue
 
 # of the files that transformers reads in a folder; never a pickle
+ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"   # of peft
 LONGEST_NAME = 255   # characters of a file that an index names, as file systems have at most
 SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")
 # the weights, or what says in which parts they are
@@ -34,7 +35,13 @@ class ModelFiles:
     licence: str = "not stated"            # as the catalogue or the folder states it
     entry: catalogue.Entry | None = None   # its line in the catalogue, if it has one
     changed: str = ""                      # how it differs from what was first opened here, a sentence
+    adapter: Path | None = None            # the folder of the LoRA adapter that is merged into the weights
     unapplied: tuple[str, ...] = ()        # clauses on what in the folder changes the model but is not applied
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """The folder of the model and, where it has one of its own, that of its adapter."""
+        return (self.folder,) if self.adapter in (None, self.folder) else (self.folder, self.adapter)
 
 
 @dataclass(frozen=True)
@@ -73,10 +80,12 @@ def sha256(path: Path) -> str:
     return digest
 
 
-def fingerprint(folder: Path) -> str:
-    """16 hexadecimal digits that change with any byte of the folder's weights, configuration or tokenizer."""
-    parts = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
-    text = "\n".join(f"{path.name} {sha256(path)}" for path in parts)
+def fingerprint(*folders: Path, more: tuple[str, ...] = ()) -> str:
+    """16 hexadecimal digits that change with any byte of the folders' weights, configurations or tokenizers, and with
+    what more is said."""
+    parts = [path for folder in folders for path in sorted(folder.iterdir())
+             if path.suffix in SUFFIXES and path.is_file()]
+    text = "\n".join((*(f"{path.name} {sha256(path)}" for path in parts), *more))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
@@ -102,9 +111,33 @@ def read_json(path: Path) -> dict:
 def weights_of(folder: Path) -> Weights:
     """The safetensors weights of a folder, each file checked against its own header. Raises UserError with the file's
     name."""
-    files = _weight_files(folder)
+    return weights_in(_weight_files(folder))
+
+
+def weights_in(files: tuple[Path, ...]) -> Weights:
+    """What the headers of these safetensors files say. Raises UserError with the name of one that is damaged."""
     tensors = [tensor for path in files for tensor in _header(path)]
     return Weights(files, sum(count for count, _ in tensors), tuple(sorted({dtype for _, dtype in tensors})))
+
+
+def has_adapter(folder: Path) -> bool:
+    """Whether an adapter of peft lies in the folder."""
+    return (folder / ADAPTER_CONFIG).is_file() or (folder / ADAPTER_WEIGHTS).is_file()
+
+
+def is_adapter_alone(folder: Path) -> bool:
+    """Whether the folder holds an adapter and no weights of its base."""
+    return has_adapter(folder) and not any(path for pattern in ("model*.safetensors*", "pytorch_model*", "*.gguf")
+                                           for path in folder.glob(pattern))
+
+
+def all_weights(folder: Path) -> tuple[Path, ...]:
+    """The safetensors files of a model, of an adapter, or of both. Raises UserError with the name of one that is
+    damaged."""
+    adapter = folder / ADAPTER_WEIGHTS
+    alone = is_adapter_alone(folder)
+    files = (() if alone else _weight_files(folder)) + ((adapter,) if alone or adapter.is_file() else ())
+    return weights_in(files).files
 
 
 def licence_of(folder: Path) -> str:

@@ -44,13 +44,17 @@ class Version:
 
 
 def remember(place: ModelFiles) -> str:
-    """Writes down a version of a hub model that is opened for the first time. A sentence if another one was opened here
-    before or since, which says which is older; else nothing."""
-    origin = origin_of(place.folder)
+    """Writes down the versions of a hub model and of its adapter that are opened for the first time. A sentence if
+    another one was opened here before or since, which says which is older; else nothing."""
+    return " ".join(filter(None, map(_remember, place.folders)))
+
+
+def _remember(folder: Path) -> str:
+    origin = origin_of(folder)
     if origin is None:
         return ""
     hub_id, commit = origin
-    weights = {path.name: files.sha256(path) for path in files.weights_of(place.folder).files}
+    weights = {path.name: files.sha256(path) for path in files.all_weights(folder)}
     now = Version(commit, weights, time.strftime("%Y-%m-%d"))
     file = record_of(hub_id)
     try:

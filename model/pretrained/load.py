@@ -9,6 +9,7 @@ from typing import Any
 from model.core.query import NotOnDisk, UnknownModel, UserError
 from model.core.types import Progress
 from model.pretrained import bounds, catalogue, files, first_use, gguf, recognise
+from model.pretrained.adapters import with_adapters
 from model.pretrained.damage import blame
 from model.pretrained.environment import prepare
 from model.pretrained.files import ModelFiles
@@ -32,6 +33,11 @@ def locate(model_id: str) -> ModelFiles:
     """
     if model_id.endswith(SUFFIX):
         return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
+    return with_adapters(_place(model_id), _place)
+
+
+def _place(model_id: str) -> ModelFiles:
+    """As `locate`, whether its folder holds an adapter or not."""
     entry = catalogue.entry_named(model_id)
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
@@ -57,7 +63,7 @@ def _folder(model_id: str) -> Path | None:
         raise UserError("There is no model without a name; choose one of the catalogue.")
     path = files.path_named(model_id)
     written_as_path = path.is_absolute() or model_id in (".", "..") or model_id.startswith(PATH_STARTS)
-    if path.is_dir() and (written_as_path or (path / "config.json").is_file()):
+    if path.is_dir() and (written_as_path or (path / "config.json").is_file() or files.has_adapter(path)):
         return path.resolve()
     if path.is_file():
         raise UserError(f"{path} is a file; give its folder, {path.resolve().parent}, if that has a config.json.")
@@ -94,7 +100,7 @@ def wrong_input(model_id: str) -> UserError:
 
 
 def _fingerprint(model_id: str, place: ModelFiles) -> str:
-    return files.fingerprint(place.folder) + (SUFFIX if model_id.endswith(SUFFIX) else "")
+    return files.fingerprint(*place.folders, more=place.unapplied) + (SUFFIX if model_id.endswith(SUFFIX) else "")
 
 
 def open_model(model_id: str, report: Progress) -> Any:
@@ -102,8 +108,9 @@ def open_model(model_id: str, report: Progress) -> Any:
     place = locate(model_id)
     report(0.05, "checking the files")
     recognise.check_folder(place.folder)
-    bounds.check_folder(place.folder)
-    _check_files(place)
+    for folder in place.folders:
+        bounds.check_folder(folder)
+        _check_files(place, folder)
     place = replace(place, changed=first_use.remember(place))
     fingerprint = _fingerprint(model_id, place)
     with _opening:
@@ -119,14 +126,14 @@ def open_model(model_id: str, report: Progress) -> Any:
         return untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
 
-def _check_files(place: ModelFiles) -> None:
-    """Raises UserError unless the weights are whole by their own headers and have the checksum of the catalogue, or of
-    the time when they were fetched."""
-    weights = files.weights_of(place.folder)
-    known = _checksums(place.folder / catalogue.MARK)
-    if place.entry is not None and place.entry.source == "package":
-        known = {weights.files[0].name: place.entry.sha256}
-    for path in weights.files:
+def _check_files(place: ModelFiles, folder: Path) -> None:
+    """Raises UserError unless the weights in a folder are whole by their own headers and have the checksum of the
+    catalogue, or of the time when they were fetched."""
+    weights = files.all_weights(folder)
+    known = _checksums(folder / catalogue.MARK)
+    if place.entry is not None and place.entry.source == "package" and folder == place.folder:
+        known = {weights[0].name: place.entry.sha256}
+    for path in weights:
         if path.name in known and files.sha256(path) != known[path.name]:
             raise UserError(f"{path} is not the file that is known (its sha256 differs); install or fetch the model "
                             f"again.")

@@ -14,6 +14,11 @@ VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*
 NEEDED = ("vocab_file", "merges_file")   # of a family that has them, where there is no tokenizer.json
 
 
+def tokenizer_folder(folders: tuple[Path, ...]) -> Path:
+    """The folder of a model's tokenizer: that of its adapter if there is one with a vocabulary, else its own."""
+    return next(filter(_has_vocabulary, reversed(folders)), folders[0])
+
+
 def open_tokenizer(folder: Path) -> Any:
     """The folder's tokenizer, tried once. Raises UserError, with the file's name, for a folder without one and for a
     damaged one."""

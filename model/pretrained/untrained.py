@@ -18,5 +18,5 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
 
     with seeded(SEED):
         network = drawn_anew(model.network)
-    return build_model(replace(place, title=f"{place.title}, untrained", entry=None), fingerprint, network.float(),
-                       model.tokenizer, model.head)
+    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None)
+    return build_model(place, fingerprint, network.float(), model.tokenizer, model.head)

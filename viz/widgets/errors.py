@@ -21,7 +21,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     try:
         yield
     except NotOnDisk as missing:
-        _offer_to_fetch(page.state.model, str(missing), part)
+        _offer_to_fetch(missing.wanted or page.state.model, str(missing), part)
     except UserError as error:
         st.error(escape_markdown(str(error)))
     except Exception:

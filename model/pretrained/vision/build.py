@@ -20,7 +20,7 @@ from model.pretrained.card import card_of
 from model.pretrained.damage import blame
 from model.pretrained.files import ModelFiles
 from model.pretrained.recognise import has_attention, no_attention
-from model.pretrained.tokenizer_files import open_tokenizer
+from model.pretrained.tokenizer_files import open_tokenizer, tokenizer_folder
 from model.pretrained.untrained import SEED
 from model.pretrained.vision.patches import Cut, cut_of
 from model.pretrained.vision.picture_model import PictureModel
@@ -44,8 +44,8 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Any:
     report(0.7, "verifying against the model's own attention")
     with blame(place.folder / "config.json", "the configuration of these weights"):
         if loaded.network.config.model_type in TYPES and hasattr(loaded.network, "text_model"):
-            return build_towers(place, fingerprint, loaded.network, (processor, open_tokenizer(place.folder)),
-                                loaded.dtype)
+            readers = processor, open_tokenizer(tokenizer_folder(place.folders))
+            return build_towers(place, fingerprint, loaded.network, readers, loaded.dtype)
         return build_picture_model(place, fingerprint, loaded.network, processor, loaded.head, loaded.dtype)
 
 
@@ -144,7 +144,7 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     whole = model.picture.comparison.network if isinstance(model, TwoTowers) else model.network
     with seeded(SEED):
         network = drawn_anew(whole).float()
-    place = replace(place, title=f"{place.title}, untrained", entry=None)
+    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None)
     if isinstance(model, TwoTowers):
         return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))
     return build_picture_model(place, fingerprint, network, model.processor,
