@@ -28,10 +28,11 @@ LOST = UserError("The computation ended before there was an answer; ask again, o
 class Job:
     """A question on its way to its answer. `fraction` (0 to 1) and `text` say how far it is."""
 
-    def __init__(self, question: Hashable) -> None:
+    def __init__(self, question: Hashable, lock: Any = None) -> None:
         self.question, self.due = question, 0.0
         self.fraction, self.text = 0.0, "waiting"
         self.waiters: set[str] = set()
+        self._lock = lock or threading.Lock()   # of its queue, under which others join
         self._done = threading.Event()
         self._answer: Any = None
         self._error: Exception | None = None
@@ -60,7 +61,8 @@ class Job:
 
     def withdraw(self, session: str = "") -> None:
         """This session no longer waits; without waiters the job is cancelled at its next report."""
-        self.waiters.discard(session)
+        with self._lock:
+            self.waiters.discard(session)
 
     def report(self, fraction: float, text: str) -> None:
         """Notes how far the computation is. Raises Cancelled where nobody waits any more."""
@@ -69,7 +71,9 @@ class Job:
 
     def look(self) -> None:
         """Raises Cancelled where nobody waits any more."""
-        if not self.waiters:
+        with self._lock:
+            alone = not self.waiters
+        if alone:
             raise Cancelled
 
     def finish(self, answer: Any = None, error: Exception | None = None) -> None:
@@ -121,7 +125,7 @@ class JobQueue:
         with self._lock:
             job = self._jobs.get(question)
             if job is None or (not job.done and not job.waiters):
-                job = self._jobs[question] = Job(question)
+                job = self._jobs[question] = Job(question, self._lock)
                 queue = self._queues.setdefault(session, deque())
                 queue.append(job)
                 if len(queue) == 1:

@@ -122,12 +122,16 @@ def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list
     count = int(groups.max()) + 1
     drawn = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
     means = resampled_means(values, groups, np.stack([np.bincount(draw, minlength=count) for draw in drawn]))
-    return [_percentiles(column[np.isfinite(column)], means[:, number]) for number, column in enumerate(values.T)]
+    return [_percentiles(column, groups, means[:, number]) for number, column in enumerate(values.T)]
 
 
-def _percentiles(values: np.ndarray, means: np.ndarray) -> MeanInterval:
+def _percentiles(column: np.ndarray, groups: np.ndarray, means: np.ndarray) -> MeanInterval:
+    there = np.isfinite(column)
+    values = column[there]
     if not len(values):
         return MeanInterval(math.nan, math.nan, math.nan, 0)
+    if len(set(groups[there])) < 2:
+        return MeanInterval(float(values.mean()), math.nan, math.nan, len(values))
     low, high = np.nanquantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return MeanInterval(float(values.mean()), float(low), float(high), len(values))
 

@@ -4,12 +4,15 @@ Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K;
 d_model). One text, no mask but the window's. A question is one way of computing at one length, so that a queue may put
 other people's questions between any two; it is measured with one thread of torch by that thread's own clock, which
 stands still while the machine computes something else (see `clock`). """
+import json
 import math
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -176,9 +179,12 @@ def peak_bytes(call: Callable) -> int:
 
     with profile(profile_memory=True) as seen:
         call()
-    events = sorted((event for event in seen.kineto_results.events() if event.name() == "[memory]"),
-                    key=lambda each: each.start_ns())
-    return int(np.cumsum([event.nbytes() for event in events]).max(initial=0))
+    with tempfile.TemporaryDirectory() as place:
+        path = Path(place) / "trace.json"
+        seen.export_chrome_trace(str(path))
+        events = json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+    counted = sorted((each for each in events if each.get("name") == "[memory]"), key=lambda each: each["ts"])
+    return int(np.cumsum([each["args"]["Bytes"] for each in counted]).max(initial=0))
 
 
 def clock() -> Callable[[], float]:

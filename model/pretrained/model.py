@@ -83,8 +83,8 @@ class PretrainedModel:
         return question
 
     def next_word(self, query: Query, report: Progress) -> NextWord:
-        """All logits of the last position, from a plain pass with the model's own kernel. Raises NoNextWord for a model
-        that is no decoder."""
+        """All logits of the last position, under the query's edits; without any from a plain pass with the model's own
+        kernel. Raises NoNextWord for a model that is no decoder."""
         import torch
 
         if self.head != "next":
@@ -92,8 +92,13 @@ class PretrainedModel:
         report(0.05, "reading the text")
         question = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
         memory.refuse_what_does_not_fit(self.plan, len(question.source), self.card.title)
-        with torch.inference_mode():
-            logits = self.network(**question.tensors, **predict.last_only(self)).logits[0, -1].float()
+        self.check_edits(query, question)
+        call = lambda: self.network(**question.tensors, **predict.last_only(self)).logits[0, -1].float()
+        if query.edits:
+            logits = forward_pass.run(patching.session(self, query, question.lengths), call)
+        else:
+            with torch.inference_mode():
+                logits = call()
         ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
         ends = self.network.generation_config.eos_token_id if self.network.can_generate() else []
         ends = ends if isinstance(ends, list) else [] if ends is None else [ends]

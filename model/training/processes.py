@@ -155,6 +155,8 @@ _lock = threading.Lock()
 
 def start(settings: Settings) -> Training:
     """A training on its way. Raises UserError while LIMITS.trainings of them run."""
+    if not LIMITS.trainings:
+        raise UserError("This server trains no models (CLEARHEAD_TRAININGS is 0); watch a film of a training instead.")
     with _lock:
         for old in [training for training in _all if training.expired]:
             old.remove()

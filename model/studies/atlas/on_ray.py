@@ -97,8 +97,7 @@ def on_ray(opener: Opener, task: Task, workers: int | None, say: Say, address: s
         if address:
             ray.init(address=address, **quiet)
         else:
-            ray.init(address="local", num_cpus=workers, include_dashboard=False, _node_ip_address="127.0.0.1",
-                     object_store_memory=STORE, **quiet)
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=STORE, **quiet)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
         raise UserError(f"Ray's cluster{f' at {address}' if address else ''} could not be reached "
                         f"({first_line(error, 200)}); start it with: ray start --head, and set RAY_AUTH_MODE to the "

@@ -80,6 +80,25 @@ def test_one_waiter_that_stays_keeps_the_job():
     assert job.result(LONG).question == "q"
 
 
+def test_whoever_joins_while_another_leaves_gets_the_answer():
+    """The first waiter leaves, and the worker looks, in the very moment in which a second one is joining."""
+    desk, gate, _ = gated_desk()
+    job = desk.ask("q", "first")
+
+    class Joining(set):
+        def add(self, session):
+            leaving = threading.Thread(target=job.withdraw, args=("first",))
+            leaving.start()
+            leaving.join(0.3)   # of the time that it takes if nothing holds it up
+            gate.release()
+            job.wait(0.3)
+            super().add(session)
+
+    job.waiters = Joining(job.waiters)
+    assert desk.ask("q", "second").result(LONG).question == "q"
+    assert job.waiters <= {"first", "second"}
+
+
 @pytest.mark.parametrize("nothing", [None, 0, (), {}])
 def test_an_answer_that_holds_nothing_is_computed_once(nothing):
     taken = []

@@ -81,6 +81,13 @@ def test_the_interval_of_a_mean_is_scipys_and_groups_widen_it():
     assert alike.high - alike.low > 1.5 * (apart.high - apart.low)
 
 
+@pytest.mark.parametrize("groups", [None, np.zeros(1, int)])
+def test_one_group_has_a_mean_and_no_interval(groups):
+    values = np.array([[0.5, np.nan], [0.7, 0.2]]) if groups is None else np.array([[0.5, 0.1]])
+    *_, found = statistics.mean_intervals(values, None if groups is None else groups)
+    assert np.isfinite(found.value) and np.isnan(found.low) and np.isnan(found.high) and found.texts == 1
+
+
 def test_texts_without_a_number_are_left_out_and_a_column_of_none_is_said():
     values = np.array([[0.5, np.nan], [np.nan, np.nan], [0.7, np.nan]])
     first, second = statistics.mean_intervals(values)

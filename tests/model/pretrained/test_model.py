@@ -44,6 +44,19 @@ def test_an_edit_changes_the_answer(opened, name, kind):
     assert abs(ask(opened(name), span) - ask(opened(name), span, frozenset({Silence(kind, 1, 2)}))) > 1e-4
 
 
+def test_the_next_word_is_that_of_the_edited_pass(opened):
+    model = opened("llama")
+    plain = Query(model.card.id, model.card.revision, TEXT)
+    edited = Query(model.card.id, model.card.revision, TEXT, edits=frozenset({Silence(Kind.CAUSAL, 1, 2)}))
+    report = lambda *_: None
+    assert model.next_word(edited, report).ids[0] == model.record(edited, report).prediction.ids[0][0]
+    logits = {query: model.next_word(query, report).logits for query in (plain, edited)}
+    best = model.record(edited, report).prediction
+    shares = np.exp(logits[edited] - np.log(np.exp(logits[edited].astype(np.float64)).sum()))
+    assert np.abs(logits[plain] - logits[edited]).max() > 1e-3
+    assert np.allclose(shares[list(best.ids[0])], best.probabilities[0], atol=1e-5)
+
+
 def test_what_cannot_be_asked_says_so(opened):
     with pytest.raises(UserError, match="does not say words"):
         ask(opened("t5"), (0, 3))

@@ -67,6 +67,12 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
         small_models.film(training.name)
 
 
+def test_a_server_without_trainings_says_so(monkeypatch):
+    monkeypatch.setattr(processes, "LIMITS", replace(LIMITS, trainings=0))
+    with pytest.raises(UserError, match="trains no models"):
+        processes.start(SMALL)
+
+
 def test_the_server_takes_so_many_and_one_that_is_killed_is_told_in_a_sentence(started, monkeypatch):
     monkeypatch.setattr(processes, "LIMITS", replace(LIMITS, trainings=1))
     long = replace(SMALL, steps=6000)

@@ -222,8 +222,8 @@ def _thousandths(weight: float) -> str:
 
 @functools.lru_cache(32)
 def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Over TEMPERATURES, as memory.errors has it, and the error at the best temperature on the same damaged digits; a
-    slider that asks for something else need not wait for it again."""
+    """Over TEMPERATURES, as associative_memory.errors has it, and the error at the best temperature on the same damaged
+    digits; a slider that asks for something else need not wait for it again."""
     squared, on_right = associative_memory.errors(
         *associative_memory.stored_pairs(pairs), share,
         np.append(TEMPERATURES, associative_memory.best_temperature(share)), draws=DRAWS)
