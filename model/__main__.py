@@ -25,7 +25,7 @@ from model.cli.progress import answer_to
 from model.cli.syntax import syntax_command
 from model.cli.train import train_command
 from model.core import pictures
-from model.core.query import UserError
+from model.core.query import NotOnDisk, UserError
 from model.core.record import AttentionRecord, Tokens
 
 PROBE_TEXT = "The animal didn't cross the street because it was too tired."
@@ -139,6 +139,10 @@ def fetch(model_id: str) -> None:
 
     folder = sources.fetch_now(model_id, report)
     click.echo(f"{model_id} is in {folder}")
+    try:
+        sources.revision(model_id)
+    except NotOnDisk as missing:   # the base of an adapter
+        click.echo(str(missing))
 
 
 def _probe(model_id: str) -> tuple:

@@ -10,6 +10,7 @@ from model.core.record import Card
 from model.pretrained.adapters import Adapter
 from model.pretrained.catalogue import MARK
 from model.pretrained.files import ModelFiles, read_json
+from model.pretrained.first_use import SHOWN, origin_of
 from model.pretrained.inputs import HALVES
 
 UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
@@ -48,12 +49,21 @@ def card_of(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, f
 
 
 def source_of(place: ModelFiles) -> str:
-    """A sentence on the package that a model of the catalogue came from, as the hub could not be reached; or
-    nothing."""
-    mark = place.folder / MARK
-    if place.entry is None or place.entry.package is None or not mark.is_file():
-        return ""
-    return place.entry.package.note if read_json(mark).get("source") == "package" else ""
+    """A sentence on where the weights of the model and of its adapter came from: the package, as the hub could not be
+    reached, or the hub's repository or its bot; nothing for a person's own."""
+    said = []
+    for folder in place.folders:
+        mark, origin = folder / MARK, origin_of(folder)
+        brought = read_json(mark) if mark.is_file() else {}
+        proposal = brought.get("weights")
+        if place.entry is not None and place.entry.package is not None and brought.get("source") == "package":
+            said.append(place.entry.package.note)
+        elif isinstance(proposal, dict):
+            said.append(f"The weights of {brought.get('id')} come from pull request {proposal.get('pull_request')} of "
+                        f"the hub's conversion bot {proposal.get('author')}, as the repository has only pickled ones.")
+        elif origin is not None:
+            said.append(f"The weights of {origin[0]} come from its repository (commit {origin[1][:SHOWN]}).")
+    return " ".join(said)
 
 
 def others_of(config: Any, shown: frozenset[int]) -> str:

@@ -129,8 +129,7 @@ def _from_hub(hub_id: str, folder: Path, report: Progress) -> dict:
 def move_into_place(partial: Path, origin: dict) -> Path:
     """Checks the weights, marks the folder with where it comes from, and puts it in its place in one step. Raises
     UserError where a folder that is there is in use."""
-    weights = files.weights_of(partial)
-    origin["sha256"] = {path.name: files.sha256(path) for path in weights.files}
+    origin["sha256"] = {path.name: files.sha256(path) for path in files.all_weights(partial)}
     flush(partial)
     write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))   # last: what has it is whole
     return _swap(partial)

@@ -2,44 +2,27 @@
 checked."""
 import errno
 import re
-from collections.abc import Callable
-from contextlib import AbstractContextManager
-from functools import partial
+import time
+from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from model.core.files import make_folder, put
 from model.core.query import UnknownModel, UserError, quoted
 from model.core.types import Progress
 from model.pretrained.environment import set_variables
-from model.pretrained.files import sha256
+from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGHTS, sha256
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}(/[A-Za-z0-9][A-Za-z0-9._-]{0,95})?")
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|safetensors)")
 # errors of a disk that has no room, and of one that may not be written to
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 SHUT = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
-NETWORK = ("httpx", "httpx2", "httpcore", "httpcore2", "huggingface_hub")   # packages whose errors are the network's
+CLIENT = ("httpx", "httpx2", "httpcore", "httpcore2")   # packages whose errors are the line's
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
-
-
-def _model_info(hub_id: str) -> Any:
-    """What the hub says of a model: its commit, and name, size and checksum of its files. Where it has only pickled
-    weights, of the hub's own proposal with safetensors."""
-    from huggingface_hub import HfApi
-
-    info = HfApi().model_info(hub_id, files_metadata=True, timeout=20)
-    if _has_safetensors(info):
-        return info
-    proposals = (thread for thread in HfApi().get_repo_discussions(hub_id)
-                 if thread.is_pull_request and "safetensors" in thread.title.lower())
-    proposed = (HfApi().model_info(hub_id, revision=f"refs/pr/{proposal.num}", files_metadata=True, timeout=20)
-                for proposal in proposals)
-    return next(filter(_has_safetensors, proposed), info)
-
-
-def _has_safetensors(info: Any) -> bool:
-    return any(file.rfilename.endswith(".safetensors") for file in info.siblings or ())
+TRIES, SECONDS = 5, 10.0   # of a request that brings nothing, and for which a server may be silent
+BOT = "SFconvertbot"   # the hub's own, which proposes safetensors where a repository has only pickled weights
 
 
 def check_id(hub_id: str) -> str:
@@ -56,73 +39,102 @@ def download(hub_id: str, folder: Path, report: Progress) -> dict:
     on from there when asked again. Raises UserError, Unreachable where there is no hub."""
     set_variables()
     try:
-        info = _model_info(check_id(hub_id))
-        files = _wanted(hub_id, info.siblings or [])
-        total, done = sum(file.size for file in files), 0
-        for file in files:
-            _fetch(hub_id, info.sha, file, folder, partial(_Bar, report, file.rfilename, done, total))
+        from huggingface_hub import HfApi
+
+        info = HfApi().model_info(check_id(hub_id), files_metadata=True, timeout=20)
+        origin: dict[str, Any] = {"source": "hub", "id": hub_id, "commit": info.sha}
+        files = [(file, info.sha) for file in [*_texts(info), *_weights(info)]]
+        if not _weights(info):
+            proposed, origin["weights"] = _proposed_by_the_bot(hub_id)
+            files += [(file, proposed.sha) for file in _weights(proposed)]
+        total, done = sum(file.size for file, _ in files), 0
+        for file, commit in files:
+            for size in _fetch(hub_id, commit, file, folder):
+                report((done + size) / max(total, 1), f"downloading {file.rfilename}: {(done + size) / 1e6:,.0f} of "
+                                                      f"{total / 1e6:,.0f} MB")
             done += file.size
     except UserError:
         raise
     except Exception as error:
         raise _as_user_error(hub_id, error) from error
-    return {"source": "hub", "id": hub_id, "commit": info.sha}
+    return origin
 
 
-def _wanted(hub_id: str, listed: list[Any]) -> list[Any]:
-    """The files (huggingface_hub's RepoSibling) that are needed: text files and the model's own safetensors, never a
-    pickle, never a path that leaves the folder."""
-    files = {file.rfilename: file for file in listed if WANTED.fullmatch(file.rfilename)}
-    shards = [name for name in files if re.fullmatch(r"model(-\d+-of-\d+)?\.safetensors", name)]
-    if not shards:
-        raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another "
-                        f"model.")
-    single = [name for name in shards if name == "model.safetensors"]
-    texts = [name for name in files if not name.endswith(".safetensors")
-             and (not single or name != "model.safetensors.index.json")]
-    return [files[name] for name in texts + (single or shards)]
+def _texts(info: Any) -> list[Any]:
+    """The text files (huggingface_hub's RepoSibling) that a model needs, never a path that leaves the folder."""
+    return [file for file in info.siblings or () if WANTED.fullmatch(file.rfilename)
+            and not file.rfilename.endswith((".safetensors", INDEX))]
 
 
-class _Bar(AbstractContextManager):
-    """The progress bar that huggingface_hub asks for, of one file; what `report` raises stops the download."""
-
-    def __init__(self, report: Progress, name: str, before: int, whole: int, initial: int, **ignored: Any) -> None:
-        self.report, self.name, self.size, self.whole = report, name, before + initial, whole   # sizes in bytes
-
-    def __exit__(self, *ignored: object) -> None:
-        """Nothing to take away."""
-
-    def update(self, count: int) -> None:
-        """So many bytes more are there; fewer where a file has to begin again."""
-        self.size += count
-        self.report(self.size / max(self.whole, 1),
-                    f"downloading {self.name}: {self.size / 1e6:,.0f} of {self.whole / 1e6:,.0f} MB")
+def _weights(info: Any) -> list[Any]:
+    """The files of a model's weights and of its adapter, or of an adapter alone; never a pickle. None where the model's
+    own weights are pickled."""
+    files = {file.rfilename: file for file in info.siblings or ()}
+    model = [WEIGHTS] if WEIGHTS in files else [
+        name for name in files if name == INDEX or re.fullmatch(r"model-\d+-of-\d+\.safetensors", name)]
+    adapter = [ADAPTER_WEIGHTS] if {ADAPTER_WEIGHTS, ADAPTER_CONFIG} <= set(files) else []
+    pickled = not model and any(name.startswith("pytorch_model") for name in files)
+    return [files[name] for name in ([] if pickled else sorted(model) + adapter) if name != INDEX or len(model) > 1]
 
 
-def _fetch(hub_id: str, commit: str, file: Any, folder: Path, bar: Callable[..., _Bar]) -> None:
+def _proposed_by_the_bot(hub_id: str) -> tuple[Any, dict]:
+    """What the hub says of the open pull request of its own conversion bot, and where that is. Raises UserError where
+    there is none: anybody may propose weights."""
+    from huggingface_hub import HfApi
+
+    for thread in HfApi().get_repo_discussions(hub_id, author=BOT, discussion_type="pull_request"):
+        if thread.author == BOT and thread.is_pull_request and thread.status == "open":
+            info = HfApi().model_info(hub_id, revision=f"refs/pr/{thread.num}", files_metadata=True, timeout=20)
+            if _weights(info):
+                return info, {"commit": info.sha, "pull_request": thread.num, "author": BOT}
+    raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another "
+                    f"model.")
+
+
+def _fetch(hub_id: str, commit: str, file: Any, folder: Path) -> Iterator[int]:
     """One file, by way of NAME.part, which stays if this stops: hf_hub_download throws away what it has of a file then.
-    A file that is there and right is not fetched again."""
-    from huggingface_hub import constants, file_download, hf_hub_url
-    from huggingface_hub.utils import build_hf_headers
-
+    Yields how many bytes are there. A file that is there and right is not fetched again."""
     path = folder / file.rfilename
     make_folder(path.parent)
     if path.is_file() and _is_intact(path, file):
         return
-    # its own 10 MB take long over a slow line: nobody could stop it meanwhile, and they are lost where it breaks off
-    constants.DOWNLOAD_CHUNK_SIZE = BLOCK
-    part = path.with_name(path.name + ".part")
-    resumes = part.is_file() and part.stat().st_size <= file.size
-    with part.open("ab" if resumes else "wb") as stream:
-        # not compressed: a range of a compressed file is none of the file
-        file_download.http_get(hf_hub_url(hub_id, file.rfilename, revision=commit), stream, resume_size=stream.tell(),
-                               headers=build_hf_headers(headers={"Accept-Encoding": "identity"}),
-                               expected_size=file.size, tqdm_class=bar)
+    part, tries = path.with_name(path.name + ".part"), TRIES
+    with part.open("ab") as stream:
+        if stream.tell() > file.size:
+            stream.truncate(0)
+        while stream.tell() < file.size:
+            before = stream.tell()
+            try:
+                yield from _stream(hub_id, commit, file, stream)
+            except Exception as error:
+                if not tries or type(error).__module__.split(".")[0] not in CLIENT:
+                    raise
+                time.sleep(1)
+            tries = TRIES if stream.tell() > before else tries - 1
     if not _is_intact(part, file):
         part.unlink()
         raise UserError(f"{file.rfilename} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch "
                         f"the model again.")
     put(part, path)
+
+
+def _stream(hub_id: str, commit: str, file: Any, stream: IO[bytes]) -> Iterator[int]:
+    """Appends what is missing of a file, in one request."""
+    from huggingface_hub import get_session, hf_hub_url, hf_raise_for_status
+    from huggingface_hub.utils import build_hf_headers
+
+    # not compressed: a range of a compressed file is none of the file
+    headers = build_hf_headers(headers={"Accept-Encoding": "identity", "Range": f"bytes={stream.tell()}-"})
+    url = hf_hub_url(hub_id, file.rfilename, revision=commit)
+    with get_session().stream("GET", url, headers=headers, timeout=SECONDS) as response:
+        hf_raise_for_status(response)
+        if response.status_code != HTTPStatus.PARTIAL_CONTENT:
+            stream.truncate(0)
+        for block in response.iter_bytes(BLOCK):
+            stream.write(block)
+            yield stream.tell()
+            if stream.tell() > file.size:
+                return
 
 
 def _is_intact(path: Path, file: Any) -> bool:
@@ -147,7 +159,7 @@ def _as_user_error(hub_id: str, error: Exception) -> Exception:
         return UnknownModel(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.")
     if isinstance(error, OSError) and error.errno in FULL | SHUT:
         return error   # of this disk, not of the network
-    if isinstance(error, OSError) or type(error).__module__.split(".")[0] in NETWORK:
+    if isinstance(error, OSError) or type(error).__module__.split(".")[0] in (*CLIENT, "huggingface_hub"):
         return Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models "
                            f"on this disk still work.")
     return error

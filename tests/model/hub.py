@@ -18,6 +18,8 @@ class Hub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Answer)
         self.contents, self.listed = contents, contents   # what is sent, and what checksums are told of
         self.proposed: dict[str, bytes] | None = None     # files of a proposal with safetensors
+        self.thread: dict = {"title": "Adding `safetensors` variant of this model", "num": 7, "status": "open",
+                             "author": {"name": "SFconvertbot"}, "isPullRequest": True}   # that proposal
         self.asked: list[tuple[str, int]] = []
         self.breaks: dict[int, int] = {}   # which request of a file, counted from 0, breaks off after how many bytes
 
@@ -50,9 +52,8 @@ class Answer(BaseHTTPRequestHandler):
         return json.dumps({"id": "owner/name", "sha": commit, "siblings": listed}).encode()
 
     def _discussions(self):
-        proposals = [{"title": "Adding `safetensors` variant of this model", "num": 7, "author": {"name": "bot"},
-                      "isPullRequest": True, "status": "open", "createdAt": "2024-01-01T00:00:00.000Z",
-                      "repo": {"name": "owner/name", "type": "model"}}] if self.server.proposed else []
+        proposals = [self.server.thread | {"createdAt": "2024-01-01T00:00:00.000Z", "repo": {
+            "name": "owner/name", "type": "model"}}] if self.server.proposed else []
         return json.dumps({"discussions": proposals, "count": len(proposals), "start": 0}).encode()
 
     def _file(self, name, contents):

@@ -10,6 +10,7 @@ from model.core import memory
 from model.core.models import CardQuery
 from model.core.query import UserError
 from model.pretrained import fetch as fetching
+from model.pretrained import hub as downloading
 from tests.model import tiny
 from tests.model.hub import serve
 
@@ -75,17 +76,16 @@ def test_a_model_larger_than_memory_is_refused_before_it_is_read(sound, tmp_path
 
 
 def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypatch, report):
-    from huggingface_hub import file_download
-
-    def fill(url, stream, **ignored):
-        stream.write(contents[url.rpartition("/")[2]][:200])
+    def fill(hub_id, commit, file, stream):
+        stream.write(contents[file.rfilename][:200])
+        yield 200
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
     contents = {path.name: path.read_bytes() for path in sound.iterdir()}
     with serve(contents) as hub:
         with monkeypatch.context() as full, pytest.raises(UserError, match=r"disk of .*home is full; make room"):
-            full.setattr(file_download, "http_get", fill)
+            full.setattr(downloading, "_stream", fill)
             fetching.fetch("owner/name", report)
         assert fetching.fetch("owner/name", report).is_dir() and hub.asked[0][1] == 200
 

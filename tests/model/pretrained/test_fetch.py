@@ -9,9 +9,13 @@ import time
 import zipfile
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from click.testing import CliRunner
+from safetensors.numpy import save
 
-from model.core.query import Query, UserError
+from model.__main__ import main
+from model.core.query import NotOnDisk, Query, UserError
 from model.pretrained import catalogue, gguf, load
 from model.pretrained import fetch as fetching
 from model.pretrained import hub as downloading
@@ -175,11 +179,60 @@ def test_pickles_alone_are_refused(contents, hub, report):
         fetching.fetch("owner/name", report)
 
 
-def test_where_the_hub_itself_proposes_safetensors_they_are_fetched(contents, hub, tmp_path, report):
-    hub.proposed = dict(contents)
+def test_weights_of_the_hubs_own_bot_are_fetched_alone_and_the_card_says_so(contents, hub, report):
+    hub.proposed = {name: content + b" " * name.endswith(".json") for name, content in contents.items()}
     del contents["model.safetensors"]
-    assert download("owner/name", tmp_path / "there", report)["commit"] == PROPOSED
-    assert (tmp_path / "there" / "model.safetensors").read_bytes() == hub.proposed["model.safetensors"]
+    folder = fetching.fetch("owner/name", report)
+    assert (folder / "model.safetensors").read_bytes() == hub.proposed["model.safetensors"]
+    assert (folder / "config.json").read_bytes() == contents["config.json"]
+    origin = json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))
+    assert origin["commit"] == COMMIT and origin["weights"]["commit"] == PROPOSED
+    assert "pull request 7 of the hub's conversion bot SFconvertbot" in load.open_model("owner/name", report).card.note
+
+
+@pytest.mark.parametrize("change", [{"author": {"name": "somebody"}}, {"author": {"name": "sfconvertbot"}},
+                                    {"status": "closed"}, {"isPullRequest": False}])
+def test_weights_that_anybody_else_proposes_are_refused(contents, hub, home, report, change):
+    hub.proposed = dict(contents)
+    hub.thread |= change
+    del contents["model.safetensors"]
+    with pytest.raises(UserError, match="pickled"):
+        fetching.fetch("owner/name", report)
+    assert hub.asked == [] and not (home / "models" / "owner--name").exists()
+
+
+def test_the_card_says_that_weights_are_the_repositorys_own(hub, report):
+    fetching.fetch("owner/name", report)
+    note = load.open_model("owner/name", report).card.note
+    assert f"The weights of owner/name come from its repository (commit {COMMIT})" in note
+
+
+def test_an_adapter_is_fetched_and_its_base_is_named_with_the_command(tmp_path, report, monkeypatch):
+    contents = {"adapter_config.json": json.dumps({"peft_type": "LORA", "r": 2, "target_modules": ["q_proj"],
+                                                   "base_model_name_or_path": "owner/base"}).encode(),
+                "adapter_model.safetensors": save({"base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight":
+                                                   np.ones((2, 48), np.float32)}), **UNWANTED}
+    del contents["pytorch_model.bin"]
+    with serve(contents):
+        ran = CliRunner().invoke(main, ["fetch", "owner/name"])
+        assert ran.exit_code == 0 and "fetch it with: python -m model fetch owner/base" in ran.output
+        with pytest.raises(NotOnDisk, match="is a LoRA adapter for owner/base"):
+            load.locate("owner/name")
+        assert {path.name for path in (tmp_path / "home" / "models" / "owner--name").iterdir()} == {
+            "adapter_config.json", "adapter_model.safetensors", "clearhead.json"}
+
+
+def test_an_adapter_beside_pickled_weights_is_not_taken_for_one_alone(contents, hub, report):
+    contents |= {"adapter_config.json": b"{}", "adapter_model.safetensors": contents.pop("model.safetensors")}
+    with pytest.raises(UserError, match="pickled"):
+        fetching.fetch("owner/name", report)
+
+
+def test_an_adapter_beside_its_base_is_fetched_with_it(contents, hub, report):
+    contents |= {"adapter_config.json": b"{}", "adapter_model.safetensors": contents["model.safetensors"]}
+    folder = fetching.fetch("owner/name", report)
+    assert set(json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["sha256"]) == {
+        "model.safetensors", "adapter_model.safetensors"}
 
 
 def test_the_hub_is_told_nothing_of_this_machine(tmp_path):
