@@ -3,11 +3,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
+from typing import Any
 
 from model.core.query import UserError, quoted
 from model.core.types import Box, Span
 
 CLS = "[CLS]"   # the token that a vision Transformer puts before the patches
+
+
+def special_ids(tokenizer: Any) -> frozenset[int]:
+    """The ids of the marks of a tokenizer of the Hugging Face kind, which count as special where they are typed, too:
+    [SEP], </s>, <|im_start|>. What stands in the place of words, an unknown word's token and a mask, is none."""
+    added = getattr(tokenizer, "added_tokens_decoder", {})
+    marks = {*getattr(tokenizer, "all_special_ids", ()), *(number for number, each in added.items() if each.special)}
+    return frozenset(marks - {getattr(tokenizer, name, None) for name in ("unk_token_id", "mask_token_id")})
 
 
 @dataclass(frozen=True)
@@ -19,7 +28,7 @@ class Tokens:
 
     texts: tuple[str, ...]      # readable, as the person typed it; of a patch its row and column from 0: 3,5
     ids: tuple[int, ...]        # numbers in the vocabulary; of a patch its number among the patches
-    special: tuple[bool, ...]   # whether the tokenizer, or the model, added it
+    special: tuple[bool, ...]   # whether it marks something and is no text: added by tokenizer or model, or typed
     spans: tuple[Span, ...]     # (start, end) in code points of the text
     words: tuple[int, ...]      # pieces of one word share a number; -1 outside any word
     segments: tuple[int, ...]   # 0 for the first text, 1 for the second, -1 for a token of neither

@@ -5,6 +5,7 @@ from typing import Any
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.core.record import Tokens
+from model.core.tokens import special_ids
 from model.core.types import Span
 
 SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies write a space and a line's end
@@ -36,15 +37,17 @@ def numbered(count: int) -> Tokens:
 def of_encoding(tokenizer: Any, encoding: Any, texts: tuple[str, ...]) -> Tokens:
     """The pieces of a tokenizer's encoding, in lists, of `texts`: one, or the two of a pair."""
     ids = [int(number) for number in encoding["input_ids"]]
-    raw = tokenizer.convert_ids_to_tokens(ids)
-    special = tuple(bool(flag) for flag in encoding.get("special_tokens_mask", [0] * len(ids)))
+    raw, marks = tokenizer.convert_ids_to_tokens(ids), special_ids(tokenizer)
+    flags = [bool(flag) for flag in encoding.get("special_tokens_mask", [0] * len(ids))]
+    special = tuple(flag or number in marks for flag, number in zip(flags, ids, strict=True))
     if getattr(tokenizer, "is_fast", False):
         spans: list[Span] = [(int(start), int(end)) for start, end in encoding["offset_mapping"]]
         sides = [-1 if side is None else side for side in encoding.sequence_ids(0)]
         words = [-1 if word is None else word for word in encoding.word_ids(0)]
     else:
         spans, sides, words = [(0, 0)] * len(ids), [0] * len(ids), list(range(len(ids)))
-    sides = [-1 if added else side for side, added in zip(sides, special, strict=True)]
+    sides = [-1 if added else side for side, added in zip(sides, flags, strict=True)]
+    words = [-1 if mark else word for word, mark in zip(words, special, strict=True)]
     first = 1 + max((word for word, side in zip(words, sides, strict=True) if side == 0), default=-1)
     labels = tuple(_label(piece, texts[side][slice(*span)] if side >= 0 else "")
                    for piece, side, span in zip(raw, sides, spans, strict=True))

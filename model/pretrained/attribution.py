@@ -105,7 +105,7 @@ def _next(opened: Any, question: AttributionQuery) -> ExplainedAnswer:
     tokens = asked.source
     at = last_word(tokens, question.query.text) if question.at is None else question.at
     wanted = _token_at(tokens, at)
-    last = max(token for token, special in enumerate(tokens.special) if not special)
+    last = max(token for token, segment in enumerate(tokens.segments) if segment >= 0)
     place = last if wanted is None else wanted - 1
     tensors = {name: tensor[:, :place + 1] for name, tensor in asked.tensors.items()}
     explained = PretrainedAnswer(opened, question.query, first_tokens(tokens, place + 1), tensors, place)

@@ -11,6 +11,7 @@ import numpy as np
 
 from model.core.query import Query, UserError
 from model.core.record import Omission, Tokens
+from model.core.tokens import special_ids
 from model.core.types import Progress
 from model.pretrained.damage import in_one_line, is_fault
 from model.pretrained.token_offsets import align, continuation
@@ -192,7 +193,7 @@ def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput
         _check_ids(network, encoding)
         start = _start_token(network, tokenizer)
         pieces = [Piece(start, tokenizer.convert_ids_to_tokens(start), (0, 0), -1, True, False), *encoding.pieces]
-        pieces = pieces[:-1] if pieces[-1].special else pieces
+        pieces = pieces[:-1] if pieces[-1].text < 0 else pieces
         if encoding.omitted is not None:
             left_out = (f"{encoding.omitted.count:,} tokens at the end of the target did not fit and were left out.",)
     tensors = {**question.tensors, **as_tensors(network, {"decoder_input_ids": [piece.id for piece in pieces]})}
@@ -272,9 +273,9 @@ def _pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[Piece]
     """For tokenizers that give each piece's offsets and text."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
-    unknown = tokenizer.unk_token_id
-    return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment, bool(special),
-                  number == unknown and not special)
+    unknown, marks = tokenizer.unk_token_id, special_ids(tokenizer)
+    return [Piece(number, raw, tuple(span), -1 if special or segment is None else segment,
+                  bool(special) or number in marks, number == unknown and not special)
             for number, raw, span, special, segment in zip(ids, raws, encoded["offset_mapping"], added, segments,
                                                            strict=True)]
 
@@ -289,8 +290,8 @@ def _slow_pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[P
     spans = dict.fromkeys(range(len(ids)), (0, 0))
     for text, members in zip(texts, (own[:first], own[first:]), strict=False):
         spans.update(zip(members, align(text, [raws[i] for i in members]), strict=True))
-    sides = {i: 0 if order < first else 1 for order, i in enumerate(own)}
-    return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides,
+    sides, marks = {i: 0 if order < first else 1 for order, i in enumerate(own)}, special_ids(tokenizer)
+    return [Piece(number, raws[i], spans[i], sides.get(i, -1), i not in sides or number in marks,
                   number == tokenizer.unk_token_id and i in sides)
             for i, number in enumerate(ids)]
 

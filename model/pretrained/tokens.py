@@ -28,7 +28,7 @@ class Piece:
     raw: str        # the vocabulary's own string
     span: Span      # code points of its text
     text: int       # 0 or 1: the first or the second text; -1 for neither
-    special: bool   # whether the tokenizer added it
+    special: bool   # whether it is a mark: the tokenizer added it, or it was typed
     unknown: bool   # whether the vocabulary has no piece for it
 
 

@@ -95,3 +95,17 @@ def test_byte_fallback_gives_all_bytes_the_character():
 
 def test_half_a_character_is_shown_as_bytes():
     assert bytes_in_hex("Ġè") == "␣‹E8›" and bytes_in_hex("ĭ") == "‹8B›"
+
+
+def test_a_mark_that_is_typed_counts_as_special_and_is_no_word(opened):
+    from model.core.query import Query
+    from model.core.types import quiet
+    from model.module.inputs import read
+
+    model, text = opened("bert"), "the cat [SEP] sat [MASK] zzz"
+    tokens = model.question(Query(model.card.id, model.card.revision, text), quiet).source
+    looked = read(model.network, model.tokenizer, text).source
+    assert tokens.texts == ("[CLS]", "the", "cat", "[SEP]", "sat", "[MASK]", "[UNK] zzz", "[SEP]")
+    assert tokens.special == looked.special == (True, False, False, True, False, False, False, True)
+    assert tokens.words[3] == looked.words[3] == -1 and tokens.segments == looked.segments == (-1, *[0] * 6, -1)
+    assert text[slice(*tokens.spans[3])] == "[SEP]"
