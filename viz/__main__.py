@@ -35,8 +35,8 @@ def main() -> None:
 @click.option("--record", "file", type=FilePath("read"),
               help="Attention that another tool saved (.npz), or a record that record.save wrote (.safetensors), "
                    "instead of a model and a text; never called verified.")
-@click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
-              help="Which attention; the model's first one unless given.")
+@click.option("--kind", help="Which attention: self, causal or cross, or such as \"self 2\" for the second stream of a "
+                             "record; the model's first one unless given.")
 @click.option("--layer", type=whole(0), default=0, show_default=True, help="The layer, from 0.")
 @click.option("--head", type=whole(0), default=0, show_default=True, help="The head, from 0.")
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
@@ -154,9 +154,9 @@ def _query(model_id: str | None, text: str | None, text_b: str | None, target: s
 def _view(record: AttentionRecord, shown: dict) -> View:
     """The view that the options describe, over the kind that is asked for or the record's first."""
     names = ("layer", "head", "lens", "scale", "words", "hide_special", "transpose")
+    if (shown["kind"] or record.kinds[0]) not in record.kinds:
+        raise UserError(f"This model has no {shown['kind']} attention; choose {' or '.join(record.kinds)}.")
     view = replace(View(kind=Kind(shown["kind"] or record.kinds[0])), **{name: shown[name] for name in names})
-    if view.kind not in record.kinds:
-        raise UserError(f"This model has no {view.kind} attention; choose {' or '.join(record.kinds)}.")
     sides = record[view.kind].queries, record[view.kind].keys
     pair = (sides[0].index(shown["pair"][0]), sides[1].index(shown["pair"][1])) if shown["pair"] else None
     token = pair[0] if pair else None

@@ -109,7 +109,7 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
     state = _asked(params)
     chosen: set[str] = set()
     view: dict[str, Any] = {}
-    if params.get("kind") in set(Kind):
+    if params.get("kind") in Kind.every():
         view["kind"] = Kind(params["kind"])
         chosen.add("kind")
     if (numbers := _numbers(params, "layer", "head")) is not None:

@@ -14,7 +14,7 @@ notebook is. """
 import html
 import uuid
 from dataclasses import replace
-from typing import Any
+from typing import Any, SupportsIndex
 
 from model.ask import sources
 from model.cli.progress import answer_to
@@ -73,11 +73,13 @@ def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -
     except ValueError as error:
         raise UserError(str(error)) from error
     for layer, head in ((wanted.layer, wanted.head), *wanted.overlay):
-        if not {type(layer), type(head)} <= {int} or not attention_map.has(layer, head):
+        numbers = all(isinstance(each, SupportsIndex) and not isinstance(each, bool) for each in (layer, head))
+        if not numbers or not attention_map.has(layer, head):
             raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose a layer among "
                             f"{', '.join(str(each.index) for each in attention_map.layers)} and a head from 0.")
     token, pair = wanted.token, wanted.pair
     if pair is not None and (not isinstance(pair, tuple | list) or len(pair) != 2):
         raise UserError(f"pair is {quoted(repr(pair))} and must be two tokens; write pair=(\"it\", \"animal\").")
-    return replace(wanted, token=None if token is None else attention_map.queries.index(token),
+    return replace(wanted, layer=int(wanted.layer), head=int(wanted.head),
+                   token=None if token is None else attention_map.queries.index(token),
                    pair=pair and (attention_map.queries.index(pair[0]), attention_map.keys.index(pair[1])))

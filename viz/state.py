@@ -128,11 +128,11 @@ def _first_head(attention_map: AttentionMap, pair: tuple[int, int] | None, token
 
 
 def _example_pair(example: Example | None, state: State, attention_map: AttentionMap) -> tuple[int, int] | None:
-    if example is None or attention_map.kind is Kind.CROSS:
+    if example is None or attention_map.kind.base is Kind.CROSS:
         return None
     texts = (state.text, state.text_b)
     query = token_of(attention_map.queries, texts, example.pair[0])
     key = token_of(attention_map.keys, texts, example.pair[1])
-    if attention_map.kind is Kind.CAUSAL and query is not None and key is not None and key > query:
+    if attention_map.kind.base is Kind.CAUSAL and query is not None and key is not None and key > query:
         query, key = key, query
     return None if query is None or key is None or query == key else (query, key)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from model.capture.attention_call import Call, Unsupported
+from model.capture.origins import NOTHING, Stream
 
 # rows of queries at most whose outputs are all compared; of longer ones as many, evenly chosen
 ROWS = 256
@@ -21,12 +22,16 @@ class Attention:
     module: str                  # its name in the network
     call: Call | None            # what torch's attention was given and put out; None where only a softmax was seen
     weights: np.ndarray | None   # float32 (head, query, key): what a softmax put out; None where the call is known
-    same_source: bool            # whether queries and keys come from the same tensor
+    same_source: bool            # whether queries and keys, if they are as many, come from the same tensor
     batch: int                   # how many texts stood side by side
     dtype: torch.dtype = torch.float32   # that it computed in
     # from the heads' mixed values (head, row, d_v) to what `call.outputs` holds; None where these are the mixed values
     project: Callable[[np.ndarray], np.ndarray] | None = None
     reasons: list[str] = field(default_factory=list)   # clauses on why it is not what it seems
+    queries: Stream = NOTHING   # whose positions look
+    keys: Stream = NOTHING      # whose positions are looked at
+    number: int = -1            # of this attention in the pass
+    beside: frozenset[frozenset] = frozenset()   # roots of what was joined with the queries' item, as another item
 
     @property
     def shape(self) -> tuple[int, int]:

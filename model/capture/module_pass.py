@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from model.capture.attention_call import Unsupported
@@ -12,9 +13,10 @@ from model.capture.transformers_internals import attention_of
 from model.core.threads import seeded
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
     from model.capture.module_attention import Attention
+    from model.capture.torch_attention import Observer
 
 FUSED = "sdpa"   # transformers' name of torch's fused attention
 
@@ -40,27 +42,30 @@ class Observation:
         return self.difference is not None and self.difference <= self.tolerance
 
 
-def observe(network: "nn.Module", forward: Callable[[], Any], batch: int) -> Observation:
+def observe(network: "nn.Module", forward: Callable[[], Any], batch: int, inputs: "list[Tensor]") -> Observation:
     """The attention of text number `batch` in forward(), which calls the network on its inputs. Of transformers' models
     whose attention is not torch's, torch's is put in for the observed pass, if the model then puts out the same."""
+    from model.capture.torch_attention import Observer
+
+    new = partial(Observer, network, batch, inputs)
     with _evaluating(network):
         plain = _once(network, forward)
         if attention_of(network) not in (None, FUSED):
             for look in (_fused, _registered) if batch == 0 else (_fused,):
                 with suppress(Unsupported, ValueError, KeyError, TypeError, RuntimeError):   # not of this family
-                    found = look(network, forward, batch, plain)
+                    found = look(network, forward, new, plain)
                     if found.found and found.agrees:
                         return found
-        return _observed(network, forward, batch, plain)
+        return _observed(network, forward, new, plain)
 
 
-def _fused(network: Any, forward: Callable[[], Any], batch: int, plain: Any) -> Observation:
+def _fused(network: Any, forward: Callable[[], Any], new: "Callable[[], Observer]", plain: Any) -> Observation:
     """A model of transformers with torch's fused attention."""
     with _attention(network, FUSED):
-        return _observed(network, forward, batch, plain)
+        return _observed(network, forward, new, plain)
 
 
-def _registered(network: Any, forward: Callable[[], Any], batch: int, plain: Any) -> Observation:
+def _registered(network: Any, forward: Callable[[], Any], new: "Callable[[], Observer]", plain: Any) -> Observation:
     """A model of transformers with the attention function that is registered there for models from a folder, which
     knows soft-caps and sinks. It reads the first text."""
     from model.capture import forward_pass
@@ -69,20 +74,27 @@ def _registered(network: Any, forward: Callable[[], Any], batch: int, plain: Any
 
     forward_pass.register()
     session = forward_pass.Session({id(module): name for name, module in network.named_modules()})
-    with _attention(network, forward_pass.IMPLEMENTATION):
+    observer = new()
+    with _attention(network, forward_pass.IMPLEMENTATION), observer.watching(network):
         seen = _once(network, lambda: forward_pass.run(session, forward))
     dtype = next(network.parameters()).dtype
-    found = [Attention(call.module, call, None, call.query.shape[1] == call.key.shape[1], 1, dtype,
+    found = [Attention(call.module, call, None, True, 1, dtype,
                        reasons=[f"the capture does not know the keyword {word}" for word in call.unknown])
              for call in session.calls]
+    if len(observer.found) == len(found):   # the same calls, as torch saw them
+        for mine, theirs in zip(found, observer.found, strict=True):
+            mine.same_source, mine.number = theirs.same_source, theirs.number
+            mine.queries, mine.keys = theirs.queries, theirs.keys
+    elif getattr(network.config, "is_encoder_decoder", False):
+        raise Unsupported("it cannot be told which side each of its attentions reads")
     return Observation(found, [], results_differ(seen, plain))
 
 
-def _observed(network: "nn.Module", forward: Callable[[], Any], batch: int, plain: Any) -> Observation:
+def _observed(network: "nn.Module", forward: Callable[[], Any], new: "Callable[[], Observer]",
+              plain: Any) -> Observation:
     from model.capture.module_proof import results_differ
-    from model.capture.torch_attention import Observer
 
-    observer = Observer(network, batch)
+    observer = new()
     with observer.watching(network):
         seen = _once(network, forward)
     return Observation(observer.found, observer.unread, results_differ(seen, plain) if observer.found else None)

@@ -1,26 +1,37 @@
 """Where a tensor comes from, as far as attention must know it: whether queries and keys are projections of the same
-tensor (self-attention) or of two (cross-attention).
+tensor (self-attention) or of two (cross-attention), and whose positions they have.
 
 Every tensor has a number that survives a change of shape. A projection's result remembers the numbers of what was
-projected; what other operations make of it remembers them too. """
+projected; what other operations make of it remembers them too.
+
+A tensor's positions are those of an input of the module, as long as operations treat each position alike. What joins,
+cuts or moves positions makes other ones, which are nobody's but their own. """
 import itertools
 import weakref
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 # they mix the numbers of a vector, mostly with learned weights: what follows is known by what went in
 PROJECTIONS = frozenset({"linear", "addmm", "matmul", "mm", "bmm", "baddbmm", "einsum", "conv1d", "conv2d", "conv3d",
                          "embedding", "__matmul__", "__rmatmul__"})
 # what comes out is nobody's projection: a residual stream that has taken it up is still another than the memory
-ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward"})
+ATTENTION = frozenset({"scaled_dot_product_attention", "multi_head_attention_forward", "flex_attention"})
 PRODUCTS = frozenset({"matmul", "bmm", "einsum", "__matmul__", "baddbmm"})   # that a query and a key may be part of
 # the same numbers in another shape, or of another type
 RESHAPED = frozenset({"view", "reshape", "transpose", "permute", "contiguous", "flatten", "unflatten", "squeeze",
                       "unsqueeze", "swapaxes", "swapdims", "movedim", "t", "clone", "detach", "to", "float", "half",
-                      "bfloat16", "type_as", "dropout", "expand", "cpu", "cuda", "__get__"})
+                      "bfloat16", "type_as", "dropout", "expand", "cpu", "cuda", "__get__",
+                      "view_as_complex", "view_as_real"})
+SAME_POSITIONS = PROJECTIONS | ATTENTION | RESHAPED | {"lstm", "gru", "rnn_tanh", "rnn_relu", "glu", "one_hot"}
+JOINING = frozenset({"cat", "concat", "concatenate", "stack"})
+CUTTING = frozenset({"__getitem__", "chunk", "split", "split_with_sizes", "unbind", "select", "narrow"})
+MOVING = frozenset({"flip", "flipud", "roll", "gather", "index_select", "take_along_dim", "sort", "scatter", "scatter_",
+                    "index_put", "index_put_", "index_copy", "index_copy_"})
+UNKNOWN = "unknown"   # positions of a tensor that no operation was seen to make
 
 
 def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
@@ -32,6 +43,42 @@ def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
             yield from (each for each in value if isinstance(each, Tensor))
 
 
+@dataclass(frozen=True)
+class Derived:
+    """Positions that an operation made of others."""
+
+    how: tuple                                     # the operation, and what it was told
+    inputs: frozenset                              # numbers of the inputs that it took them from
+    pieces: tuple[tuple[int, frozenset], ...] = ()   # of tensors that were joined along an axis: size, roots
+
+
+class Stream(NamedTuple):
+    """Whose positions a tensor has."""
+
+    roots: frozenset         # numbers of inputs, `Derived` of them, or UNKNOWN; none where they are no input's
+    calls: frozenset[int]    # numbers of the attentions that it has passed as a query
+
+    @property
+    def known(self) -> bool:
+        """Whether these are positions of inputs, unchanged."""
+        return bool(self.roots) and all(isinstance(root, int) for root in self.roots)
+
+    def of_item(self, batch: int, count: int, length: int) -> "tuple[Stream, frozenset[frozenset]]":
+        """That of item `batch` of `count`, each of `length` positions, where inputs were joined as items; and the roots
+        of all that were."""
+        roots, beside = set(self.roots), set()
+        for root in self.roots:
+            sizes = [size for size, _ in root.pieces] if isinstance(root, Derived) else []
+            if sum(sizes) == count != length and batch < count:
+                ends = list(itertools.accumulate(sizes))
+                roots = roots - {root} | root.pieces[next(n for n, end in enumerate(ends) if batch < end)][1]
+                beside |= {each for _, each in root.pieces}
+        return Stream(frozenset(roots), self.calls), frozenset(beside)
+
+
+NOTHING = Stream(frozenset(), frozenset())
+
+
 @dataclass(eq=False)
 class Origin:
     """What is known of one tensor."""
@@ -40,6 +87,9 @@ class Origin:
     number: int                  # of it and of the same numbers in another shape
     sources: frozenset[int]      # numbers of what it is a projection of
     same: bool | None = None     # of scores, query · key: whether both come from one tensor; else None
+    stream: Stream = NOTHING     # whose positions it has: of scores, those of the queries
+    keys: Stream | None = None   # of scores: those of the keys
+    axes: int = 0                # how many it had before it was reshaped
 
 
 class Origins:
@@ -49,40 +99,175 @@ class Origins:
         self._next = itertools.count()
         self._known: dict[int, Origin] = {}   # by id(tensor)
 
+    def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
+        """Takes note of what is there before the pass: inputs, in their order, whose positions are to be told apart,
+        and tensors that are no input's."""
+        numbers: dict[Any, int] = {}
+        for place, tensor in enumerate(inputs):
+            made = self._set(tensor, None, frozenset(), None)
+            made.stream = Stream(frozenset({place}), frozenset())
+            if tensor.layout is torch.strided and not tensor.is_nested:   # the same tensor, given twice
+                made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
+        for tensor in constants:
+            self._set(tensor, None, frozenset(), None)
+
     def _of(self, tensor: Tensor) -> Origin:
         known = self._known.get(id(tensor))
         if known is None or known.tensor() is not tensor:
             known = self._set(tensor, None, frozenset(), None)
+            if not isinstance(tensor, nn.Parameter):
+                known.stream = Stream(frozenset({UNKNOWN}), frozenset())
         return known
 
     def _set(self, tensor: Tensor, number: int | None, sources: frozenset[int], same: bool | None) -> Origin:
-        made = Origin(weakref.ref(tensor), next(self._next) if number is None else number, sources, same)
+        made = Origin(weakref.ref(tensor), next(self._next) if number is None else number, sources, same,
+                      axes=tensor.ndim)
         self._known[id(tensor)] = made
         return made
 
-    def follow(self, name: str, inputs: Iterable[Any], result: Any) -> None:
+    def follow(self, name: str, args: tuple, options: dict[str, Any], result: Any) -> None:
         """Notes what came out of an operation of this name."""
-        outputs = list(tensors_in([result]))
+        outputs, inputs = list(tensors_in([result])), [*args, *options.values()]
+        if name == "__setitem__":
+            outputs = [args[0]]
         given = [each for each in tensors_in(inputs) if not isinstance(each, nn.Parameter)]
-        if not outputs or not given:
+        if not given or name.endswith("_like") or name.startswith("new_"):
+            for output in outputs:
+                self._set(output, None, frozenset(), None)
             return
         before = [self._of(each) for each in given]
         same = next((each.same for each in before if each.same is not None), None)
+        scores = next((each for each in before if each.keys is not None), None)
+        rows, keys = scores, None if scores is None else scores.keys
         if name in PROJECTIONS:
             sources = frozenset(each.number for each in before)
-            factors = given[1:3] if name == "baddbmm" else given[:2]   # what is added comes first
-            same = self.same(*factors) if name in PRODUCTS and len(factors) == 2 else None
+            factors = list(tensors_in(inputs))
+            factors = factors[1:3] if name == "baddbmm" else factors[:2]   # what is added comes first
+            same = keys = rows = None
+            if name in PRODUCTS and len(factors) == 2 and not isinstance(factors[1], nn.Parameter):
+                one, other = factors if _rows_first(name, args) else factors[::-1]
+                rows, same = self._of(one), self.same(one, other)
+                keys = self.stream(other) if scores is None else None   # weights · value is no score
         else:
             sources = frozenset().union(*(each.sources for each in before if name not in ATTENTION))
-        number = before[0].number if name in RESHAPED and len(outputs) == 1 else None
-        for output in outputs:
-            self._set(output, number, sources, same)
+        if name in ATTENTION:
+            rows, keys = self._of(args[0] if args else options["query"]), None
+        reshaped = name in RESHAPED and len(outputs) == 1
+        made = [self._positions(name, args, options, given, output, place) if rows is None else rows.stream
+                for place, output in enumerate(outputs)]
+        for output, stream in zip(outputs, made, strict=True):
+            axes = before[0].axes
+            origin = self._set(output, before[0].number if reshaped else None, sources, same)
+            origin.stream, origin.keys, origin.axes = stream, keys, axes if reshaped else output.ndim
+
+    def adopt(self, inputs: Iterable[Any], output: Any) -> None:
+        """Notes that a module made its output of its inputs, where no operation was seen that did."""
+        for tensor in tensors_in([output]):
+            known = self._known.get(id(tensor))
+            if known is None or known.tensor() is not tensor:
+                self.follow("linear", tuple(inputs), {}, tensor)
+
+    def _positions(self, name: str, args: tuple, options: dict[str, Any], given: list[Tensor], output: Tensor,
+                   place: int) -> Stream:
+        """Whose positions output number `place` has: those of the largest tensors of numbers that went in, unless the
+        operation joins, cuts or moves them."""
+        if name == "copy_":
+            given = given[1:] or given
+        found = [(each, stream) for each in given if (stream := self.stream(each)) != NOTHING]
+        found = [pair for pair in found if pair[0].is_floating_point()] or found
+        size = max((each.numel() for each, _ in found), default=0)
+        joined = _union(stream for each, stream in found if each.numel() == size or name in JOINING)
+        if not found or (name in SAME_POSITIONS and name not in JOINING):
+            return joined
+        parent, inputs = given[0], frozenset().union(*map(_inputs_of, joined.roots))
+        of_features = _of_features(name, args, options, parent) and (parent.ndim > 2 or bool(self._of(parent).sources))
+        told = repr([each for each in (*_index(args), *options.values()) if not isinstance(each, Tensor)])
+        pieces: tuple = ()
+        if name in JOINING:
+            parts = [each for each in tensors_in(args[:1] or options.values()) if each.numel()]
+            if len(parts) == 1 or of_features or (name == "stack" and len({self.stream(each) for each in parts}) == 1):
+                return joined
+            axis = options.get("dim", args[1] if len(args) > 1 else 0)
+            pieces = tuple((1 if name == "stack" else each.shape[axis],
+                            frozenset(map(_flat, self.stream(each).roots))) for each in parts)
+            how: tuple = (name, axis)
+        elif name in CUTTING and not (name == "__getitem__" and any(isinstance(each, Tensor | list)
+                                                                    for each in _index(args))):
+            known = self._of(parent)
+            fresh = bool(known.sources) and parent.ndim > known.axes   # an axis of heads, or of q, k and v
+            if output.numel() == parent.numel() or of_features or fresh:
+                return joined
+            how = (name, known.number, told, place)
+        elif name in MOVING or name in CUTTING or output.numel() != size:
+            how = (name, told, *(self._of(each).number for each in given if not each.is_floating_point()))
+        else:
+            return joined
+        return Stream(frozenset({Derived(how, inputs, pieces)}), joined.calls)
+
+    def pass_through(self, number: int, result: Any) -> None:
+        """Notes that an attention of this number gave this result."""
+        for tensor in tensors_in([result]):
+            origin = self._of(tensor)
+            origin.stream = Stream(origin.stream.roots, origin.stream.calls | {number})
 
     def same(self, query: Tensor, key: Tensor) -> bool:
-        """Whether both are the same tensor, or projections of it."""
+        """Whether both are the same tensor, or projections of it: what has passed other attention is another."""
         one, other = self._of(query), self._of(key)
-        return one.number == other.number or bool(one.sources & other.sources)
+        return one.stream.calls == other.stream.calls and (
+            one.number == other.number or bool(one.sources & other.sources))
 
-    def same_behind(self, scores: Tensor) -> bool | None:
-        """Of what came from query · key, whether both come from one tensor; None where no such product is known."""
-        return self._of(scores).same
+    def stream(self, tensor: Tensor) -> Stream:
+        """Whose positions a tensor has."""
+        return self._of(tensor).stream
+
+    def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
+        """Of what came from query · key, whether both come from one tensor, None where no such product is known; and
+        whose positions queries and keys have."""
+        origin = self._of(scores)
+        return origin.same, origin.stream, origin.keys or Stream(frozenset({UNKNOWN}), frozenset())
+
+
+def _inputs_of(root: Any) -> frozenset:
+    return root.inputs if isinstance(root, Derived) else frozenset({root})
+
+
+def _flat(root: Any) -> Any:
+    """A root without its pieces, so that roots of roots stay small."""
+    return replace(root, pieces=()) if isinstance(root, Derived) else root
+
+
+def _union(streams: Iterable[Stream]) -> Stream:
+    """The positions of several tensors, position by position: what is derived of an input and added to it is at the
+    input's own positions, as in a residual stream."""
+    streams = list(streams)
+    roots = frozenset().union(*(each.roots for each in streams))
+    plain = frozenset(root for root in roots if not isinstance(root, Derived))
+    roots = frozenset(root for root in roots if root in plain or not root.inputs <= plain)
+    return Stream(roots, frozenset().union(*(each.calls for each in streams)))
+
+
+def _index(args: tuple) -> tuple:
+    """What is between the brackets of tensor[...], or what else the operation was told."""
+    return args[1] if len(args) > 1 and isinstance(args[1], tuple) else args[1:]
+
+
+def _of_features(name: str, args: tuple, options: dict[str, Any], tensor: Tensor) -> bool:
+    """Whether an operation joins or cuts vectors, and leaves positions alone."""
+    if name not in JOINING | CUTTING or not tensor.is_floating_point():
+        return False
+    if name == "__getitem__":
+        index = _index(args)
+        whole = all(each is Ellipsis or (isinstance(each, slice) and each.start is each.stop is each.step is None)
+                    for each in index[:-1])
+        return whole and len(index) > 1 and (index[0] is Ellipsis or len(index) == tensor.ndim)
+    place = 2 if "chunk" in name or "split" in name else 1
+    return options.get("dim", args[place] if len(args) > place else 0) in (-1, tensor.ndim - (name != "stack"))
+
+
+def _rows_first(name: str, args: tuple) -> bool:
+    """Whether the rows of a product are those of its first factor."""
+    if name != "einsum" or not args or not isinstance(args[0], str):
+        return True
+    factors, _, out = args[0].replace(" ", "").partition("->")
+    one, _, other = factors.partition(",")
+    return next((letter in one for letter in out if (letter in one) != (letter in other)), True)

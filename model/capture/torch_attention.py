@@ -4,8 +4,9 @@ module that made it, and every softmax over scores that a module computed by han
 torch hands its functions to a mode that is on (torch.overrides.TorchFunctionMode), however a module came by them, and
 leaves its fast path while one is: so whoever observes a pass compares what it put out with a pass that nobody
 observed. """
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 from model.capture import multi_head
 from model.capture.attention_call import Call, Memo, Unsupported, parse_mask
 from model.capture.module_attention import Attention, as_numbers, chosen_rows, item_of
-from model.capture.origins import Origins, tensors_in
+from model.capture.origins import Origins, Stream, tensors_in
 from model.core.limits import LIMITS
 from model.core.query import UserError, first_line
 
@@ -39,7 +40,8 @@ class Observer(TorchFunctionMode):
 
     Used as a context round the pass, which must run without gradients."""
 
-    def __init__(self, network: nn.Module, batch: int = 0) -> None:
+    def __init__(self, network: nn.Module, batch: int = 0, inputs: Iterable[Tensor] = ()) -> None:
+        """inputs: the tensors that the pass is given, whose positions are told apart."""
         super().__init__()
         self.batch = batch
         self.found: list[Attention] = []
@@ -47,8 +49,11 @@ class Observer(TorchFunctionMode):
         self._names = {id(module): name or type(network).__name__ for name, module in network.named_modules()}
         self._stack: list[Running] = []
         self._origins, self._masks = Origins(), Memo()
+        attributes = (each for module in network.modules() for each in tensors_in(vars(module).values()))
+        self._origins.start(inputs, (*network.buffers(), *attributes))
         self._waiting: dict[int, Attention] = {}   # softmaxes over three axes, by the address of their result
         self._heads, self._bytes = 0, 0            # seen so far; of weights that are held
+        self._numbers = itertools.count()          # of attentions
         self._alive: list[Tensor] = []             # and those results, so that no other comes to lie there
 
     @contextmanager
@@ -74,6 +79,7 @@ class Observer(TorchFunctionMode):
         if not self._stack:
             return
         running = self._stack.pop()
+        self._origins.adopt(args, output)
         if isinstance(module, nn.MultiheadAttention) and running.found is not None:
             try:
                 multi_head.compare_output(running.found, output, module.batch_first, self.batch)
@@ -83,14 +89,17 @@ class Observer(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        name = getattr(func, "__name__", "")
+        name, before = getattr(func, "__name__", ""), len(self.found)
         if name == "scaled_dot_product_attention":
             self._read(lambda: self._fused(result, *args, **kwargs))
         elif name == "multi_head_attention_forward":
             self._read(lambda: self._multi_head(result, multi_head.named(args, kwargs)))
         elif name in MIXING and self._waiting:
             self._mixed(args)
-        self._origins.follow(name, [*args, *kwargs.values()], result)
+        with suppress(Exception):   # what is called as nobody foresaw has unknown positions; the module goes on
+            self._origins.follow(name, args, kwargs, result)
+        for attention in self.found[before:] if name not in MIXING else ():
+            self._origins.pass_through(attention.number, result)
         if name in SOFTMAX:
             self._softmax(result, args, kwargs)
         return result
@@ -108,6 +117,7 @@ class Observer(TorchFunctionMode):
 
     def add(self, attention: Attention) -> None:
         """Adds what a module computed, in the order of the pass."""
+        attention.number = attention.number if attention.number >= 0 else next(self._numbers)
         if attention.call is not None:
             attention.call.occurrence = sum(known.module == attention.module for known in self.found)
         self.found.append(attention)
@@ -145,11 +155,13 @@ class Observer(TorchFunctionMode):
                enable_gqa: bool = False) -> Attention:
         """What torch.nn.functional.scaled_dot_product_attention was given and put out."""
         same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
+        queries, keys = self._origins.stream(query), self._origins.stream(key)
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
         query, key, value, output = (self._four_axes(part) for part in (query, key, value, output))
         call = self._make_call((self._item(query), self._item(key), self._item(value)), mask, is_causal, scale)
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
-        return Attention(call.module, call, None, same, query.shape[0], output.dtype, reasons=_drops(dropout_p))
+        return Attention(call.module, call, None, same, query.shape[0], output.dtype, reasons=_drops(dropout_p),
+                         queries=queries, keys=keys)
 
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
         """What torch.nn.functional.multi_head_attention_forward was given and put out."""
@@ -158,7 +170,8 @@ class Observer(TorchFunctionMode):
         call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
         call.outputs = as_numbers(heads.output[torch.from_numpy(call.rows).to(heads.output.device)])[None]
         return Attention(call.module, call, None, same, heads.batch, heads.output.dtype, heads.project,
-                         _drops(heads.dropout))
+                         _drops(heads.dropout), self._origins.stream(given["query"]),
+                         self._origins.stream(given["key"]))
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
         """The mask as (batch or 1, head or 1, query, key)."""
@@ -188,21 +201,23 @@ class Observer(TorchFunctionMode):
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
         if result.ndim not in (3, 4) or dim not in (-1, result.ndim - 1) or not torch.is_floating_point(result):
             return
-        same = self._origins.same_behind(result)
+        found = self._by_hand(self._four_axes(result), *self._origins.behind(result))
+        if found is None:
+            return
+        found.number = next(self._numbers)
+        self._origins.pass_through(found.number, result)
         if result.ndim == 3:
-            found = self._by_hand(self._four_axes(result), same)
-            if found is not None:
-                self._waiting[result.data_ptr()] = found
-                self._alive.append(result)
-        elif (found := self._by_hand(result, same)) is not None:
+            self._waiting[result.data_ptr()] = found
+            self._alive.append(result)
+        else:
             self.add(found)
 
-    def _by_hand(self, weights: Tensor, same: bool | None) -> Attention | None:
+    def _by_hand(self, weights: Tensor, same: bool | None, queries: Stream, keys: Stream) -> Attention | None:
         try:
-            square, item = weights.shape[-1] == weights.shape[-2], self._item(weights)
+            item = self._item(weights)
             self._bound(len(item), item.shape[1], item.shape[2], item.numel())
-            return Attention(self.where, None, as_numbers(item), square and same is not False,
-                             weights.shape[0], weights.dtype)
+            return Attention(self.where, None, as_numbers(item), same is not False, weights.shape[0], weights.dtype,
+                             queries=queries, keys=keys)
         except Unsupported as error:
             self.unread.append(f"{self.where} ({error})")
             return None

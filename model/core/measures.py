@@ -127,7 +127,7 @@ def uniform_blocks(allowed: Mask, shape: tuple[int, int]) -> Iterator[Block]:
 
 def measure(attention_map: AttentionMap) -> HeadMeasures:
     """Every measure that has a meaning for this kind, for every head."""
-    special, square = np.array(attention_map.keys.special), attention_map.kind is not Kind.CROSS
+    special, square = np.array(attention_map.keys.special), attention_map.kind.base is not Kind.CROSS
     values: dict[str, list[np.ndarray]] = {measure.name: [] for measure in MEASURES if square or measure.crosses}
     uniform: dict[str, list[np.ndarray]] = {name: [] for name in values}
     baselines: dict[int, dict[str, np.ndarray]] = {}   # by the identity of the mask, which layers share

@@ -1,12 +1,13 @@
 """What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link
 means."""
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
 Record = TypeVar("Record", covariant=True)
+MOST_STREAMS = 16  # of one wiring in a record
 MOST_KEYS = 10**9   # of an edit's window: longer than any text, and no number in a mask overflows
 
 
@@ -31,6 +32,30 @@ class Kind(StrEnum):
     SELF = "self"      # an encoder over itself
     CAUSAL = "causal"  # a decoder over what it has so far
     CROSS = "cross"    # a decoder over its encoder
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Kind | None":
+        """A further stream of the same wiring, as of a second encoder: "self 2" is one, up to MOST_STREAMS."""
+        base, _, number = str(value).partition(" ")
+        if base not in cls.__members__.values() or number not in map(str, range(2, MOST_STREAMS + 1)):
+            return None
+        made = str.__new__(cls, value)
+        made._name_, made._value_ = f"{base.upper()}_{number}", str(value)
+        return made
+
+    @classmethod
+    def every(cls) -> "list[Kind]":
+        """All wirings, each with its further streams."""
+        return [cls(name) for base in cls for name in (base, *(f"{base} {n}" for n in range(2, MOST_STREAMS + 1)))]
+
+    @property
+    def base(self) -> "Kind":
+        """The wiring itself."""
+        return Kind(self.partition(" ")[0])
+
+    def label(self, words: Mapping[str, str]) -> str:
+        """Its name in these words for each wiring, numbered where it is a further stream."""
+        return words[self.base] if self is self.base else f"{words[self.base]} (stream {self.partition(' ')[2]})"
 
 
 class UserError(Exception):

@@ -51,7 +51,7 @@ class TokenRanking:
 def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
     """The ranking for one token. The token itself and those that the tokenizer added are no partners: most heads rest
     on them. A head whose weights to all partners are 0 does not stand in it."""
-    cross = attention_map.kind is Kind.CROSS
+    cross = attention_map.kind.base is Kind.CROSS
     partners = [~np.array(side.special, bool) for side in (attention_map.keys, attention_map.queries)]
     if not cross:
         for side in partners:

@@ -2,8 +2,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
-from typing import Any
+from typing import Any, SupportsIndex
 
 from model.core.query import UserError, quoted
 from model.core.types import Box, Span
@@ -55,9 +54,9 @@ class Tokens:
     def index(self, wanted: object) -> int:
         """The position of a token: by its number, by its text, or by text#2 for the second of this text. Raises
         UserError for anything else, and for a text that several tokens have."""
-        if isinstance(wanted, Integral) and not isinstance(wanted, bool):
-            if 0 <= wanted < len(self):
-                return int(wanted)
+        if isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool):
+            if 0 <= (place := wanted.__index__()) < len(self):
+                return place
             raise UserError(f"There is no token {wanted}; choose a position from 0 to {len(self) - 1}.")
         if not isinstance(wanted, str):
             raise UserError(f"A token is named by its position or its text, and not by {quoted(repr(wanted))}; choose "

@@ -47,7 +47,7 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     """The attention in an NPZ file. Raises UserError for a file that holds none or is too large."""
     arrays = Arrays(file, name)
     plain = next((array for array in PLAIN if array in arrays.names), None)
-    kinds = [kind for kind in Kind if kind.value in arrays.names or _layer_arrays(arrays, kind)]
+    kinds = [kind for kind in Kind.every() if kind.value in arrays.names or _layer_arrays(arrays, kind)]
     if plain is None and not kinds:
         raise UserError(f"{name} has no array named attention; save attention (layer, head, query, key) and tokens "
                         f"with numpy.savez.")
@@ -141,12 +141,12 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
         _check(arrays.name, kind, index, weights)
     shape = next(iter(layers.values())).shape
     queries, keys = (_tokens(arrays, side, count) for side, count in zip(sides, shape[1:], strict=True))
-    if kind is not Kind.CROSS and (shape[1] != shape[2] or queries != keys):
+    if kind.base is not Kind.CROSS and (shape[1] != shape[2] or queries != keys):
         raise UserError(f"{arrays.name}: {kind} attention has the same tokens on both sides, and here they differ; "
                         "save other keys as queries and keys.")
     if any(weights.shape[1:] != shape[1:] for weights in layers.values()):
         raise UserError(f"{arrays.name}: the layers are of different lengths; save one text a file.")
-    allowed = Causal() if kind is Kind.CAUSAL else Full()
+    allowed = Causal() if kind.base is Kind.CAUSAL else Full()
     return AttentionMap(kind, queries, queries if queries == keys else keys,
                         tuple(Reported(index, weights, allowed) for index, weights in layers.items()))
 
@@ -164,7 +164,7 @@ def _check(name: str, kind: Kind, index: int, weights: np.ndarray) -> None:
         head, row = np.unravel_index(np.abs(sums - 1).argmax(), sums.shape)
         raise UserError(f"{name}: row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
                         "save the weights after the softmax, before dropout, and without padding.")
-    if kind is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
+    if kind.base is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
         raise UserError(f"{name}: layer {index} looks ahead, which a decoder's (causal) attention never does; name the "
                         f"array self.")
 

@@ -116,7 +116,7 @@ class _Reader:
     def _map(self, part: dict[str, Any]) -> AttentionMap:
         queries, keys = self._tokens(_dict(part["queries"])), self._tokens(_dict(part["keys"]))
         kind = Kind(part["kind"])
-        if kind is not Kind.CROSS and queries != keys:
+        if kind.base is not Kind.CROSS and queries != keys:
             raise ValueError(f"{kind} attention has the same tokens on both sides, and here they differ")
         return AttentionMap(kind, queries, queries if queries == keys else keys,
                             tuple(self._layer(_dict(layer)) for layer in _list(part["layers"])))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.masks import Causal, Full
-from model.core.query import Kind, UserError
+from model.core.query import MOST_STREAMS, Kind, UserError
 from model.core.record import AttentionMap, Layer, Reported, Tokens
 from model.module.tokens import numbered
 
@@ -52,53 +52,110 @@ def _looks_ahead(attention: "Attention") -> bool:
     return False
 
 
-def arrange(found: "list[Attention]", source: Tokens | None, target: Tokens | None) -> Arranged:
-    """The maps of what was seen. source, target: the tokens of either side; None where positions are only numbered.
-    Raises UserError where the tokens fit none of it."""
-    lengths = {len(side) for side in (source, target) if side is not None}
+@dataclass(frozen=True)
+class Side:
+    """Names for the positions of one side."""
+
+    tokens: Tokens
+    inputs: frozenset[int] | None = None   # which they name, by their number; None where the caller does not say
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Whose positions one side of an attention has: what a map's rows or columns are."""
+
+    stream: frozenset         # `model.capture.origins.Stream.roots`
+    attended: bool            # whether cross-attention looks at what its attention puts out, as at an encoder's
+    count: int
+
+    @property
+    def proved(self) -> bool:
+        """Whether they are an input's own."""
+        return bool(self.stream) and all(isinstance(root, int) for root in self.stream)
+
+    @property
+    def inputs(self) -> frozenset:
+        """The inputs that they are derived of."""
+        return frozenset().union(*(getattr(root, "inputs", {root}) for root in self.stream))
+
+
+def arrange(found: "list[Attention]", source: Side | None, target: Side | None, sizes: frozenset[int]) -> Arranged:
+    """The maps of what was seen: one for each kind of attention and each stream of tokens. source, target: the names of
+    either side; None where positions are only numbered. sizes: how many positions the inputs may have. Raises UserError
+    where the names fit none of it."""
     kinds = [kind_of(attention) for attention in found]
-    if lengths and not any(lengths & set(attention.shape) for attention in found):
+    behind = frozenset().union(*(each.keys.calls for each, kind in zip(found, kinds, strict=True)
+                                 if kind is Kind.CROSS))
+    groups: dict[tuple[Kind, Positions, Positions], list[Attention]] = {}
+    for kind in Kind:
+        for each, other in zip(found, kinds, strict=True):
+            if other is kind:
+                queries = Positions(each.queries.roots, kind is not Kind.CROSS and each.number in behind, each.shape[0])
+                crossed = kind is Kind.CROSS
+                keys = Positions(each.keys.roots, bool(each.keys.calls), each.shape[1]) if crossed else queries
+                groups.setdefault((kind, queries, keys), []).append(each)
+    sides = [side for side in (source, target) if side is not None]
+    names, notes = _names(found, list(groups), (source, target), sizes), []
+    maps, shown, counts = [], [], Counter[Kind]()
+    for (kind, queries, keys), members in groups.items():
+        counts[kind] += 1
+        name = kind if counts[kind] == 1 else f"{kind} {counts[kind]}"
+        if counts[kind] > MOST_STREAMS:
+            notes.append(f"Not shown: {len(members)} more calls of {kind} attention, over {_sizes(members)} positions.")
+            continue
+        layers = _layers(members, kind)
+        rows = names.get(queries) or numbered(queries.count)
+        columns = rows if kind is not Kind.CROSS else names.get(keys) or numbered(keys.count)
+        maps.append(AttentionMap(Kind(name), rows, columns, tuple(layer for _, layer in layers)))
+        shown += layers
+        notes.append(_note(Kind(name), layers))
+    if any(side.tokens not in names.values() for side in sides):
+        notes.append("It could not be proved which positions some of the tokens name, so these positions are numbered.")
+    return Arranged(tuple(maps), shown, tuple(notes))
+
+
+def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positions]],
+           sides: tuple[Side | None, Side | None], sizes: frozenset[int]) -> dict[Positions, Tokens]:
+    """The tokens of those positions that they are proved to name: the positions of one input. Which one a tokenizer's
+    are, it says; the caller's are the side that cross-attention looks at and the side that looks, or else the first
+    input and the second. Of a module that reads one input, names that are not as many as this has positions are of what
+    the module makes of it, such as patches and [CLS]."""
+    every = list(dict.fromkeys(side for _, *sides in groups for side in sides))
+    crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
+    attended = {keys.stream for _, keys in crossed} | {each.stream for each in every if each.attended}
+    looking = {queries.stream for queries, _ in crossed}
+    proved = {each.stream for each in every if each.proved} | {
+        roots for each in found for roots in each.beside if Positions(roots, False, 0).proved}
+    inputs = sorted((one for one in proved if not any(other < one for other in proved)), key=sorted)
+    names: dict[Positions, Tokens] = {}
+    for number, side in enumerate(sides):
+        if side is None:
+            continue
+        fitting = [each for each in every if each.count == len(side.tokens) and each not in names]
+        if side.inputs is not None:
+            meant = [each for each in fitting if each.stream <= side.inputs]
+        elif crossed and attended.isdisjoint(looking):
+            meant = [each for each in fitting if each.stream in (attended, looking)[number]]
+        elif crossed and attended == looking and len(looking) == 1:   # both sides read one input
+            read = {keys for _, keys in crossed} | {each for each in every if each.attended}
+            meant = [each for each in fitting if (each in read) is not bool(number)]
+        else:
+            meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
+        meant = [each for each in meant if each.proved]
+        if len(fitting) == 1 and len(side.tokens) not in sizes and all(each.inputs <= fitting[0].inputs
+                                                                       for each in every):
+            meant = fitting
+        if len({each.stream for each in meant}) == 1:
+            names.update(dict.fromkeys(meant, side.tokens))
+    lengths = [len(side.tokens) for side in sides if side is not None]
+    if lengths and not any(each.count in lengths for each in every):
         raise UserError(f"tokens has {' and '.join(map(str, sorted(lengths)))} texts and the module attends over "
                         f"{_sizes(found)} positions; give one text for each position.")
-    crossed = Kind.CROSS in kinds
-    maps, shown, notes = [], [], []
-    for kind in Kind:
-        members = [attention for attention, other in zip(found, kinds, strict=True) if other is kind]
-        if not members:
-            continue
-        shape = _chosen_shape(members, lengths)
-        layers = _layers([each for each in members if each.shape == shape], kind)
-        queries, keys = _sides(kind, shape, source, target, crossed)
-        maps.append(AttentionMap(kind, queries, keys, tuple(layer for _, layer in layers)))
-        shown += layers
-        notes.append(_note(kind, layers))
-        others = [each for each in members if each.shape != shape]
-        if others:
-            notes.append(f"Not shown: {len(others)} more calls of {kind} attention, over {_sizes(others)} positions.")
-    return Arranged(tuple(maps), shown, tuple(notes))
+    return names
 
 
 def _sizes(found: "list[Attention]") -> str:
     return ", ".join(dict.fromkeys(f"{queries} × {keys}" for queries, keys in (each.shape for each in found)))
-
-
-def _chosen_shape(members: "list[Attention]", lengths: set[int]) -> tuple[int, int]:
-    """(queries, keys) of the calls that become the map: those that the tokens fit, then those that are most."""
-    counts = Counter(each.shape for each in members)
-    return max(counts, key=lambda shape: (len(lengths & set(shape)), counts[shape]))
-
-
-def _sides(kind: Kind, shape: tuple[int, int], source: Tokens | None, target: Tokens | None,
-           crossed: bool) -> tuple[Tokens, Tokens]:
-    """The tokens of queries and keys. Beside cross-attention, causal attention is the decoder's, over the target."""
-    first, second = {Kind.SELF: (source, source), Kind.CROSS: (target, source),
-                     Kind.CAUSAL: (target, target) if crossed else (source, source)}[kind]
-    queries = _fitting(shape[0], first, target, source)
-    return queries, queries if kind is not Kind.CROSS else _fitting(shape[1], second, source, target)
-
-
-def _fitting(count: int, *sides: Tokens | None) -> Tokens:
-    return next((side for side in sides if side is not None and len(side) == count), None) or numbered(count)
 
 
 def _layers(members: "list[Attention]", kind: Kind) -> "list[tuple[Attention, Layer | Reported]]":
@@ -125,7 +182,8 @@ def _note(kind: Kind, layers: "list[tuple[Attention, Layer | Reported]]") -> str
     places = [f"{layer.index} is {attention.module}{_again(attention)}" for attention, layer in layers]
     if len(places) > NAMED:
         places = [*places[:2], "…", places[-1]]
-    return f"Layers of {kind} attention: {', '.join(places)}."
+    name = kind.label({each: f"{each} attention" for each in Kind})
+    return f"Layers of {name}: {', '.join(places)}."
 
 
 def _again(attention: "Attention") -> str:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any
 from model.core.limits import LIMITS
 from model.core.query import UserError, first_line
 from model.core.record import Tokens
+from model.module.arrange import Side
 from model.module.tokens import of_encoding
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 PER_TOKEN = ("texts", "ids", "special", "spans", "words", "segments", "unknown")
 WANTED = "inputs are a tensor, a tuple of tensors or a dictionary of keyword arguments"
@@ -21,13 +22,24 @@ class Inputs:
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
-    source: Tokens | None = None   # of what the tokenizer read; None where tensors were given
-    target: Tokens | None = None   # of a decoder over an encoder
+    source: Side | None = None   # of what the tokenizer read; None where tensors were given
+    target: Side | None = None   # of a decoder over an encoder
+
+    def tensors(self) -> "list[Tensor]":
+        """All tensors in their order, those in lists and dictionaries too."""
+        found: list[Tensor] = []
+        waiting = [*self.args, *self.kwargs.values()]
+        while waiting and len(found) < LIMITS.tokens:
+            each = waiting.pop(0)
+            if hasattr(each, "shape") and hasattr(each, "numel"):
+                found.append(each)
+            elif isinstance(each, Mapping | list | tuple):
+                waiting[:0] = list(each.values()) if isinstance(each, Mapping) else each
+        return found
 
     def sizes(self) -> frozenset[int]:
         """How many items may stand side by side: the first two axes of each tensor, and 1."""
-        tensors = [each for each in (*self.args, *self.kwargs.values()) if hasattr(each, "shape")]
-        return frozenset({1, *(int(size) for each in tensors for size in each.shape[:2])})
+        return frozenset({1, *(int(size) for each in self.tensors() for size in each.shape[:2])})
 
 
 def given(network: "nn.Module", inputs: Any) -> Inputs:
@@ -46,7 +58,17 @@ def given(network: "nn.Module", inputs: Any) -> Inputs:
     if not any(isinstance(each, torch.Tensor) for each in values):
         raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
     place = next((each.device for each in network.parameters()), None)
-    move = lambda each: each.to(place) if isinstance(each, torch.Tensor) and place is not None else each
+    seen: list[Any] = []
+
+    def move(each: Any) -> Any:
+        """A tensor where the weights are; one that was given before as another view of it, so that it can be told."""
+        if not isinstance(each, torch.Tensor):
+            return each
+        again = any(each is other for other in seen)
+        seen.append(each)
+        moved = each if place is None else each.to(place)
+        return moved.view_as(moved) if again and each.layout is torch.strided and not each.is_nested else moved
+
     try:
         return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
     except (RuntimeError, NotImplementedError) as error:
@@ -75,7 +97,7 @@ def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
         raise UserError(f"The tokenizer could not read this ({first_line(error, 200)}); give the tokenizer that goes "
                         f"with the model.") from error
     known = {name: encoding[name] for name in ("input_ids", "attention_mask", "token_type_ids") if name in encoding}
-    return Inputs((), _tensors(network, known), tokens)
+    return Inputs((), _tensors(network, known), Side(tokens, frozenset(range(len(known)))))
 
 
 def _encode(tokenizer: Any, *texts: str, **options: Any) -> tuple[Any, Tokens]:
@@ -98,7 +120,7 @@ def _two_sides(network: Any, tokenizer: Any, text: str, target: str) -> Inputs:
         ids += written["input_ids"]
         whole = Tokens(*(getattr(whole, name) + getattr(pieces, name) for name in PER_TOKEN))
     known = {"input_ids": encoding["input_ids"], "attention_mask": encoding["attention_mask"], "decoder_input_ids": ids}
-    return Inputs((), _tensors(network, known), source, whole)
+    return Inputs((), _tensors(network, known), Side(source, frozenset({0, 1})), Side(whole, frozenset({2})))
 
 
 def _start(text: str, number: int) -> Tokens:

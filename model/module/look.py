@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from model.core.query import Query, UserError, first_line, quoted
-from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Tokens, Verification
+from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
 from model.core.stopping import Cancelled
 from model.module import inputs as module_inputs
-from model.module.arrange import Arranged, arrange
+from model.module.arrange import Arranged, Side, arrange
 from model.module.inputs import Inputs
 from model.module.tokens import named
 
@@ -31,9 +31,10 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
     really put out.
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a tokenizer of the Hugging Face kind
-    a text, or a pair. tokens: a name for each position, or (source, target) for a module with two sides. batch: which
-    of several items that stand side by side. Raises UserError for a module without attention that can be seen and
-    proved, and for inputs that it does not take. """
+    a text, or a pair. tokens: a name for each position, or (source, target) for a module with two sides: what
+    cross-attention looks at and what looks, or else the first input and the second; positions that they are not proved
+    to name are numbered. batch: which of several items that stand side by side. Raises UserError for a module without
+    attention that can be seen and proved, and for inputs that it does not take. """
     from model.capture.module_pass import observe
 
     network = getattr(network, "_orig_mod", network)   # what torch.compile was given; it is run as it was written
@@ -43,17 +44,17 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
     source, target = _names(tokens, called)
     name = name_of(network)
     try:
-        seen = observe(network, lambda: network(*called.args, **called.kwargs), batch)
+        seen = observe(network, lambda: network(*called.args, **called.kwargs), batch, called.tensors())
     except (KeyboardInterrupt, Cancelled):
         raise   # of whoever waits for it
     except BaseException as error:   # somebody else's program, which may end as it likes
         kind = "" if isinstance(error, Exception) else f"{type(error).__name__}: "   # SystemExit says only a number
         raise UserError(f"{name} could not run on these inputs ({kind}{first_line(error, 300)}); give them as the "
                         f"module itself takes them.") from error
-    found, unread = _readable(seen, called)
+    found, unread = _readable(seen, called, batch)
     proofs = _proofs(name, found, unread)
     try:
-        arranged = arrange([each for each, _ in proofs], source, target)
+        arranged = arrange([each for each, _ in proofs], source, target, called.sizes())
     except ValueError as error:
         raise UserError(f"{name} is not shown, as {first_line(error, 300)}") from error
     notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)
@@ -82,21 +83,23 @@ def _check(network: Any, batch: int) -> None:
         raise UserError(f"batch is {quoted(repr(batch))} and must be the number of an item, from 0.")
 
 
-def _names(tokens: Names | None, called: Inputs) -> tuple[Tokens | None, Tokens | None]:
+def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | None]:
     """The tokens of source and target."""
     if tokens is None:
         return called.source, called.target
     if isinstance(tokens, tuple) and len(tokens) == 2 and not any(isinstance(side, str) for side in tokens):
-        return named(tokens[0]), named(tokens[1])
-    return named(tokens), None   # type: ignore[arg-type]
+        return Side(named(tokens[0])), Side(named(tokens[1]))
+    return Side(named(tokens)), None   # type: ignore[arg-type]
 
 
-def _readable(seen: "Observation", called: Inputs) -> "tuple[list[Attention], list[str]]":
+def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[Attention], list[str]]":
     """What can be shown, and sentences on what cannot: windows that are folded into the batch are no texts side by
     side."""
     sizes, found, unread = called.sizes(), [], list(seen.unread)
     for each in seen.found:
-        if each.batch in sizes:
+        each.queries, each.beside = each.queries.of_item(batch, each.batch, each.shape[0])
+        each.keys, _ = each.keys.of_item(batch, each.batch, each.shape[1])
+        if each.batch in sizes or each.beside:   # items of the inputs, or inputs that were joined as items
             found.append(each)
         else:
             unread.append(f"{each.module} (it attends within {each.batch} pieces at once, which are not the items of "

@@ -146,7 +146,7 @@ class First:
 def first_token(attribution: Attribution, layer: int, head: int) -> First | None:
     """What ranking the first token would do to the comparison; None where it is ranked, where it answers itself, and
     where the model reads both ways."""
-    if attribution.kind is not Kind.CAUSAL or attribution.ranked[0] or attribution.place == 0:
+    if attribution.kind.base is not Kind.CAUSAL or attribution.ranked[0] or attribution.place == 0:
         return None
     names = [name for name in REMOVALS if np.isfinite(attribution.removed[name][0])]
     if "deleted" not in names:
@@ -202,7 +202,7 @@ def kind_of(record: AttentionRecord) -> Kind:
 
 def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
     """Why a later stage of the norms is not there, {stage: sentence}."""
-    if kind is Kind.CROSS:
+    if kind.base is Kind.CROSS:
         return {"norm_residual": "the residual stream of a target's token is no token of the source"}
     if any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
         return {}
@@ -220,7 +220,7 @@ def _whole(layer: Layer | Reported) -> np.ndarray:
 def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weights: list[np.ndarray], rows: np.ndarray,
                  missing: dict[str, str], report: Callable[[float], None]) -> dict[str, np.ndarray]:
     """Rollout and flow, and both for a model that looks evenly; notes in `missing` what is not computed."""
-    if attention_map.kind is Kind.CROSS:
+    if attention_map.kind.base is Kind.CROSS:
         missing["rollout"] = missing["flow"] = "it follows one stack from its input to its output, and here two meet"
         return {}
     steps = [rollout.with_residual(weight) for weight in weights]
@@ -244,7 +244,7 @@ def _add_norms(attention_map: AttentionMap, weights: list[np.ndarray], trace: Tr
     for layer, row_weights in zip(attention_map.layers, weights, strict=True):
         attention = trace.attention(kind, layer.index)
         values = value_norms.transformed_values(cast(Layer, layer), attention)[:, :row_weights.shape[2]]
-        sublayer = None if kind is Kind.CROSS else value_norms.sublayer(trace.block(kind, layer.index), attention)
+        sublayer = None if kind.base is Kind.CROSS else value_norms.sublayer(trace.block(kind, layer.index), attention)
         lengths.append(value_norms.by_head(row_weights, values, rows))
         stages.append(value_norms.by_stage(row_weights, values, sublayer, rows))
     by_head["norm"] = tuple(lengths)

@@ -139,7 +139,7 @@ def _blocks(layer: Layer | Reported, info: KeyInfo, patterns: list[Pattern]) -> 
 def fit(attention_map: AttentionMap) -> HeadFits:
     """Every head against every pattern that applies to at least half of the rows."""
     info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
-    patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind is not Kind.CROSS]
+    patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
     found: dict[str, list[np.ndarray]] = {pattern.name: [] for pattern in patterns}
     for layer in attention_map.layers:
         totals, counts = {name: np.zeros(layer.heads) for name in found}, dict.fromkeys(found, 0)

@@ -105,11 +105,11 @@ def _head(body: bytes, state: bytes) -> str:
     saved = head_of(body, state)
     shown, view = saved.pictures[0], saved.view
     if saved.covered:
-        return WORDS["covered"].format(layer=shown.layer, head=shown.head, kind=WORDS["kinds"][shown.kind])
+        return WORDS["covered"].format(layer=shown.layer, head=shown.head, kind=shown.kind.label(WORDS["kinds"]))
     if saved.bound is not None:
         return WORDS["change"].format(bound=saved.bound)
     # the lens is no part of it: a reader chooses another
-    sentences = [WORDS["head"].format(layer=shown.layer, head=shown.head, kind=WORDS["kinds"][shown.kind])]
+    sentences = [WORDS["head"].format(layer=shown.layer, head=shown.head, kind=shown.kind.label(WORDS["kinds"]))]
     if len(saved.pictures) > 1:
         sentences.append(WORDS["overlay"].format(heads=", ".join(head_label(picture.layer, picture.head)
                                                                  for picture in saved.pictures[1:])))

@@ -29,9 +29,10 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
     Raises UserError where the view cannot be shown."""
     handout, words = strings("handout"), strings("handout")["notebook"]
     named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
-    named |= {"kinds": dict(words["kinds"]), "head": words["head"], "too_large": words["too_large"]}
+    named |= {"kinds": {kind: kind.label(words["kinds"]) for kind in record.kinds}}
+    named |= {name: words[name] for name in ("head", "too_large")}
     about = [" · ".join(provenance.sentences(record)[1]), *record.verification.reasons, *record.notes]
-    kinds = [view.kind, *(kind for kind in record.kinds if kind is not view.kind)] if whole else [view.kind]
+    kinds = [view.kind, *(kind for kind in record.kinds if kind != view.kind)] if whole else [view.kind]
     room = _numbers_a_cell(record, kinds) if whole else 2
     sections = "\n".join(_section(record, replace(view, kind=kind), whole, room) for kind in kinds)
     code = script("notebook/notebook.js", *(f"{name}/{name}.js" for name in COMPONENTS))

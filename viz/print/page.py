@@ -74,7 +74,7 @@ def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, c
 def _header(sheet: Sheet, plan: PicturePlan, record: AttentionRecord, view: View, options: Options,
             inner: float) -> float:
     """Writes the title and how to read the picture; returns where the picture begins."""
-    kind = WORDS["kinds"][view.kind]
+    kind = view.kind.label(WORDS["kinds"])
     title = (WORDS["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers)) if options.grid
              else WORDS["title"].format(layer=view.layer, head=view.head))
     y = MARGIN + 11.0

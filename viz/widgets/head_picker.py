@@ -25,7 +25,7 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
                        on_event=lambda event: _take(page, event))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(record.kinds) > 1:
-            segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind",
+            segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set_view, "kind",
                      view.kind)
         st.selectbox(words["head"], head_ids(record[view.kind]),
                      format_func=lambda head: words["head_name"].format(layer=head[0], head=head[1]), width=220,

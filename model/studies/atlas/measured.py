@@ -48,8 +48,8 @@ class _LayerSums:
     def __init__(self, heads: int, n: tuple[int, int], info: KeyInfo, kind: Kind, allowed: Mask) -> None:
         self.n, self.info, self.allowed, self.heads = n, info, allowed, heads
         self.patterns = [name for name in CELLS if name in PATTERN and (
-            kind is not Kind.CROSS or PATTERN[name].valid_for_cross)]
-        self.square = kind is not Kind.CROSS
+            kind.base is not Kind.CROSS or PATTERN[name].valid_for_cross)]
+        self.square = kind.base is not Kind.CROSS
         self.total, self.confidence = np.zeros(heads), np.zeros(heads)
         self.sums = {name: np.zeros(heads) for name in self.patterns}
         self.counts = dict.fromkeys(self.patterns, 0)

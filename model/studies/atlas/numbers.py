@@ -93,7 +93,7 @@ NUMBERS = (*_of_measures(), *_of_patterns(), *_of_detectors(), _CONFIDENCE)
 @cache
 def numbers_of(kind: Kind) -> tuple[Number, ...]:
     """The numbers that have a meaning for this kind of attention."""
-    return tuple(number for number in NUMBERS if number.crosses or kind is not Kind.CROSS)
+    return tuple(number for number in NUMBERS if number.crosses or kind.base is not Kind.CROSS)
 
 
 def has_uniform(number: Number) -> bool:

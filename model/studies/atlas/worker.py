@@ -77,7 +77,7 @@ def kind_of(asked: Kind | None, record: AttentionRecord) -> Kind:
 def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
     attention_map = record[kind]
     text = Text(item.number, digest_of(item.text), item.source, item.line, item.text, attention_map.queries.texts,
-                attention_map.keys.texts if kind is Kind.CROSS else ())
+                attention_map.keys.texts if kind.base is Kind.CROSS else ())
     return ReadText(text, measure_text(attention_map), len(attention_map.queries), record.omitted is not None,
                     record.card.title, record.verification.status,
                     trees.counts_in(record, kind, item.sentence, item.place))

@@ -77,7 +77,7 @@ def test_a_head_that_is_not_there_is_one_sentence():
 def test_tokens_are_chosen_by_text_and_what_is_not_in_the_record_is_refused():
     made = fabricate.record(("the", "animal", "it", "the"))
     by_text = show(made, layer=0, head=0, token="it", pair=("it", "animal"))
-    by_position = show(made, layer=0, head=0, token=2, pair=(2, 1))
+    by_position = show(made, layer=np.int64(0), head=np.uint8(0), token=np.int64(2), pair=(2, 1))
     assert parts(by_text.page, "self") == parts(by_position.page, "self")
     assert parts(by_text.page, "self") != parts(show(made, layer=0, head=0, token=3, pair=(2, 1)).page, "self")
     assert parts(show(made, layer=0, head=0, token="the#2").page, "self") == parts(

@@ -49,7 +49,7 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     heads = [(head.layer, head.head) for head in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
-              "columns": None if rows == columns and shown.kind is not Kind.CROSS else columns,
+              "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
               "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
               "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes),
               "height": height if isinstance(height, int) else HEIGHT,

@@ -49,7 +49,7 @@ def render(page: PageContext) -> None:
     record, case = page.record(), sentence_case(page)
     unknown_words(page, record)
     attention_map = map_of(record)
-    rows = page.controls["rows"] or ("later" if attention_map.kind is Kind.CAUSAL else "pronoun")
+    rows = page.controls["rows"] or ("later" if attention_map.kind.base is Kind.CAUSAL else "pronoun")
     twins = None
     if case is None:
         st.info(words["ask"]["none"])
@@ -69,7 +69,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
     words = strings("coreference")
     other = None if case.answer else twin_case(page, case)
     rows = "pronoun" if case.answer else rows
-    if attention_map.kind is Kind.CAUSAL and not case.answer:
+    if attention_map.kind.base is Kind.CAUSAL and not case.answer:
         note = words["ask"]["causal" if rows == "later" else "causal_pronoun"]
         st.info(note.format(model=escape_markdown(page.record().card.title),
                             it=f"*{escape_markdown(case.word('pronoun'))}*"))

@@ -139,11 +139,12 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
     it away."""
     words, attention_map = strings("heads"), record[view.kind]
     if len(record.kinds) > 1:
-        segments(words["kind"], {kind: words["kinds"][kind] for kind in record.kinds}, page.set_view, "kind", view.kind)
+        segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set_view, "kind",
+                 view.kind)
     if record.picture is not None and attention_map.queries.grid is not None:
         patch_strip(record, view, key="strip-picture", on_event=lambda event: page.set_view(token=event.token))
         return
-    cross = view.kind is Kind.CROSS
+    cross = view.kind.base is Kind.CROSS
     chosen = "token" in page.state.user_set and page.state.view.token is not None
     sentence_strip(attention_map.queries, focus=view.token, pair=None if cross or hidden else view.pair,
                    pairs=not (cross or hidden), chosen=bool(chosen or view.pair or hidden), key="strip",
@@ -272,7 +273,7 @@ def _edited(edit: str) -> dict[str, Any]:
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Another word in the place of the one in focus, compared as soon as it is typed."""
     words, text = strings("heads"), page.state.text
-    of_text = view.kind is Kind.SELF or Kind.CROSS not in record.kinds   # else the target's tokens look
+    of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds   # else the target's tokens look
     place = word_at(record[view.kind].queries, view.token, text) if of_text else None
     if place is None:
         return

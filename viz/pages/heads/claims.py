@@ -56,7 +56,7 @@ def _twin_claims(record: AttentionRecord, view: View, twin: AttentionRecord, exa
     facts = {"word": f"*{escape_markdown(new_word)}*", "rival": f"*{escape_markdown(example.rival)}*",
              "rival_now": format_weight(rival_now[here]), "twin": format_weight(to_key[here]),
              "rival_twin": format_weight(to_rival[here])}
-    if view.kind is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
+    if view.kind.base is Kind.CAUSAL and all(abs(to_key[place] - weight) < BLIND for place, weight in weights.items()):
         return [words["blind"].format(**facts)]
     other = max((head for head in weights if head != here), key=weights.__getitem__, default=None)
     sentences = [words[verdict((weights[here], rival_now[here]), (to_key[here], to_rival[here]))].format(**facts)]

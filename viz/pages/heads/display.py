@@ -44,7 +44,7 @@ def filters(record: AttentionRecord, view: View, choose: Callable[..., None], wh
         slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
                key="slider-keep", turn=lambda share: choose(keep=share))
         toggle(words["renormalise"], choose, "renormalise", view.renormalise)
-        if 1 in record[view.kind].queries.segments and view.kind is not Kind.CROSS:
+        if 1 in record[view.kind].queries.segments and view.kind.base is not Kind.CROSS:
             segments(words["quadrant"], {quadrant: words["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
                      choose, "quadrant", view.quadrant)
         others = [head for head in head_ids(record[view.kind]) if head != (view.layer, view.head)]

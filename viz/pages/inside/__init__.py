@@ -130,7 +130,7 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
 def _squared(here: StepContext, words: dict) -> str:
     """How far the head's whole matrix is from a projection, where it is square and not too large to be squared."""
     _, queries, keys = here.layer.shape
-    if here.view.kind is Kind.CROSS or queries != keys:
+    if here.view.kind.base is Kind.CROSS or queries != keys:
         return words["not_square"]
     if keys > LARGEST:
         return words["too_large"]

@@ -171,7 +171,7 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"##### {words['every_head']}", width="content", help=words["every_head_help"])
         if len(record.kinds) > 1:
-            segments(strings("heads")["kind"], {kind: strings("heads")["kinds"][kind] for kind in record.kinds},
+            segments(strings("heads")["kind"], {kind: kind.label(strings("heads")["kinds"]) for kind in record.kinds},
                      page.set_view, "kind", view.kind)
     drawn = head_grid(rows_overview(attention_map, view), GridState((view.layer, view.head)),
                       behind=picture_behind(record, view, page.controls["look"], page.controls["opacity"]),
@@ -183,7 +183,7 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
 def _hide_button(page: PageContext, record: AttentionRecord, view: View) -> None:
     """One action to the same picture without the patch in focus."""
     tokens = record[view.kind].keys
-    hides = view.kind is Kind.SELF and view.token is not None and tokens.place(view.token) is not None
+    hides = view.kind.base is Kind.SELF and view.token is not None and tokens.place(view.token) is not None
     if hides and st.button(strings("pictures")["hide"], key="picture-hide", type="tertiary",
                            help=strings("pictures")["hide_help"]):
         page.open_page("compare", versus="edit", edit="hide", hidden=view.token)

@@ -1,0 +1,297 @@
+"""One map for each stream of tokens: whose positions an attention reads is followed through the pass, and words stand
+only where that is proved."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from model.core import heads
+from model.core.query import Kind, UserError
+from model.core.record import AttentionRecord
+from model.core.saving.npz import write_npz
+from model.imported.reading import read_attention
+from model.imported.record_file import read_record
+from model.module.look import look
+
+FIRST, SECOND, NUMBERS = tuple("abcde"), tuple("VWXYZ"), tuple("01234")
+SELF_2 = Kind("self 2")
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:enable_nested_tensor is True:UserWarning")   # torch's own remark
+
+
+@pytest.fixture(autouse=True)
+def _seed():
+    torch.manual_seed(0)
+
+
+def x(tokens: int = 5, batch: int = 1) -> torch.Tensor:
+    return torch.randn(batch, tokens, 16)
+
+
+def encoder() -> nn.TransformerEncoder:
+    return nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), 2, enable_nested_tensor=False)
+
+
+def whole(**options) -> nn.Transformer:
+    return nn.Transformer(16, 2, 2, 2, 32, **{"batch_first": True} | options)
+
+
+class Module(nn.Module):
+    """A module whose forward is a function of its parts and its inputs."""
+
+    def __init__(self, forward, **parts) -> None:
+        super().__init__()
+        self.run = forward
+        for name, part in parts.items():
+            setattr(self, name, part)
+
+    def forward(self, *inputs, **named):
+        return self.run(self, *inputs, **named)
+
+
+def streams(record: AttentionRecord) -> dict[str, tuple[tuple[str, ...], tuple[str, ...], int]]:
+    return {str(each.kind): (each.queries.texts, each.keys.texts, len(each.layers)) for each in record.maps}
+
+
+def both(source=FIRST, target=SECOND, layers: int = 2) -> dict:
+    return {"self": (source, source, layers), "self 2": (target, target, layers), "cross": (target, source, layers)}
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_the_decoder_of_a_transformer_is_a_map_of_its_own_over_its_own_words(batch_first, norm_first):
+    network = whole(batch_first=batch_first, norm_first=norm_first)
+    source, target = (x() if batch_first else x().transpose(0, 1) for _ in range(2))
+    record = look(network, (source, target), tokens=(FIRST, SECOND))
+    assert record.verification.status == "verified" and streams(record) == both()
+    seen = []
+    network.decoder.layers[0].self_attn.register_forward_pre_hook(
+        lambda module, args, kwargs: (args, kwargs | {"need_weights": True, "average_attn_weights": False}),
+        with_kwargs=True)
+    network.decoder.layers[0].self_attn.register_forward_hook(lambda module, args, output: seen.append(output[1][0]))
+    with torch.no_grad():
+        network.eval()(source, target)
+    ours = np.stack([heads.weights(record[SELF_2].layers[0], head) for head in range(2)])
+    assert np.abs(ours - seen[0].numpy()).max() < 1e-5
+    assert any("0 is decoder.layers.0.self_attn" in note and "stream 2" in note for note in record.notes)
+    assert streams(look(network, (source, target))) == both(NUMBERS, NUMBERS)
+    assert streams(look(network, (source, target), tokens=FIRST)) == both(FIRST, NUMBERS)
+    assert streams(look(network, (source, source), tokens=(FIRST, SECOND))) == both(), "one tensor, given twice"
+
+
+def test_a_decoder_over_the_very_input_of_the_encoder_is_another_map():
+    network = Module(lambda self, ids: self.both(self.table(ids), self.table(ids)), both=whole(),
+                     table=nn.Embedding(9, 16))
+    ids = torch.arange(5)[None]
+    assert streams(look(network, ids, tokens=(FIRST, SECOND))) == both()
+    assert streams(look(network, ids, tokens=FIRST)) == both(FIRST, NUMBERS)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_two_inputs_are_two_maps(shared):
+    first = encoder()
+    network = Module(lambda self, a, b: self.first(a) - self.second(b), first=first,
+                     second=first if shared else encoder())
+    expected = {"self": (FIRST, FIRST, 2), "self 2": (SECOND, SECOND, 2)}
+    assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == expected
+    assert streams(look(network, {"a": x(), "b": x()}, tokens=(FIRST, SECOND))) == expected
+    same = x()
+    assert streams(look(network, (same, same), tokens=(FIRST, SECOND))) == expected
+    assert streams(look(network, (x(), x()), tokens=FIRST)) == expected | {"self 2": (NUMBERS, NUMBERS, 2)}
+    longer = Module(lambda self, a, b: (self.first(a), self.first(b)), first=first)
+    assert streams(look(longer, (x(), x(3)), tokens=(FIRST, tuple("XYZ")))) == expected | {
+        "self 2": (tuple("XYZ"), tuple("XYZ"), 2)}
+
+
+@pytest.mark.parametrize(("batch", "words"), [(0, FIRST), (1, SECOND)])
+def test_inputs_that_are_joined_as_items_are_told_apart_by_their_item(batch, words):
+    network = Module(lambda self, a, b: self.first(torch.cat([a, b])), first=encoder())
+    inputs = (x(), x())
+    record = look(network, inputs, tokens=(FIRST, SECOND), batch=batch)
+    assert streams(record) == {"self": (words, words, 2)}
+    assert any(f"Item {batch} of 2" in note for note in record.notes)
+    alone = look(network.first, inputs[batch])
+    assert np.abs(heads.weights(record.maps[0].layers[1], 0) - heads.weights(alone.maps[0].layers[1], 0)).max() < 1e-5
+    one = look(network, inputs, tokens=FIRST, batch=batch)
+    assert one.maps[0].queries.texts == (FIRST if batch == 0 else NUMBERS)
+
+
+def flipped(self, a):
+    return self.first(a) + self.first(a.flip(1))
+
+
+def rolled(self, a):
+    return self.first(torch.roll(a, 1, 1))
+
+
+def indexed(self, a):
+    return self.first(a[:, torch.tensor([4, 2, 0, 1, 3])])
+
+
+def shifted(self, a):
+    return self.first(torch.cat([torch.zeros_like(a[:, :1]), a[:, :-1]], 1))
+
+
+def pooled(self, a):
+    return self.first(a) + self.first(a.mean(1, keepdim=True).expand(-1, 5, -1))
+
+
+def halves(self, a):
+    return self.first(a[:, :5]) + self.first(a[:, 5:])
+
+
+def unstacked(self, ids):
+    one, two = self.table(ids).unbind(1)
+    return self.first(one) - self.first(two)
+
+
+@pytest.mark.parametrize(("forward", "given", "maps"), [
+    (flipped, x(), [FIRST, NUMBERS]), (pooled, x(), [FIRST, NUMBERS]), (halves, x(10), [NUMBERS, NUMBERS]),
+    (unstacked, torch.arange(10).view(1, 2, 5), [NUMBERS, NUMBERS])])
+def test_words_stay_with_their_input_where_positions_are_moved_cut_or_pooled(forward, given, maps):
+    network = Module(forward, first=encoder(), table=nn.Embedding(10, 16))
+    assert [each.queries.texts for each in look(network, given, tokens=FIRST).maps] == maps
+
+
+def test_names_of_positions_that_are_derived_of_the_only_input_are_the_callers():
+    for forward in (rolled, indexed, shifted):   # the names may be of what went in
+        record = look(Module(forward, first=encoder()), x(), tokens=FIRST)
+        assert record.maps[0].queries.texts == NUMBERS and any("could not be proved" in note for note in record.notes)
+    start = nn.Parameter(torch.randn(1, 1, 16))
+    network = Module(lambda self, a: self.first(torch.cat([self.start, a], 1)), first=encoder(), start=start)
+    assert look(network, x(4), tokens=FIRST).maps[0].queries.texts == FIRST
+
+
+@pytest.mark.parametrize("sizes", [(5, 5), (4, 5)])
+def test_a_start_token_moves_the_source_and_gives_its_words_to_nobody(sizes):
+    network = Module(lambda self, a, b: self.both(torch.cat([self.start, a], 1), b), both=whole(),
+                     start=nn.Parameter(torch.randn(1, 1, 16)))
+    source = tuple(map(str, range(sizes[0] + 1)))
+    record = look(network, (x(sizes[0]), x(5)), tokens=FIRST)
+    assert streams(record) == both(source, NUMBERS)
+    assert any("could not be proved" in note for note in record.notes)
+    assert streams(look(network, (x(sizes[0]), x(5)), tokens=(FIRST, SECOND))) == both(source, SECOND)
+
+
+def test_learned_queries_have_no_words():
+    queries = nn.Parameter(torch.randn(1, 5, 16))
+    network = Module(lambda self, a: self.both.decoder(self.queries, self.both.encoder(a)), both=whole(),
+                     queries=queries)
+    assert streams(look(network, x(), tokens=FIRST)) == both(FIRST, NUMBERS)
+    pooling = Module(lambda self, a: self.attention(self.queries, a, a)[0], queries=queries,
+                     attention=nn.MultiheadAttention(16, 2, batch_first=True))
+    assert streams(look(pooling, x(), tokens=FIRST)) == {"cross": (NUMBERS, FIRST, 1)}
+
+
+def test_memory_keeps_its_words_through_a_projection_and_loses_them_beside_others():
+    def forward(self, a, b, more=None):
+        memory = self.map(self.both.encoder(a))
+        return self.both.decoder(b, memory if more is None else torch.cat([memory, more], 1))
+
+    network = Module(forward, both=whole(), map=nn.Linear(16, 16))
+    assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == both()
+    joined = streams(look(network, (x(), x(), x(3)), tokens=(FIRST, SECOND)))
+    assert joined["self"][0] == FIRST and joined["cross"][:2] == (SECOND, tuple("01234567"))
+    assert streams(look(network, (x(2), x(), x(3)), tokens=FIRST))["cross"][:2] == (NUMBERS, NUMBERS)
+
+
+def test_one_attention_for_both_sides_and_for_the_way_between():
+    def forward(self, a, b):
+        a = a + self.one(a, a, a)[0]
+        b = b + self.one(b, b, b)[0]
+        return b + self.one(b, a, a)[0]
+
+    network = Module(forward, one=nn.MultiheadAttention(16, 2, batch_first=True))
+    assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == both(layers=1)
+    over = Module(lambda self, a, b: (self.one(a, b, b)[0], self.one(b, a, a)[0]), one=network.one)
+    assert streams(look(over, (x(), x()), tokens=(FIRST, SECOND))) == {
+        "cross": (FIRST, SECOND, 1), "cross 2": (SECOND, FIRST, 1)}
+
+
+@pytest.mark.parametrize("product", ["@", "bhqd,bhkd->bhqk", "bhkd,bhqd->bhqk"])
+def test_sides_are_followed_through_attention_by_hand(product):
+    class ByHand(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.kv, self.out = nn.Linear(16, 16), nn.Linear(16, 32), nn.Linear(16, 16)
+
+        def forward(self, a, memory, padding=None):
+            query = self.q(a).unflatten(-1, (2, 8)).transpose(1, 2)
+            key, value = self.kv(memory).unflatten(-1, (2, 2, 8)).permute(2, 0, 3, 1, 4).unbind(0)
+            if product == "@":
+                scores = query @ key.transpose(-1, -2)
+            else:
+                scores = torch.einsum(product, *((query, key) if product.startswith("bhq") else (key, query)))
+            if padding is not None:
+                scores = scores.masked_fill(padding[:, None, None], -1e9)
+            return a + self.out((scores.softmax(-1) @ value).transpose(1, 2).flatten(2))
+
+    def forward(self, a, b, padding):
+        memory = self.one(a, a, padding)
+        memory = self.two(memory, memory, padding)
+        b = self.three(b, b)
+        return self.four(b, memory)
+
+    network = Module(forward, one=ByHand(), two=ByHand(), three=ByHand(), four=ByHand())
+    found = streams(look(network, (x(), x(), torch.zeros(1, 5).bool()), tokens=(FIRST, SECOND)))
+    assert found == both() | {"self 2": (SECOND, SECOND, 1), "cross": (SECOND, FIRST, 1)}
+
+
+def test_rotary_positions_and_a_function_that_torch_does_not_see_keep_the_stream():
+    class Doubled(torch.autograd.Function):
+        @staticmethod
+        def forward(context, tensor):
+            return tensor * 2
+
+    def rotary(self, a, b):
+        def attend(states):
+            query, key, value = self.map(states).chunk(3, -1)
+            query, key = (torch.cat([-part[..., 8:], part[..., :8]], -1) + part for part in (query, key))
+            return states + nn.functional.scaled_dot_product_attention(*(part[:, None] for part in (query, key, value))
+                                                                       ).squeeze(1)
+        return attend(attend(Doubled.apply(a))), attend(torch.view_as_real(torch.view_as_complex(
+            b.unflatten(-1, (8, 2)))).flatten(2))
+
+    network = Module(rotary, map=nn.Linear(16, 48))
+    assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == {
+        "self": (FIRST, FIRST, 2), "self 2": (SECOND, SECOND, 1)}
+
+
+def test_names_that_fit_nothing_are_refused_and_wrong_ones_are_not_moved_to_the_other_side():
+    with pytest.raises(UserError, match="tokens has 2 and 3 texts and the module attends over 5 × 5"):
+        look(whole(), (x(), x()), tokens=(tuple("ab"), tuple("abc")))
+    turned = look(whole(), (x(5), x(3)), tokens=(tuple("abc"), FIRST))
+    assert streams(turned) == both(NUMBERS, tuple("012")) and any("proved" in note for note in turned.notes)
+
+
+def test_a_record_of_several_streams_is_saved_opened_exported_and_shown(tmp_path):
+    from click.testing import CliRunner
+
+    from viz.__main__ import main
+    from viz.notebook import show
+
+    record = look(whole(), (x(), x()), tokens=(FIRST, SECOND))
+    assert record.kinds == (Kind.SELF, SELF_2, Kind.CROSS) and SELF_2.base is Kind.SELF
+    file = record.save(tmp_path / "mine.safetensors")
+    with file.open("rb") as opened:
+        again = read_record(opened, "mine.safetensors")
+    write_npz(record, tmp_path / "mine.npz")
+    with (tmp_path / "mine.npz").open("rb") as opened:
+        numbers = read_attention(opened, "mine.npz")
+    for read in (again, numbers):
+        assert streams(SimpleNamespace(maps=read.maps)) == both()
+        ours = heads.weights(record[SELF_2].layers[1], 1)
+        theirs = next(each for each in read.maps if each.kind == SELF_2)
+        assert np.abs(heads.weights(theirs.layers[1], 1) - ours).max() < 1e-6
+    page = show(record).page.decode()
+    assert [f'data-kind="{kind}"' in page for kind in record.kinds] == [True] * 3 and "(stream 2)" in page
+    assert show(record, kind="self 2", layer=1, head=1, pair=("V", "Z")).page
+    for kind, code in (("self 2", 0), ("self 3", 2), ("causal", 2)):
+        done = CliRunner().invoke(main, ["export", "--record", str(file), "--kind", kind, "--layer", "1", "--pair", "V",
+                                         "W", "--out", str(tmp_path / "head.svg")])
+        assert done.exit_code == code and (code == 0 or "choose self or self 2 or cross" in done.stderr), done.output
+    svg = (tmp_path / "head.svg").read_text()
+    assert "stream 2" in svg and "VWXYZ"[0] in svg
