@@ -116,7 +116,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
 def verify(model_id: str) -> None:
     """Checks a model's picture: against its own eager attention at load, and against its real output on a sentence.
 
-    Exit code 0 if it is verified, 3 if its weights are only reported by the model itself, 1 if it is refused.
+    Exit code 0 if it is verified, 3 if it is only reported, with the reason, 1 if it is refused.
     """
     try:
         record = answer_to(sources.open_query(*_probe(model_id)))

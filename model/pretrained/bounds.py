@@ -30,7 +30,7 @@ def check_folder(folder: Path) -> None:
         if path.suffix in TEXTS and path.is_file():
             LIMITS.refuse_above("json_bytes", path.stat().st_size, str(path), ANOTHER)
         elif path.suffix == ".json" and path.is_file():
-            content = _parsed(path)
+            content = parsed(path)
             if path.name == "config.json":
                 check_sizes(content, str(path))
             if path.name == "tokenizer.json" and isinstance(content, dict):
@@ -38,7 +38,7 @@ def check_folder(folder: Path) -> None:
                                     f"A text by the rules of {path}", ANOTHER)
 
 
-def _parsed(path: Path) -> Any:
+def parsed(path: Path) -> Any:
     """The file's content; nothing where it is no JSON, which whoever needs the file says."""
     LIMITS.refuse_above("json_bytes", path.stat().st_size, str(path), ANOTHER)
     try:
@@ -49,7 +49,7 @@ def _parsed(path: Path) -> Any:
 
 def check_sizes(config: Any, whose: str) -> None:
     """Raises UserError where a number of a configuration, at any depth, exceeds the limit of what it counts."""
-    for level in _objects(config):
+    for level in objects(config):
         numbers = [(name, number) for name, value in level.items() for number in _numbers(value)]
         for name, number in numbers:
             limit = next((limit for limit, names in SIZES if names.search(name)), None)
@@ -67,19 +67,19 @@ def _numbers(value: Any) -> list[float]:
     return [number for number in values if isinstance(number, int | float) and not isinstance(number, bool)]
 
 
-def _objects(value: Any) -> Iterator[dict]:
+def objects(value: Any) -> Iterator[dict]:
     """Every object in a JSON value; its depth is bounded where it was read."""
     if isinstance(value, dict):
         yield value
     if isinstance(value, dict | list):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _objects(inner)
+            yield from objects(inner)
 
 
 def growth(rules: Any) -> float:
     """How many times as long a tokenizer's rules, one after the other, can make a text. Unicode's own normal forms
     count as 1."""
-    return math.prod(_growth(rule) for rule in _objects(rules))
+    return math.prod(_growth(rule) for rule in objects(rules))
 
 
 def _growth(rule: dict) -> float:

@@ -1,6 +1,9 @@
 """From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it."""
 import copy
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,11 +12,11 @@ from model.capture.attention_call import Unsupported
 from model.capture.transformers_internals import head_of, made_of, make_eager, mismatched_tensors
 from model.core import memory
 from model.core.finite import NotFinite
-from model.core.query import UserError, first_line
+from model.core.query import Kind, UserError, first_line
 from model.core.record import Card
 from model.core.stopping import stop_between_layers
 from model.core.types import Progress
-from model.pretrained import files, predict, recognise
+from model.pretrained import accounting, files, predict, recognise
 from model.pretrained.adapters import Adapter
 from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
 from model.pretrained.damage import blame, check_generation, check_weights
@@ -38,6 +41,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
     loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
+    place = replace(place, unapplied=place.unapplied + loaded.unapplied)
     with blame(place.folder / "config.json", "the configuration of these weights"):
         return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
 
@@ -54,6 +58,7 @@ class Loaded(NamedTuple):
 
     network: Any   # of transformers
     head: str      # what it predicts: next, mask, target, label or none
+    unapplied: tuple[str, ...]   # clauses on what in the folder changes the model but is not applied
     dtype: str     # how its weights are stored and computed with
 
 
@@ -125,7 +130,9 @@ def examine(place: ModelFiles, network: Any, head: str, forward: "Probe", length
     if reasons:
         wiring, looks_ahead = None, _report(place, network, head, reasons, forward, lengths)
         shapes = _shapes_of(network)
-    return Examined(wiring, looks_ahead, reasons + place.unapplied, shapes)
+    causal = not looks_ahead if wiring is None else wiring.has(Kind.CAUSAL)
+    reasons += place.unapplied + accounting.follows_is_causal(network.config, causal)
+    return Examined(wiring, looks_ahead, tuple(dict.fromkeys(reasons)), shapes)
 
 
 def facts_of(examined: Examined, length: int, dtype: str) -> ProbeFacts:
@@ -179,24 +186,23 @@ def _config(folder: Path) -> Any:
     return config
 
 
-def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[Any, str]:
-    """The network as its architecture says, and what its head predicts."""
+def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[Any, str, tuple[str, ...]]:
+    """The network as its architecture says, what its head predicts, and clauses on what is not applied."""
     import torch
     import transformers
 
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
-        architecture = (config.architectures or ["AutoModel"])[0]
+        network_class = accounting.architecture_of(config) or transformers.AutoModel
         adapter = None if place.adapter is None else Adapter(place.adapter)
         if adapter is not None:
-            architecture = adapter.architecture(architecture, config)
-        network_class = getattr(transformers, architecture, transformers.AutoModel)
+            network_class = getattr(transformers, adapter.architecture(network_class.__name__, config), network_class)
         refuse_what_weights_do_not_hold(lambda: made_of(network_class, copy.deepcopy(config), "eager"),
                                         weights.parameters, place.title)
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
                "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
                # where peft is installed, transformers would put an adapter into the network by itself
                "adapter_kwargs": {"subfolder": "none"}}
-    with blame(weights.files[0], "the weights of what config.json describes"):
+    with _quantised(place, config), blame(weights.files[0], "the weights of what config.json describes"):
         try:
             network, info = network_class.from_pretrained(
                 place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
@@ -212,7 +218,23 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
                         f"download the model again.")
     if adapter is not None:
         adapter.merge(network)
-    return network, head_of(type(network).__name__)
+    clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
+    return network, head_of(type(network).__name__), clauses
+
+
+@contextmanager
+def _quantised(place: ModelFiles, config: Any) -> Iterator[None]:
+    """Says of weights that are quantised, and cannot be loaded, that this is why."""
+    try:
+        yield
+    except UserError as error:
+        how = getattr(config, "quantization_config", None)
+        if how is None or error.__cause__ is None:
+            raise
+        method = how.get("quant_method", "in no way that is named") if isinstance(how, dict) else how
+        raise UserError(f"{place.title} is quantised ({str(method)[:40]}, says the quantization_config of its "
+                        f"config.json), and such weights cannot be opened here ({first_line(error.__cause__, 160)}); "
+                        f"choose the same model before it was quantised.") from error
 
 
 def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...], forward: Probe,

@@ -199,8 +199,9 @@ def hub_folder(hub_id: str) -> Path | None:
     own = home() / "models" / folder_name(hub_id)
     if (own / MARK).is_file():
         return own
-    cache = _expanded(os.environ.get("HF_HUB_CACHE")
-                      or str(Path(os.environ.get("HF_HOME") or "~/.cache/huggingface") / "hub"), "HF_HUB_CACHE")
+    general = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    of_hub = os.environ.get("HF_HOME") or str(Path(general) / "huggingface")
+    cache = _expanded(os.environ.get("HF_HUB_CACHE") or str(Path(of_hub) / "hub"), "HF_HUB_CACHE")
     reference = cache / f"models--{hub_id.replace('/', '--')}" / "refs" / "main"
     if not reference.is_file():
         return None

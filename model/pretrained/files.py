@@ -14,7 +14,7 @@ from model.pretrained import catalogue
 # of the files that transformers reads in a folder; never a pickle
 ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"   # of peft
 LONGEST_NAME = 255   # characters of a file that an index names, as file systems have at most
-SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm")
+SUFFIXES = (".json", ".txt", ".model", ".safetensors", ".gguf", ".jinja", ".spm", ".py")
 # the weights, or what says in which parts they are
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
 LFS = b"version https://git-lfs"   # how a file begins that stands for a large one

@@ -202,7 +202,7 @@ class PretrainedModel:
         except attention_call.Unsupported as error:
             raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
                             f"model.") from error
-        error_of_rows = largest(abs(float(layer.weights.sum(-1).max()) - 1)
+        error_of_rows = largest(float(np.abs(layer.weights.sum(-1) - 1).max())
                                 for layers in members.values() for layer in layers)
         verification = Verification("reported", row_sum_error=error_of_rows, reasons=self.reasons)
         return _maps(members, question), verification, output

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from model.core.query import UserError, pictures_only, text_only
-from model.pretrained import files
+from model.pretrained import accounting, files
 
 WROTE = "no folder that save_pretrained of transformers wrote"
 # files by which other programs' folders are known: (names, what it is, the module that `look` can be given)
@@ -161,8 +161,7 @@ def class_of(config: Any) -> Any:
     """The class that a configuration of transformers names, or the base model of its type; None where it has none."""
     import transformers
 
-    named = getattr(transformers, str((config.architectures or [""])[0]), None)
-    return named or transformers.MODEL_MAPPING.get(type(config), None)
+    return accounting.architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
 
 
 def has_attention(network: Any) -> bool:

@@ -18,5 +18,6 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
 
     with seeded(SEED):
         network = drawn_anew(model.network)
-    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None)
+    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None,
+                    unapplied=model.reasons)
     return build_model(place, fingerprint, network.float(), model.tokenizer, model.head)

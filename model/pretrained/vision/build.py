@@ -42,6 +42,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Any:
     processor = open_processor(place.folder)
     loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
+    place = replace(place, unapplied=place.unapplied + loaded.unapplied)
     with blame(place.folder / "config.json", "the configuration of these weights"):
         if loaded.network.config.model_type in TYPES and hasattr(loaded.network, "text_model"):
             readers = processor, open_tokenizer(tokenizer_folder(place.folders))
@@ -144,7 +145,9 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     whole = model.picture.comparison.network if isinstance(model, TwoTowers) else model.network
     with seeded(SEED):
         network = drawn_anew(whole).float()
-    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None)
+    reasons = (model.picture if isinstance(model, TwoTowers) else model).reasons
+    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None,
+                    unapplied=reasons)
     if isinstance(model, TwoTowers):
         return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))
     return build_picture_model(place, fingerprint, network, model.processor,

@@ -1,0 +1,256 @@
+"""The model that opens is the one that was meant: whatever in its folder changes it and is not applied is named, and
+then nothing of it is verified; what is harmless raises no alarm."""
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks import configs
+from model.__main__ import main
+from model.core.query import Kind, Query, UserError
+from model.core.record import Reported
+from model.pretrained import accounting, catalogue, load
+from model.pretrained import model as pretrained
+from model.pretrained.environment import prepare
+from model.pretrained.untrained import SUFFIX
+from tests.model import tiny, tiny_vision
+
+QWEN = ("Qwen3Config", "Qwen3ForCausalLM", tiny.GROUPED)
+# of benchmarks/hub_configs.json: they come with code, or are quantised
+ALARMS = {"tiiuae/falcon-7b", "Alibaba-NLP/gte-Qwen2-1.5B-instruct", "microsoft/Phi-3-mini-4k-instruct",
+          "openai/gpt-oss-20b"}
+
+
+@pytest.fixture(scope="module")
+def stock(tmp_path_factory):
+    """A small Qwen3 as transformers saves it."""
+    folder = tmp_path_factory.mktemp("stock") / "qwen"
+    tiny.drawn(QWEN, 3, {}).save_pretrained(folder)
+    tiny.tokenizer().save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def folder(stock, tmp_path):
+    return Path(shutil.copytree(stock, tmp_path / "mine"))
+
+
+def change(folder, name="config.json", **keys):
+    """Sets keys of a JSON file, which may not be there yet."""
+    path = folder / name
+    content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    path.write_text(json.dumps(content | keys), encoding="utf-8")
+
+
+def verification(folder, report, **asked):
+    query = Query(str(folder), "", "the animal cross street", **asked)
+    return load.open_model(str(folder), report).record(query, report).verification
+
+
+# name of the file or folder, what it holds (a dictionary: keys of JSON), the words that name it
+PLANTED = [
+    ("modeling_own.py", "class Own: ...", ["modeling_own.py"]),
+    ("configuration_own.py", "", ["configuration_own.py"]),
+    ("custom_generate/generate.py", "", ["custom_generate/generate.py"]),
+    ("kernel.cpython-311-x86_64-linux-gnu.so", "", ["kernel.cpython-311"]),
+    ("config.json", {"auto_map": {"AutoModel": "modeling_own.Own"}, "architectures": ["Own"]},
+     ["modeling_own.py", "auto_map in config.json", "architecture Own"]),
+    ("config.json", {"auto_map": {"AutoModel": "else/where--modeling_own.Own"}}, ["modeling_own.py"]),
+    ("config.json", {"draft": [{"auto_map": {"AutoModel": "modeling_own.Own"}}]}, ["modeling_own.py", "draft"]),
+    ("generation_config.json", {"auto_map": {"AutoModel": "own.Own"}}, ["own.py", "generation_config.json"]),
+    ("preprocessor_config.json", {"auto_map": {"AutoProcessor": "own.Own"}}, ["preprocessor_config.json"]),
+    ("processor_config.json", {"processor_class": "OwnProcessor"}, ["processor_config.json", "OwnProcessor"]),
+    ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["own.Own", None]}}, ["own.py", "tokenizer_config.json"]),
+    ("tokenizer_config.json", {"tokenizer_class": "OwnTokenizer"}, ["tokenizer_config.json", "OwnTokenizer"]),
+    ("config.json", {"architectures": ["OwnForCausalLM"]}, ["OwnForCausalLM"]),
+    ("config.json", {"architectures": ["Qwen3ForCausalLM", "OwnForCausalLM"]}, ["OwnForCausalLM"]),
+    ("config.json", {"architectures": ["LlamaForCausalLM"]}, ["LlamaForCausalLM", "qwen3"]),
+    ("config.json", {"architectures": ["pipeline"]}, ["pipeline"]),
+    ("config.json", {"attention_logit_scale": 0.5}, ["attention_logit_scale"]),
+    ("config.json", {"use_bidirectional_attention": True}, ["use_bidirectional_attention"]),
+    ("config.json", {"attn_logit_softcapping": 50.0, "sinks": 1}, ["attn_logit_softcapping", "sinks"]),
+    ("config.json", {"custom_pipelines": {"pair": {"impl": "pair.Pair"}}}, ["custom_pipelines"]),
+    ("config.json", {"pruned_heads": {"0": [1]}}, ["pruned_heads"]),
+    ("config.json", {"_own": "x"}, ["_own"]),
+    ("config.json", {"rope_parameters": {"rope_type": "linear", "factor": 2.0, "rope_theta": 1e4, "own_factor": 3}},
+     ["rope_parameters.own_factor"]),
+    ("config.json", {"quantization_config": {"quant_method": "own", "bits": 4}}, ["quantization_config"]),
+    ("config.json", {"quantization_config": {"quant_method": "fp8"}}, ["quantization_config"]),
+    ("quantize_config.json", {"bits": 4}, ["quantize_config.json"]),
+    ("hf_quant_config.json", {"producer": {"name": "modelopt"}}, ["hf_quant_config.json"]),
+    ("sentence_bert_config.json", {"do_lower_case": True}, ["do_lower_case"]),
+    ("sentence_bert_config.json", {"config_args": {"is_causal": False}}, ["config_args"]),
+    (catalogue.MARK, {"unread": ["modeling_own.py"]}, ["modeling_own.py"])]
+
+
+@pytest.mark.parametrize(("name", "content", "named"), PLANTED)
+def test_what_is_not_applied_is_named_and_never_verified(folder, report, name, content, named):
+    (folder / name).parent.mkdir(exist_ok=True)
+    if isinstance(content, str):
+        (folder / name).write_text(content, encoding="utf-8")
+    else:
+        change(folder, name, **content)
+    found = verification(folder, report)
+    assert found.status == "reported" and found.max_error <= found.tolerance   # captured and checked all the same
+    assert all(any(word in reason for reason in found.reasons) for word in named), found.reasons
+    assert not any("\n" in reason for reason in found.reasons)
+
+
+def test_command_line_says_what_is_not_run(folder):
+    (folder / "modeling_own.py").write_text("", encoding="utf-8")
+    verified = CliRunner().invoke(main, ["verify", str(folder)])
+    assert verified.exit_code == 3 and "own code (modeling_own.py) is not run" in verified.output
+    asked = CliRunner().invoke(main, ["ask", "--model", str(folder), "--text", "the cat", "--json"])
+    found = json.loads(asked.output)["verification"]
+    assert found["status"] == "reported" and "modeling_own.py" in found["reasons"][0]
+
+
+def test_untrained_twin_names_the_same(folder, report):
+    (folder / "modeling_own.py").write_text("", encoding="utf-8")
+    twin = load.open_model(f"{folder}{SUFFIX}", report)
+    assert twin.reasons == load.open_model(str(folder), report).reasons != ()
+
+
+def test_code_changes_the_revision(folder):
+    before = load.revision(str(folder))
+    (folder / "modeling_own.py").write_text("", encoding="utf-8")
+    assert load.revision(str(folder)) != before
+
+
+def test_harmless_files_and_keys_stay_verified(folder, report):
+    for name in ("README.md", "chat_template.jinja", "onnx/model.onnx", "onnx/config.json", ".gitattributes",
+                 "pytorch_model.bin", "training_args.bin", "eval_results.json"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("{}", encoding="utf-8")
+    change(folder, _name_or_path="somewhere", transformers_version="4.40.0", torch_dtype="float32", temperature=0.7,
+           gradient_checkpointing=True, task_specific_params={"a": 1}, use_cache=False, rope_scaling=None, own=None,
+           is_decoder=False, unsloth_fixed=True)
+    change(folder, "generation_config.json", do_sample=True, top_k=3)
+    change(folder, "tokenizer_config.json", chat_template="{{ messages }}", tokenizer_class="PreTrainedTokenizerFast")
+    found = verification(folder, report)
+    assert (found.status, found.reasons) == ("verified", ())
+
+
+@pytest.mark.parametrize("architectures", [[], None, ["Qwen3Model"], ["Qwen3ForCausalLM", "Qwen3Model"]])
+def test_known_or_missing_architectures_stay_verified(folder, report, architectures):
+    change(folder, architectures=architectures)
+    assert verification(folder, report).status == "verified"
+
+
+@pytest.mark.parametrize("method", ["gptq", "awq", "bitsandbytes", "compressed-tensors", "torchao"])
+def test_quantised_weights_that_cannot_be_read_are_called_so(folder, report, method):
+    change(folder, quantization_config={"quant_method": method, "bits": 4, "load_in_4bit": True})
+    with pytest.raises(UserError, match=rf"is quantised \({method}.*before it was quantised\.$"):
+        load.open_model(str(folder), report)
+
+
+@pytest.mark.parametrize(("family", "value", "status"), [
+    ("llama", False, "verified"), ("llama", True, "verified"), ("bert", False, "verified"), ("bert", True, "reported"),
+    ("t5", False, "reported")])
+def test_is_causal_is_held_against_the_masks(tmp_path, report, family, value, status):
+    folder = tiny.save(tmp_path / family, family)
+    change(folder, is_causal=value)
+    model = load.open_model(str(folder), report)
+    record = model.record(Query(str(folder), "", "the animal", target="a cat" if family == "t5" else None), report)
+    assert record.verification.status == status
+    assert any("is_causal" in reason for reason in model.reasons) == (status == "reported")
+    if status == "verified":
+        assert record.kinds == (Kind.CAUSAL if value else Kind.SELF,)
+
+
+def test_positions_that_transformers_no_longer_has_are_named(tmp_path, report):
+    folder = tiny.save(tmp_path / "bert", "bert")
+    change(folder, position_embedding_type="absolute")
+    assert verification(folder, report).status == "verified"
+    change(folder, position_embedding_type="relative_key")
+    assert "position_embedding_type" in verification(folder, report).reasons[0]
+
+
+@pytest.mark.parametrize(("tensor", "status"), [
+    ("model.layers.1.self_attn.sinks", "reported"), ("model.layers.1.self_attn.q_proj.bias", "reported"),
+    ("model.layers.7.self_attn.q_proj.weight", "reported"), ("score.weight", "verified"),
+    ("model.layers.1.self_attn.rotary_emb.inv_freq", "verified")])
+def test_stored_tensors_of_layers_without_a_place_are_named(folder, report, tensor, status):
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    save_file(load_file(path) | {tensor: torch.zeros(4)}, path, metadata={"format": "pt"})
+    found = verification(folder, report)
+    assert found.status == status and (tensor in "".join(found.reasons)) == (status == "reported")
+
+
+def test_models_of_pictures_are_accounted_for_alike(tmp_path, report):
+    folder = tiny_vision.save(tmp_path / "vit", "vit")
+    picture = tiny_vision.shipped("cat")
+    asked = lambda: load.open_model(str(folder), report).record(Query(str(folder), "", "", image=picture), report)
+    assert asked().verification.status == "verified"
+    change(folder, "preprocessor_config.json", auto_map={"AutoImageProcessor": "own.Own"})
+    found = asked().verification
+    assert found.status == "reported" and "preprocessor_config.json" in found.reasons[0]
+
+
+def test_both_towers_name_a_nested_key(tmp_path, report):
+    folder = tiny_vision.save(tmp_path / "clip", "clip")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config["vision_config"]["own_bias"] = 1
+    config["text_config"]["architectures"] = ["OwnTextModel"]
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    towers = load.open_model(str(folder), report)
+    for tower in (towers.picture, towers.text):
+        assert any("vision_config.own_bias" in reason for reason in tower.reasons)
+        assert any("OwnTextModel" in reason for reason in tower.reasons)
+
+
+def test_catalogue_models_keep_their_status(report):
+    assert load.open_model("minilm", report).reasons == ()
+
+
+def test_no_default_of_any_type_raises_an_alarm(tmp_path):
+    prepare()
+    seen = 0
+    for model_type, content in configs.defaults():
+        assert not configs.clauses_alone(content, tmp_path), model_type
+        seen += 1
+    assert seen > 700
+
+
+def test_hub_configurations_raise_no_false_alarm(tmp_path):
+    prepare()
+    hub = json.loads(configs.HUB.read_text(encoding="utf-8"))
+    assert len(hub) >= 50
+    assert {name for name, content in hub.items() if configs.clauses_alone(content, tmp_path)} == ALARMS
+
+
+def test_a_harmless_key_has_a_reason_and_is_declared_by_no_class_it_is_for():
+    """A value listed for one type is no news about another: position_embedding_type may be absolute alone."""
+    assert not accounting.harmless()["keys"].get("attention_logit_scale")
+    assert not any(None in values for group in accounting.harmless()["keys"].values() for _, values in group
+                   if values is not None)
+
+
+def test_row_sum_error_of_reported_weights_counts_both_sides(tmp_path, report, monkeypatch):
+    model = load.open_model(str(tiny.save(tmp_path / "bloom", "bloom")), report)
+    of_model = pretrained.reported.layers_of
+    short = lambda layer: dataclasses.replace(layer, weights=layer.weights * np.float32(0.9995))
+    monkeypatch.setattr(pretrained.reported, "layers_of", lambda *given: {
+        kind: tuple(map(short, layers)) for kind, layers in of_model(*given).items()})
+    record = model.record(Query("", "", "the animal cross street"), report)
+    assert isinstance(record.maps[0].layers[0], Reported)
+    assert record.verification.row_sum_error == pytest.approx(5e-4, abs=1e-5)
+
+
+def test_hub_cache_follows_xdg_cache_home(tmp_path, monkeypatch):
+    for name in ("HF_HUB_CACHE", "HF_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    repository = tmp_path / "huggingface" / "hub" / "models--owner--name"
+    (repository / "refs").mkdir(parents=True)
+    (repository / "refs" / "main").write_text("abc", encoding="utf-8")
+    tiny.save(repository / "snapshots" / "abc", "llama")
+    assert catalogue.hub_folder("owner/name") == repository / "snapshots" / "abc"
