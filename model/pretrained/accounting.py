@@ -171,9 +171,10 @@ def _keys(config: Any, default: Any, path: str = "") -> list[str]:
             if name not in known and not hasattr(kind, name) and not _is_harmless(name, value, config.model_type)
             and not _is_read(kind, name)]
     if "rope_parameters" in known:
-        rotary, *defaults = ([level for level in objects(vars(each or kind).get("rope_parameters"))]
+        rotary, *defaults = (list(objects(vars(each or kind).get("rope_parameters")))
                              for each in (config, own, default))
-        known_there = {*RopeParameters.__annotations__, "type", *(key for level in sum(defaults, []) for key in level)}
+        known_there = {*RopeParameters.__annotations__, "type",
+                       *(key for levels in defaults for level in levels for key in level)}
         left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items()
                  if key not in known_there and not _is_harmless(key, value, config.model_type)]
     clauses = []
