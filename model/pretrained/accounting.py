@@ -104,6 +104,8 @@ def architecture_of(config: Any) -> Any:
 
 
 def _architecture_names(given: Any) -> list[str]:
+    if not isinstance(given, str | list | None):
+        raise TypeError(f"architectures is a {type(given).__name__} and should be a list of names")
     return [given] if isinstance(given, str) else [str(name) for name in given or ()]
 
 

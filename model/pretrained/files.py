@@ -153,8 +153,7 @@ def licence_of(folder: Path) -> str:
 
 def _weight_files(folder: Path) -> tuple[Path, ...]:
     index = folder / INDEX
-    if (folder / WEIGHTS).is_file():   # which transformers reads first, too
-        return (folder / WEIGHTS,)
+    single = (folder / WEIGHTS).is_file()   # which transformers reads before what an index names
     if index.is_file():
         weight_map = read_json(index).get("weight_map", {})
         if not isinstance(weight_map, dict) or not all(isinstance(name, str) for name in weight_map.values()):
@@ -166,7 +165,9 @@ def _weight_files(folder: Path) -> tuple[Path, ...]:
         if outside or not names:
             raise UserError(f"{index} names {outside[:1] or 'no file'}; weights must lie beside it, so this model is "
                             f"refused.")
-        return tuple(folder / name for name in names)
+        return (folder / WEIGHTS,) if single else tuple(folder / name for name in names)
+    if single:
+        return (folder / WEIGHTS,)
     raise UserError(f"{folder} has no {WEIGHTS}; give a folder with a model's weights in that format.")
 
 

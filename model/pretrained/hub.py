@@ -11,6 +11,7 @@ from typing import IO, Any
 from model.core.files import make_folder, put
 from model.core.query import UnknownModel, UserError, quoted
 from model.core.types import Progress
+from model.pretrained.accounting import CODE
 from model.pretrained.environment import set_variables
 from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGHTS, sha256
 
@@ -22,6 +23,7 @@ SHUT = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 CLIENT = ("httpx", "httpx2", "httpcore", "httpcore2")   # packages whose errors are the line's
 BLOCK = 1 << 20  # bytes read at a time, between looks at whether anybody still waits
 TRIES, SECONDS = 5, 10.0   # of a request that brings nothing, and for which a server may be silent
+MOST = 100   # names of files with code that are kept
 BOT = "SFconvertbot"   # the hub's own, which proposes safetensors where a repository has only pickled weights
 
 
@@ -47,6 +49,9 @@ def download(hub_id: str, folder: Path, report: Progress) -> dict:
         if not _weights(info):
             proposed, origin["weights"] = _proposed_by_the_bot(hub_id)
             files += [(file, proposed.sha) for file in _weights(proposed)]
+        code = sorted(file.rfilename for file in info.siblings or () if file.rfilename.endswith(CODE))
+        if code:   # is not brought, and not run, but counts
+            origin["unread"] = code[:MOST]
         total, done = sum(file.size for file, _ in files), 0
         for file, commit in files:
             for size in _fetch(hub_id, commit, file, folder):

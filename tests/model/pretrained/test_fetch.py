@@ -54,12 +54,13 @@ def test_a_model_is_fetched_with_progress_and_opens(contents, hub, home, report)
     assert folder == home / "models" / "owner--name"
     assert {path.name for path in folder.iterdir()} == set(contents) - set(UNWANTED) | {"clearhead.json"}
     origin = json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))
-    assert origin == {"source": "hub", "id": "owner/name", "commit": COMMIT, "sha256": {
+    assert origin == {"source": "hub", "id": "owner/name", "commit": COMMIT, "unread": ["run.py"], "sha256": {
         "model.safetensors": hashlib.sha256(contents["model.safetensors"]).hexdigest()}}
     fractions = [fraction for fraction, _ in reports]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in reports[-1][1]
     model = load.open_model("owner/name", report)
-    assert model.record(Query("owner/name", "r", "the cat sat"), report).verification.status == "verified"
+    found = model.record(Query("owner/name", "r", "the cat sat"), report).verification
+    assert found.status == "reported" and "run.py" in found.reasons[0]   # its code stayed where it was
     hub.asked.clear()
     assert fetching.fetch("owner/name", report) == folder and hub.asked == []
 
