@@ -89,11 +89,15 @@ class Observer(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
-        name, before = getattr(func, "__name__", ""), len(self.found)
+        name, before = getattr(func, "__name__", "").removesuffix(".default"), len(self.found)
         if name == "scaled_dot_product_attention":
             self._read(lambda: self._fused(result, *args, **kwargs))
         elif name == "multi_head_attention_forward":
             self._read(lambda: self._multi_head(result, multi_head.named(args, kwargs)))
+        elif name == "flex_attention":
+            self._read(lambda: self._flex(result[0], *args, **kwargs))
+        elif "attention" in name or "attn" in name:   # flash_attn's, xformers', and torch's own behind its functions
+            self.unread.append(f"{self.where} (it calls {name}, which look does not read yet)")
         elif name in MIXING and self._waiting:
             self._mixed(args)
         with suppress(Exception):   # what is called as nobody foresaw has unknown positions; the module goes on
@@ -162,6 +166,22 @@ class Observer(TorchFunctionMode):
         call.outputs = as_numbers(self._item(output)[:, torch.from_numpy(call.rows).to(output.device)])
         return Attention(call.module, call, None, same, query.shape[0], output.dtype, reasons=_drops(dropout_p),
                          queries=queries, keys=keys)
+
+    def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
+              scale: float, *_: Any, **__: Any) -> Attention:
+        """What torch.nn.attention.flex_attention was given and put out. What its functions make of scores is an added
+        mask; where that depends on the scores, it is the one of these very scores."""
+        item, (heads, rows, keys) = self.batch if len(query) > 1 else 0, (*query.shape[1:3], key.shape[2])
+        places = [torch.arange(count, device=query.device) for count in (heads, rows, keys)]
+        every = lambda function, dims: torch.vmap(torch.vmap(torch.vmap(
+            function, (*dims, None, None, None, 0)), (*dims, None, None, 0, None)), (*dims, None, 0, None, None))
+        text = torch.tensor(item, device=query.device)
+        scores = self._item(query).float() @ self._item(key).float().repeat_interleave(
+            heads // key.shape[1], 0).transpose(1, 2) * scale
+        changed, added = (every(score_mod, (0,))(each, text, *places) for each in (scores, torch.zeros_like(scores)))
+        added = added if torch.allclose(changed, scores + added, 1e-5, 1e-5) else changed - scores
+        allowed = every(block_mask[-1], ())(text, *places)
+        return self._fused(output, query, key, value, added.masked_fill(~allowed, -torch.inf)[None], scale=scale)
 
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
         """What torch.nn.functional.multi_head_attention_forward was given and put out."""

@@ -1,5 +1,6 @@
 """Modules as people write them, for the tests of `look`; nothing here is ours but the class names."""
 import math
+from collections.abc import Callable
 
 import torch
 from torch import nn
@@ -97,6 +98,21 @@ class Grouped(nn.Module):
 
     def forward(self, x: torch.Tensor, mask: torch.Tensor | None = None, scale: float | None = None) -> torch.Tensor:
         return scaled_dot_product_attention(*self.parts(x), attn_mask=mask, scale=scale, enable_gqa=True)
+
+
+class Calling(nn.Module):
+    """Projections round any function of query, key and value (batch, head, token, d)."""
+
+    def __init__(self, attend: Callable[..., torch.Tensor], width: int = 16, heads: int = 2) -> None:
+        super().__init__()
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.heads, self.attend = heads, attend
+
+    def parts(self, x: torch.Tensor) -> list[torch.Tensor]:
+        return [part.unflatten(-1, (self.heads, -1)).transpose(1, 2) for part in self.qkv(x).chunk(3, -1)]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.proj(self.attend(*self.parts(x)).transpose(1, 2).flatten(2))
 
 
 class Twice(nn.Module):

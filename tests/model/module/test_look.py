@@ -11,7 +11,7 @@ from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord, Layer, Reported
 from model.module.look import look
 from model.scratch.transformer import Config, Transformer
-from tests.model.module.modules import ByHand, Decoder, Grouped, Lying, Twice, Vision
+from tests.model.module.modules import ByHand, Calling, Decoder, Grouped, Lying, Twice, Vision
 
 CLOSE = 1e-5   # the largest difference of a weight
 
@@ -326,3 +326,67 @@ def test_notes_name_the_item_and_the_mode():
     alone = look(network, ids[:1])
     assert not any("Item" in note for note in alone.notes) and any("dropout was off" in note for note in alone.notes)
     assert not any("dropout" in note for note in look(network.eval(), ids[:1]).notes)
+
+
+def causal(batch, head, query, key):
+    return query >= key
+
+
+def near_in_its_item(batch, head, query, key):
+    return (query - key).abs() <= batch + head
+
+
+def slope(score, batch, head, query, key):
+    return score + (query - key) * 0.3 * (head + 1) + batch
+
+
+def bent(score, batch, head, query, key):
+    return torch.tanh(score / 0.5) * 0.5
+
+
+def ahead(score, batch, head, query, key):
+    return torch.where(query >= key, score, -torch.inf)
+
+
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile:UserWarning")   # torch's own remark
+@pytest.mark.parametrize(("score_mod", "mask_mod"), [(None, None), (None, causal), (None, near_in_its_item),
+                                                     (slope, None), (bent, causal), (ahead, None)])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_flex_attention_is_read_with_its_masks_and_scores(score_mod, mask_mod, compiled):
+    from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+    function = torch.compile(flex_attention) if compiled else flex_attention
+    mask = None if mask_mod is None else create_block_mask(mask_mod, 2, 2, 6, 6, device="cpu")
+    network = Calling(lambda *parts: function(*parts, score_mod=score_mod, block_mask=mask))
+    x = torch.randn(2, 6, 16)
+    record = look(network, x, batch=1)
+    verified(record)
+    query, key, _ = (part[1].detach() for part in network.parts(x))
+    scores = query @ key.transpose(-2, -1) / 8 ** 0.5
+    for place in np.ndindex(2, 6, 6):
+        numbers = [torch.tensor(each) for each in (1, *place)]
+        if score_mod is not None:
+            scores[place] = score_mod(scores[place], *numbers)
+        if mask_mod is not None and not mask_mod(*numbers):
+            scores[place] = -torch.inf
+    close(weights_of(record, record.kinds[0], 0), scores.softmax(-1))
+    assert record.kinds == ((Kind.CAUSAL,) if causal is mask_mod or score_mod is ahead else (Kind.SELF,))
+
+
+def test_attention_that_is_not_read_is_called_by_its_name():
+    @torch.library.custom_op("clearhead_tests::flash_attn_forward", mutates_args=())
+    def flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
+        return (query @ key.transpose(-2, -1)).softmax(-1) @ value
+
+    aten = torch.ops.aten
+    for attend, name in ((flash, "flash_attn_forward"),
+                         (torch.ops.clearhead_tests.flash_attn_forward, "flash_attn_forward"),
+                         (lambda *parts: aten._scaled_dot_product_attention_math(*parts)[0],
+                          "_scaled_dot_product_attention_math"),
+                         (lambda *parts: aten._scaled_dot_product_flash_attention_for_cpu.default(*parts)[0],
+                          "_scaled_dot_product_flash_attention_for_cpu")):
+        with pytest.raises(UserError, match=rf"Calling \(it calls {name}.*, which look does not read yet\)\."):
+            look(Calling(attend), torch.randn(1, 6, 16))
+    for attend in (nn.functional.scaled_dot_product_attention, aten.scaled_dot_product_attention,
+                   aten.scaled_dot_product_attention.default):
+        verified(look(Calling(attend), torch.randn(1, 6, 16)))
