@@ -20,7 +20,7 @@ from model.pretrained import accounting, files, predict, recognise
 from model.pretrained.adapters import Adapter
 from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
 from model.pretrained.damage import blame, check_generation, check_weights
-from model.pretrained.files import ModelFiles
+from model.pretrained.files import ADAPTER_CONFIG, ModelFiles
 from model.pretrained.inputs import HALVES, as_tensors
 from model.pretrained.model import PretrainedModel
 from model.pretrained.skeleton import refuse_what_weights_do_not_hold
@@ -28,6 +28,7 @@ from model.pretrained.tokenizer_files import LOAD_OPTIONS, open_tokenizer, token
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
+ADAPTED = "the configuration of this adapter"
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed with
 
@@ -195,7 +196,9 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
         network_class = accounting.architecture_of(config) or transformers.AutoModel
         adapter = None if place.adapter is None else Adapter(place.adapter)
         if adapter is not None:
-            network_class = getattr(transformers, adapter.architecture(network_class.__name__, config), network_class)
+            with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
+                named = adapter.architecture(network_class.__name__, config)
+            network_class = getattr(transformers, named, network_class)
         refuse_what_weights_do_not_hold(lambda: made_of(network_class, copy.deepcopy(config), "eager"),
                                         weights.parameters, place.title)
     options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
@@ -217,7 +220,8 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
                         f"download the model again.")
     if adapter is not None:
-        adapter.merge(network)
+        with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
+            adapter.merge(network)
     clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
     return network, head_of(type(network).__name__), clauses
 
