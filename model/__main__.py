@@ -85,20 +85,22 @@ def list_models(as_json: bool) -> None:
 @click.option("--image", type=FilePath("read"), help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
+@click.option("--chat", is_flag=True, help="The text is a user's turn in the model's own chat template.")
 @click.option("--pair", nargs=2, metavar="FROM TO",
               help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
 @click.option("--npz", type=FilePath("write"),
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None, target: str | None,
-        pair: tuple[str, str] | None, **output: Any) -> None:
+        chat: bool, pair: tuple[str, str] | None, **output: Any) -> None:
     """Asks a model about a text or a picture."""
     if text is None and image is None:
         raise click.UsageError("Say --text, or --image for a model that reads pictures.")
     npz = Path(output["npz"]) if output["npz"] else None
     if npz:
         refuse_overwriting(npz, model_id, *([image] if image else []))
-    query = sources.open_query(model_id, text or "", text_b, target, image=kept_picture(image) if image else None)
+    query = sources.open_query(model_id, text or "", text_b, target, image=kept_picture(image) if image else None,
+                               chat=chat)
     record = answer_to(query)
     ranking = None if pair is None else _ranking(record, *pair)
     if npz:
@@ -187,7 +189,8 @@ def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
                for name, value in asdict(record.verification).items()}
     maps = [{"kind": str(each.kind), "layers": [{"index": layer.index, "heads": layer.heads} for layer in each.layers],
              "queries": each.queries.texts, "keys": each.keys.texts} for each in record.maps]
-    answer = {"model": record.query.model, "revision": record.query.revision, "title": record.card.title,
+    answer = {"model": record.query.model, "chat": record.query.chat,
+              "revision": record.query.revision, "title": record.card.title,
               "card": record.card.note, "maps": maps, "verification": numbers,
               "omitted": None if record.omitted is None else asdict(record.omitted), "notes": record.notes}
     if record.prediction is not None and record.prediction.kind != "vector":

@@ -36,7 +36,7 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = (), na
     others = _view_params(state, page, controls)
     asked = {field: getattr(state, field) or "" for field in TEXTS}
     texts = {field: text for field, text in asked.items() if text != (getattr(START, field) or "")}
-    model |= {"image": state.image} if state.image else {}
+    model |= ({"image": state.image} if state.image else {}) | ({"chat": "1"} if state.chat else {})
     texts |= {"text": state.text} if named and not state.image else {}
     absent = {f"{field}_id": name for field, name in state.absent.items()}
     held = {field: text for field, text in texts.items() if f"{field}_id" not in absent}
@@ -153,6 +153,7 @@ def _asked(params: Mapping[str, str]) -> State:
         texts["text"] = ""
     if re.fullmatch(IMAGE, params.get("image", "")):
         texts["image"] = params["image"]
+    texts["chat"] = params.get("chat") == "1"
     return replace(START, **texts, absent_texts=frozenset(absent))
 
 

@@ -47,7 +47,7 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     return {
         "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision,
         "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
-        "image": image_of(query),
+        "image": image_of(query), "chat": query.chat,
         "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
@@ -109,7 +109,8 @@ def _query(fields: dict, edits: frozenset) -> Query:
         raise ValueError("texts")
     model, revision, text, text_b, target = texts
     image = (fields.get("image") or {}).get("sha256")   # not in what an earlier Clearhead wrote
-    return Query(model, revision, text, text_b, target, _places(fields["continuation"]), edits, image)
+    return Query(model, revision, text, text_b, target, _places(fields["continuation"]), edits, image,
+                 fields.get("chat") is True)
 
 
 def _places(values: Any) -> tuple[int, ...]:

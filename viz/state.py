@@ -25,6 +25,7 @@ class State:
     text_b: str | None = None                # the second text, for models that read pairs
     target: str | None = None                # the other side, for an encoder–decoder
     image: str | None = None                 # the picture that the model looks at, by its sha256; None of a text
+    chat: bool = False                       # whether the text is a turn in the model's chat template
     view: View = View()                      # how the answer is looked at
     user_set: frozenset[str] = frozenset()   # which of WORKED_OUT somebody chose
     # (page, control, value) of every control that is not at its start; it outlives leaving the page

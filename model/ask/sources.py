@@ -120,8 +120,8 @@ def revision(model: str) -> str:
 
 
 def sides(model: str) -> frozenset[str]:
-    """What a model reads beside a text: text_b, target; image, of one that reads pictures, and text if it reads texts
-    as well. Raises UserError for an unknown model."""
+    """What a model reads beside a text: text_b, target; chat, of one with a chat template; image, of one that reads
+    pictures, and text if it reads texts as well. Raises UserError for an unknown model."""
     revision(model)
     return source_of(model).sides(model)
 
@@ -176,9 +176,11 @@ def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
 
 
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
-               continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None) -> Query:
+               continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None,
+               chat: bool = False) -> Query:
     """A Query with the model's revision resolved. image: the sha256 of a picture, with which the text may be empty.
-    Raises UserError for an empty or too long text, an unknown model, and a picture for a model that reads none."""
+    chat: whether the text is a turn in the model's chat template. Raises UserError for an empty or too long text, an
+    unknown model, a picture for a model that reads none, and a chat with one that has no template."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     fingerprint = revision(model)
@@ -187,4 +189,9 @@ def open_query(model: str, text: str, text_b: str | None = None, target: str | N
         raise _wrong_input(model, reads)
     if image is None and not text.strip():
         raise UserError("There is no text to look at; type a sentence or choose an example.")
-    return Query(model, fingerprint, text, text_b or None, target or None, tuple(continuation), frozenset(edits), image)
+    if chat and "chat" not in reads:
+        raise UserError(f"{model} has no chat template, so a text is no turn of a chat; leave the chat out.")
+    if chat and text_b:
+        raise UserError("A turn of a chat is one text; leave the second text empty, or the chat out.")
+    return Query(model, fingerprint, text, text_b or None, target or None, tuple(continuation), frozenset(edits), image,
+                 chat)

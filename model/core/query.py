@@ -202,6 +202,7 @@ class Query:
     continuation: tuple[int, ...] = ()     # generated token ids: stepping through a text equals the model's generate
     edits: frozenset[Edit] = frozenset()   # changes inside the model
     image: str | None = None               # the picture, by the sha256 of its file; `model.core.pictures` holds it
+    chat: bool = False                     # whether the text is a user's turn in the model's own chat template
 
     def __post_init__(self) -> None:
         if self.image is not None and not re.fullmatch("[0-9a-f]{64}", self.image):

@@ -4,7 +4,7 @@ import inspect
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from model.pretrained.tokens import Piece, readable
 if TYPE_CHECKING:
     from torch import Tensor
 
+TURN = "clearhead-turn"   # a text that no template changes or holds
 HALVES = ("encoder", "decoder")   # the configurations of a model that was put together from two
 GREEDY = 128  # tokens that an encoder–decoder writes at most when no target is given
 
@@ -64,7 +65,8 @@ def tokenize_query(network: Any, tokenizer: Any, query: Query, limit: int) -> Mo
     if query.target is not None and not network.config.is_encoder_decoder:
         raise UserError("This model has no target side; leave the target empty, or choose an encoder–decoder such as "
                         "T5.")
-    encoding = encode(tokenizer, texts, limit - len(query.continuation))
+    room = limit - len(query.continuation)
+    encoding = encode_turn(tokenizer, texts[0], room) if query.chat else encode(tokenizer, texts, room)
     _check_ids(network, encoding)
     pieces, shown = encoding.pieces, typed
     if query.continuation:
@@ -91,11 +93,34 @@ def _reading() -> Iterator[None]:
                         f"copy or download the model again if none is read.") from error
 
 
-def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool = False) -> Encoding:
-    """The tokens of a text or a pair, with the tokenizer's own special tokens. Raises UserError if nothing of the text
-    is read."""
+def encode_turn(tokenizer: Any, text: str, limit: int) -> Encoding:
+    """The tokens of a text as a user's turn in the tokenizer's chat template, up to where the answer begins. What the
+    template writes is special, and of no text. Raises UserError for a template that does not keep the text."""
+    write = functools.partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
+    with _reading():
+        whole, frame = (write([{"role": "user", "content": each}]) for each in (text, TURN))
+    before, _, after = frame.partition(TURN)
+    kept = whole[len(before):len(whole) - len(after)]
+    if whole != before + kept + after or kept not in text or not kept.strip():
+        raise UserError("The model's chat template changes this text, so its tokens cannot be shown beside it; leave "
+                        "the chat out.")
+    found = encode(tokenizer, (whole,), limit, special=False)
+    moved = text.index(kept) - len(before)
+    inside = lambda span: span[0] < len(before) + len(kept) and span[1] > len(before)
+    pieces = [replace(each, span=(max(each.span[0] + moved, 0), min(each.span[1] + moved, len(text))))
+              if inside(each.span) else replace(each, raw=whole[slice(*each.span)].removeprefix(" ") or each.raw,
+                                                span=(0, 0), text=-1, special=True, unknown=False)
+              for each in found.pieces]
+    return Encoding(pieces, found.arguments, found.omitted)
+
+
+def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool = False,
+           special: bool = True) -> Encoding:
+    """The tokens of a text or a pair, with the tokenizer's own special tokens unless a template wrote them. Raises
+    UserError if nothing of the text is read."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
-    options = {"return_special_tokens_mask": True} | ({"return_offsets_mapping": True} if tokenizer.is_fast else {})
+    options = {"return_special_tokens_mask": True, "add_special_tokens": special}
+    options |= {"return_offsets_mapping": True} if tokenizer.is_fast else {}
     with _reading():
         encoded = tokenizer(**asked, **options)
         total = len(encoded["input_ids"])

@@ -14,7 +14,7 @@ from model.pretrained.damage import blame
 from model.pretrained.environment import prepare
 from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
-from model.pretrained.tokenizer_files import LOAD_OPTIONS
+from model.pretrained.tokenizer_files import LOAD_OPTIONS, has_chat_template
 from model.pretrained.untrained import SUFFIX, untrained_twin
 from model.pretrained.vision.reads import reads_pictures
 
@@ -79,14 +79,16 @@ def revision(model_id: str) -> str:
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text; of one
-    that reads pictures image, and text where it reads texts as well. Raises UserError for an unknown model."""
+    """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text;
+    chat, where its tokenizer has a template for one; of one that reads pictures image, and text where it reads texts
+    as well. Raises UserError for an unknown model."""
     folder = locate(model_id).folder
     recognise.check_folder(folder)
     if pictures := reads_pictures(folder):
         return pictures
     config = files.read_json(folder / "config.json")
-    return frozenset(("target",) if config.get("is_encoder_decoder") else ("text_b",))
+    return frozenset(("target" if config.get("is_encoder_decoder") else "text_b",
+                      *(("chat",) if has_chat_template(folder) else ())))
 
 
 def wrong_input(model_id: str) -> UserError:

@@ -66,6 +66,12 @@ def _check_files(folder: Path, names: dict[str, str]) -> None:
         raise missing(folder, [names[name] for name in NEEDED if name in names] or ["tokenizer.json"])
 
 
+def has_chat_template(folder: Path) -> bool:
+    """Whether the folder's tokenizer says how a chat is written."""
+    rules = folder / "tokenizer_config.json"
+    return (folder / "chat_template.jinja").is_file() or (rules.is_file() and b'"chat_template"' in rules.read_bytes())
+
+
 def _has_vocabulary(folder: Path) -> bool:
     return any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
 

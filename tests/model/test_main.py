@@ -9,7 +9,7 @@ from PIL import Image
 
 from model.__main__ import main
 from tests.headline import ANIMAL, TIRED, near
-from tests.model import tiny_vision
+from tests.model import tiny, tiny_vision
 
 
 def run(*arguments):
@@ -131,6 +131,15 @@ def test_a_picture_is_asked_about_as_json_and_as_npz(picture_model, photograph, 
 
 def test_a_model_of_pictures_is_verified_on_one(picture_model):
     assert run("verify", picture_model).exit_code == 0
+
+
+def test_a_chat_is_a_turn_in_the_models_template_and_refused_without_one(tmp_path):
+    folder = tiny.save(tmp_path / "mine", "llama")
+    ran = run("ask", "--model", str(folder), "--text", "the cat", "--chat")
+    assert ran.exit_code == 2 and "has no chat template" in ran.stderr and "leave the chat out" in ran.stderr
+    (folder / "chat_template.jinja").write_text("[CLS] {{ messages[0].content }} [SEP]", encoding="utf-8")
+    answer = json.loads(run("ask", "--model", str(folder), "--text", "the cat", "--chat", "--json").stdout)
+    assert answer["chat"] is True and answer["maps"][0]["keys"] == ["[CLS]", "the", "cat", "[SEP]"]
 
 
 def test_wrong_pictures_are_one_sentence(picture_model, photograph, tmp_path):

@@ -34,7 +34,8 @@ VIEWS = st.builds(View, kind=st.sampled_from(Kind), layer=NUMBERS, head=NUMBERS,
 ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=60)
 STATES = st.builds(State, model=st.sampled_from(["minilm", "a/b"]), text=ANY_TEXT, text_b=st.none() | ANY_TEXT,
                    target=st.none() | ANY_TEXT, view=VIEWS,
-                   present=st.booleans(), user_set=st.just(frozenset({"kind", "head", "pair", "token", "scale"})))
+                   chat=st.booleans(), present=st.booleans(),
+                   user_set=st.just(frozenset({"kind", "head", "pair", "token", "scale"})))
 
 
 @given(STATES)

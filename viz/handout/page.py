@@ -131,6 +131,7 @@ def _place(item: Item) -> str:
         source = json.loads(item.source)
         question = [source[name]
                     for name in ("model", "revision", "text", "text_b", "target", "continuation", "edits", "kind")]
+        question += [True] if source.get("chat") else []
     except (ValueError, KeyError, TypeError):
         return ""
     digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]

@@ -80,7 +80,8 @@ def _fetch(page: PageContext, model: str) -> None:
 def _next_word(page: PageContext) -> None:
     """The distribution, the steps, and the row that produced it. Raises NoNextWord for a model that writes none."""
     words, state = strings("next_word"), page.state
-    query = sources.open_query(state.model, state.text, continuation=page.controls["wrote"])
+    query = sources.open_query(state.model, state.text, continuation=page.controls["wrote"],
+                               chat=page.query().chat)
     answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
     tokens = record[Kind.CAUSAL].queries

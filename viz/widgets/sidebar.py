@@ -99,6 +99,9 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
                  help=words["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
     if beside:
         return
+    if _reads(page.state.model, "chat", False):
+        st.session_state["ask_chat"] = page.state.chat
+        st.toggle(words["chat"], key="ask_chat", on_change=_from_widget, args=(page, "chat"), help=words["chat_help"])
     st.session_state["ask_example"] = None
     st.selectbox(words["examples"], [example.name for example in examples()], key="ask_example",
                  on_change=_from_example, placeholder=words["examples_pick"],
@@ -112,12 +115,13 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
     _import_widget(page)
 
 
-def _reads(model: str, field: str) -> bool:
-    """Whether a model reads this beside its text; of one that is not there the page says so."""
+def _reads(model: str, field: str, unknown: bool = True) -> bool:
+    """Whether a model reads this beside its text. unknown: the answer for one that is not there, of which the page says
+    so."""
     try:
         return field in sources.sides(model)
     except UserError:
-        return True
+        return unknown
 
 
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:

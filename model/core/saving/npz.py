@@ -26,6 +26,7 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
     asked = {"model": query.model, "revision": query.revision, "text": query.text, "text_b": query.text_b,
              "target": query.target, "verification": record.verification.status}
     asked |= {} if query.image is None else {"image": query.image}
+    asked |= {"chat": True} if query.chat else {}
     with (files.writing(Path(target)) if isinstance(target, str | Path) else nullcontext(target) as file,
           zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive):
         for attention_map in record.maps:

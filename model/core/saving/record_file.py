@@ -59,7 +59,7 @@ def save(record: Any, path: str | Path) -> Path:
 
 def _query(query: Any) -> dict[str, Any]:
     """The question's texts; edits in words, as they cannot be asked again of a file."""
-    names = ("model", "revision", "text", "text_b", "target", "image")
+    names = ("model", "revision", "text", "text_b", "target", "image", "chat")
     return {name: getattr(query, name, None) for name in names} | {"edits": sorted(map(repr, query.edits))}
 
 

@@ -3,9 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.core.query import UserError
 from model.pretrained.predict import bytes_in_hex
 from model.pretrained.token_offsets import align, fill
 from model.pretrained.tokens import Piece, readable, visible, word_numbers, words_of_any_script
+from tests.model import tiny
 
 
 def piece(raw, span, text=0, special=False, unknown=False):
@@ -95,6 +97,42 @@ def test_byte_fallback_gives_all_bytes_the_character():
 
 def test_half_a_character_is_shown_as_bytes():
     assert bytes_in_hex("Ġè") == "␣‹E8›" and bytes_in_hex("ĭ") == "‹8B›"
+
+
+TEMPLATE = ("{% for each in messages %}[CLS] the {{ each.content | trim }} [SEP] {% endfor %}"
+            "{% if add_generation_prompt %}a mat on{% endif %}")
+
+
+@pytest.mark.parametrize("text", ["the cat sat", "  cat\n", "the the [SEP] a mat on", "on"])
+def test_a_turn_of_a_chat_has_the_ids_of_the_template_and_spans_in_what_was_typed(text, tmp_path):
+    from model.ask import sources
+
+    folder = tiny.save(tmp_path / "chat", "llama")
+    tokenizer = tiny.tokenizer()
+    tokenizer.chat_template = TEMPLATE
+    tokenizer.save_pretrained(folder)
+    record = sources.ask(sources.open_query(str(folder), text, chat=True)).result(60)
+    tokens = record.maps[0].queries
+    wanted = tokenizer.apply_chat_template([{"role": "user", "content": text}], add_generation_prompt=True)["input_ids"]
+    assert list(tokens.ids) == list(wanted) and record.verification.status == "verified"
+    typed = [i for i, segment in enumerate(tokens.segments) if segment == 0]
+    assert [text[slice(*tokens.spans[i])] for i in typed] == text.split() == [tokens.texts[i] for i in typed]
+    assert all(tokens.special[i] for i in range(len(tokens)) if i not in typed)
+    assert typed == list(range(2, 2 + len(typed))) and tokens.texts[-3:] == ("a", "mat", "on")
+
+
+def test_a_chat_is_refused_where_there_is_no_template_or_it_changes_the_text(tmp_path):
+    from model.ask import sources
+
+    folder = tiny.save(tmp_path / "plain", "llama")
+    with pytest.raises(UserError, match="has no chat template"):
+        sources.open_query(str(folder), "the cat", chat=True)
+    tokenizer = tiny.tokenizer()
+    tokenizer.chat_template = "{% for each in messages %}{{ each.content | upper }}{% endfor %}"
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(UserError, match="changes this text"):
+        sources.ask(sources.open_query(str(folder), "the cat", chat=True)).result(60)
+    assert sources.ask(sources.open_query(str(folder), "the cat")).result(60).maps
 
 
 def test_a_mark_that_is_typed_counts_as_special_and_is_no_word(opened):

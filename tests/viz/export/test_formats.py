@@ -48,7 +48,8 @@ def test_a_file_carries_its_question_and_its_view(suffix, grid):
     edits = frozenset({Silence(Kind.SELF, 1, 2), Temper(Kind.SELF, 0, 1, 0.3), Hide("source", 3),
                        Patch(Kind.SELF, 0, 2, other), Window(16, 4)})
     made = dataclasses.replace(made,
-                               query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits))
+                               query=Query("fake/model", "f" * 40, "the animal", "b \ud800\0", "ziel", (1, 2), edits,
+                                           chat=True))
     view = View(layer=1, head=2, token=1, pair=(1, 2), scale="root", transpose=True, overlay=((0, 1),), keep=0.9,
                 hide_special=True, words=True)
     found = provenance_of(suffix, export(suffix, made, view, Options(grid=grid, link="http://x.org/?a=1&b=<2>")))

@@ -90,8 +90,7 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
         return Other(other_picture(page, asked), view.kind, here, True)
     if way == "text":
         text = _text(page, strings("compare")["other"])
-        return Other(sources.open_query(asked.model, text, asked.text_b, asked.target), view.kind, here,
-                     True) if text else None
+        return Other(_with_text(asked, text), view.kind, here, True) if text else None
     if way == "edit":
         edit = _edit(page, record, view)
         if edit is None:
@@ -101,6 +100,11 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
     return Other(query, kind, _head(page, second, kind), False)
+
+
+def _with_text(asked: Query, text: str) -> Query:
+    """The same question of another text."""
+    return sources.open_query(asked.model, text, asked.text_b, asked.target, chat=asked.chat)
 
 
 def _text(page: PageContext, label: str, shorter: bool = True) -> str:
@@ -160,7 +164,7 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
         return _window(page)
     if page.controls["edit"] == "patch":
         text = _text(page, words["donor"], shorter=False)
-        return Patch(*place, sources.open_query(asked.model, text, asked.text_b, asked.target)) if text else None
+        return Patch(*place, _with_text(asked, text)) if text else None
     if page.controls["edit"] != "temper":
         return Silence(*place, page.controls["edit"])
     slider_for(page, "t", words["temperature"], log_steps(0.01, 100, 5))
