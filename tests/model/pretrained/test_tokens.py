@@ -142,7 +142,7 @@ def test_a_mark_that_is_typed_counts_as_special_and_is_no_word(opened):
 
     model, text = opened("bert"), "the cat [SEP] sat [MASK] zzz"
     tokens = model.question(Query(model.card.id, model.card.revision, text), quiet).source
-    looked = read(model.network, model.tokenizer, text).source
+    looked = read(model.network, model.tokenizer, text).source.tokens
     assert tokens.texts == ("[CLS]", "the", "cat", "[SEP]", "sat", "[MASK]", "[UNK] zzz", "[SEP]")
     assert tokens.special == looked.special == (True, False, False, True, False, False, False, True)
     assert tokens.words[3] == looked.words[3] == -1 and tokens.segments == looked.segments == (-1, *[0] * 6, -1)
