@@ -197,7 +197,7 @@ class Origins:
             fresh = bool(known.sources) and parent.ndim > known.axes   # an axis of heads, or of q, k and v
             if output.numel() == parent.numel() or of_features or fresh:
                 return joined
-            how = (name, known.number, told, place)
+            how = (name, told, place)
         elif name in MOVING or name in CUTTING or output.numel() != size:
             how = (name, told, *(self._of(each).number for each in given if not each.is_floating_point()))
         else:

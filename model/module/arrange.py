@@ -12,6 +12,7 @@ from model.module.tokens import numbered
 
 if TYPE_CHECKING:
     from model.capture.module_attention import Attention
+    from model.module.inputs import Inputs
 
 NEVER = -1e4   # a bias as low as this is a mask that somebody wrote as a number
 ROUNDED = 1e-4   # tolerance of a type above which a row of its rounded weights is no longer 1
@@ -79,10 +80,9 @@ class Positions:
         return frozenset().union(*(getattr(root, "inputs", {root}) for root in self.stream))
 
 
-def arrange(found: "list[Attention]", source: Side | None, target: Side | None, sizes: frozenset[int]) -> Arranged:
+def arrange(found: "list[Attention]", source: Side | None, target: Side | None, called: "Inputs") -> Arranged:
     """The maps of what was seen: one for each kind of attention and each stream of tokens. source, target: the names of
-    either side; None where positions are only numbered. sizes: how many positions the inputs may have. Raises UserError
-    where the names fit none of it."""
+    either side; None where positions are only numbered. Raises UserError where the names fit none of it."""
     kinds = [kind_of(attention) for attention in found]
     behind = frozenset().union(*(each.keys.calls for each, kind in zip(found, kinds, strict=True)
                                  if kind is Kind.CROSS))
@@ -94,28 +94,28 @@ def arrange(found: "list[Attention]", source: Side | None, target: Side | None, 
                 crossed = kind is Kind.CROSS
                 keys = Positions(each.keys.roots, bool(each.keys.calls), each.shape[1]) if crossed else queries
                 groups.setdefault((kind, queries, keys), []).append(each)
-    sides = [side for side in (source, target) if side is not None]
-    names, notes = _names(found, list(groups), (source, target), sizes), []
-    maps, shown, counts = [], [], Counter[Kind]()
+    names, notes = _names(found, list(groups), (source, target), called), []
+    maps, shown, left, counts = [], [], [], Counter[Kind]()
     for (kind, queries, keys), members in groups.items():
         counts[kind] += 1
-        name = kind if counts[kind] == 1 else f"{kind} {counts[kind]}"
         if counts[kind] > MOST_STREAMS:
-            notes.append(f"Not shown: {len(members)} more calls of {kind} attention, over {_sizes(members)} positions.")
+            left += members
             continue
-        layers = _layers(members, kind)
+        name, layers = Kind(f"{kind} {counts[kind]}" if counts[kind] > 1 else kind), _layers(members, kind)
         rows = names.get(queries) or numbered(queries.count)
         columns = rows if kind is not Kind.CROSS else names.get(keys) or numbered(keys.count)
-        maps.append(AttentionMap(Kind(name), rows, columns, tuple(layer for _, layer in layers)))
+        maps.append(AttentionMap(name, rows, columns, tuple(layer for _, layer in layers)))
         shown += layers
-        notes.append(_note(Kind(name), layers))
-    if any(side.tokens not in names.values() for side in sides):
-        notes.append("It could not be proved which positions some of the tokens name, so these positions are numbered.")
+        notes.append(_note(name, layers))
+    if left:
+        notes.append(f"Not shown: {len(left)} more calls, over {_sizes(left)} positions.")
+    if any(side.tokens not in names.values() for side in (source, target) if side is not None):
+        notes.append("Not all tokens are proved to name positions that are shown here; the others are numbered.")
     return Arranged(tuple(maps), shown, tuple(notes))
 
 
 def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positions]],
-           sides: tuple[Side | None, Side | None], sizes: frozenset[int]) -> dict[Positions, Tokens]:
+           sides: tuple[Side | None, Side | None], called: "Inputs") -> dict[Positions, Tokens]:
     """The tokens of those positions that they are proved to name: the positions of one input. Which one a tokenizer's
     are, it says; the caller's are the side that cross-attention looks at and the side that looks, or else the first
     input and the second. Of a module that reads one input, names that are not as many as this has positions are of what
@@ -127,7 +127,8 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
     proved = {each.stream for each in every if each.proved} | {
         roots for each in found for roots in each.beside if Positions(roots, False, 0).proved}
     inputs = sorted((one for one in proved if not any(other < one for other in proved)), key=sorted)
-    names: dict[Positions, Tokens] = {}
+    vectors = {number for number, tensor in enumerate(called.tensors()) if tensor.is_floating_point()}
+    sizes, names = called.sizes(), {}
     for number, side in enumerate(sides):
         if side is None:
             continue
@@ -141,7 +142,7 @@ def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positio
             meant = [each for each in fitting if (each in read) is not bool(number)]
         else:
             meant = [each for each in fitting if each.stream in inputs[number:number + 1]]
-        meant = [each for each in meant if each.proved]
+        meant = [each for each in meant if each.proved and len(each.stream & vectors) < 2]   # not where two are mixed
         if len(fitting) == 1 and len(side.tokens) not in sizes and all(each.inputs <= fitting[0].inputs
                                                                        for each in every):
             meant = fitting

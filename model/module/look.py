@@ -54,7 +54,7 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
     found, unread = _readable(seen, called, batch)
     proofs = _proofs(name, found, unread)
     try:
-        arranged = arrange([each for each, _ in proofs], source, target, called.sizes())
+        arranged = arrange([each for each, _ in proofs], source, target, called)
     except ValueError as error:
         raise UserError(f"{name} is not shown, as {first_line(error, 300)}") from error
     notes = arranged.notes + _circumstances(network, [each for each, _ in arranged.shown], batch)

@@ -22,7 +22,7 @@ def raw_deflate(content):
 
 
 NUMBERS = st.integers(0, 999_999)
-VIEWS = st.builds(View, kind=st.sampled_from(Kind), layer=NUMBERS, head=NUMBERS, token=NUMBERS,
+VIEWS = st.builds(View, kind=st.sampled_from(Kind.every()), layer=NUMBERS, head=NUMBERS, token=NUMBERS,
                   pair=st.none() | st.tuples(NUMBERS, NUMBERS),
                   lens=st.sampled_from(["matrix", "lines", "text"]), scale=st.sampled_from(["linear", "root", "log"]),
                   transpose=st.booleans(),

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from model.core import heads
-from model.core.query import Kind, UserError
+from model.core.query import MOST_STREAMS, Kind, UserError
 from model.core.record import AttentionRecord
 from model.core.saving.npz import write_npz
 from model.imported.reading import read_attention
@@ -159,7 +159,8 @@ def test_words_stay_with_their_input_where_positions_are_moved_cut_or_pooled(for
 def test_names_of_positions_that_are_derived_of_the_only_input_are_the_callers():
     for forward in (rolled, indexed, shifted):   # the names may be of what went in
         record = look(Module(forward, first=encoder()), x(), tokens=FIRST)
-        assert record.maps[0].queries.texts == NUMBERS and any("could not be proved" in note for note in record.notes)
+        assert record.maps[0].queries.texts == NUMBERS
+        assert any("Not all tokens are proved" in note for note in record.notes)
     start = nn.Parameter(torch.randn(1, 1, 16))
     network = Module(lambda self, a: self.first(torch.cat([self.start, a], 1)), first=encoder(), start=start)
     assert look(network, x(4), tokens=FIRST).maps[0].queries.texts == FIRST
@@ -172,7 +173,7 @@ def test_a_start_token_moves_the_source_and_gives_its_words_to_nobody(sizes):
     source = tuple(map(str, range(sizes[0] + 1)))
     record = look(network, (x(sizes[0]), x(5)), tokens=FIRST)
     assert streams(record) == both(source, NUMBERS)
-    assert any("could not be proved" in note for note in record.notes)
+    assert any("Not all tokens are proved" in note for note in record.notes)
     assert streams(look(network, (x(sizes[0]), x(5)), tokens=(FIRST, SECOND))) == both(source, SECOND)
 
 
@@ -258,6 +259,21 @@ def test_rotary_positions_and_a_function_that_torch_does_not_see_keep_the_stream
     network = Module(rotary, map=nn.Linear(16, 48))
     assert streams(look(network, (x(), x()), tokens=(FIRST, SECOND))) == {
         "self": (FIRST, FIRST, 2), "self 2": (SECOND, SECOND, 1)}
+
+
+def test_a_mixture_of_two_inputs_has_the_words_of_neither():
+    network = Module(lambda self, a, b: self.first(a + b), first=encoder(), table=nn.Embedding(9, 16))
+    assert look(network, (x(), x()), tokens=FIRST).maps[0].queries.texts == NUMBERS
+    network.run = lambda self, ids, types: self.first(self.table(ids) + self.table(types))
+    ids = torch.arange(5)[None]
+    assert look(network, (ids, ids % 2), tokens=FIRST).maps[0].queries.texts == FIRST, "an id and its type"
+
+
+def test_more_streams_than_a_record_holds_are_counted():
+    network = Module(lambda self, *inputs: sum(self.first(each) for each in inputs), first=encoder())
+    record = look(network, tuple(x() for _ in range(MOST_STREAMS + 2)), tokens=(FIRST, SECOND))
+    assert len(record.maps) == MOST_STREAMS and record.maps[1].queries.texts == SECOND
+    assert [note for note in record.notes if "Not shown" in note] == ["Not shown: 4 more calls, over 5 × 5 positions."]
 
 
 def test_names_that_fit_nothing_are_refused_and_wrong_ones_are_not_moved_to_the_other_side():
