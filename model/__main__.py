@@ -44,7 +44,7 @@ def main() -> None:
     shown is right.
 
     A model is a name of the catalogue (`python -m model list`), such as minilm, a hub id that has been fetched, a
-    folder, or a GGUF file.
+    folder, also of a LoRA adapter, or a GGUF file.
 
     \b
     python -m model ask --model minilm --text "The animal didn't cross the street because it was too tired." \\

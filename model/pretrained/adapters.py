@@ -125,7 +125,7 @@ class Adapter:
         try:
             wanted = str(paths[0]) if paths else check_id(base)
         except UnknownModel:
-            raise UserError(f"{what}, which is no folder of this disk; {BESIDE}.") from None
+            raise UserError(f"{what}, which is no folder with a model on this disk; {BESIDE}.") from None
         entry = catalogue.entry_of_hub(base)
         if not paths and entry is not None and catalogue.hub_folder(base) is None:
             wanted = entry.name
@@ -192,7 +192,7 @@ class Adapter:
         task = self.settings.get("task_type")
         if task == "FEATURE_EXTRACTION":
             return own if head_of(own) == "none" else "AutoModel"
-        if task in CLASSES:
+        if task in CLASSES and rows:
             return own if own.endswith(CLASSES[task]) else f"AutoModel{CLASSES[task]}"
         named = str(self.settings.get("auto_mapping", {}).get("base_model_class"))
         return named if getattr(getattr(transformers, named, None), "config_class", None) is type(config) else own
@@ -252,7 +252,7 @@ class Adapter:
 
     def _merged(self, name: str, module: Any, parts: "dict[str, Tensor]", network: Any) -> "Tensor":
         """The module's weight with the adapter in it."""
-        weight = getattr(module, "weight", None)
+        weight: Any = getattr(module, "weight", None)
         if not _adaptable(module) or not weight.is_floating_point():
             raise UserError(f"{self.folder / ADAPTER_WEIGHTS} adapts {name}, a {type(module).__name__}, whose weights "
                             f"are of a form that is not merged here; {MERGE}.")

@@ -215,7 +215,10 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
         check_weights(place, weights, network,
                       [each for each in mismatched_tensors(info) if each[0] not in replaced])
         check_generation(place.folder, network)
-    missing = sorted(name for name in info["missing_keys"] if "pooler" not in name and name not in replaced)
+    head = head_of(type(network).__name__)
+    # without its pooler a model has the same attention, but an adapter's classifier has nothing to classify
+    missing = sorted(name for name in info["missing_keys"] if name not in replaced
+                     and ("pooler" not in name or (adapter is not None and head == "label")))
     if missing:
         raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
                         f"download the model again.")
@@ -223,7 +226,7 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
         with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
             adapter.merge(network)
     clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
-    return network, head_of(type(network).__name__), clauses
+    return network, head, clauses
 
 
 @contextmanager

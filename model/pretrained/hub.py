@@ -1,6 +1,7 @@
 """Downloads a model from the Hugging Face hub: only safetensors and text files, resumed where it stopped, every file
 checked."""
 import errno
+import hashlib
 import re
 import time
 from collections.abc import Iterator
@@ -144,9 +145,10 @@ def _stream(hub_id: str, commit: str, file: Any, stream: IO[bytes]) -> Iterator[
 
 def _is_intact(path: Path, file: Any) -> bool:
     """Whether its checksum is the hub's: sha256 for large files, git's sha1 for small ones."""
-    from huggingface_hub.utils.sha import git_hash
-
-    return sha256(path) == file.lfs.sha256 if file.lfs else git_hash(path.read_bytes()) == file.blob_id
+    if file.lfs:
+        return sha256(path) == file.lfs.sha256
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == file.blob_id
 
 
 class Unreachable(UserError):

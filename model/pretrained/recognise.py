@@ -108,7 +108,7 @@ def check_type(folder: Path, config: dict) -> None:
 def _without_weights(folder: Path) -> UserError | None:
     """The sentence about a folder with a configuration, and with weights that are not read as they are; None where
     there are none."""
-    others = sorted(path.name for path in folder.glob("*.safetensors"))
+    others = sorted(path.name for path in folder.glob("*.safetensors") if path.name != files.ADAPTER_WEIGHTS)
     if any("-of-" in name for name in others):
         return UserError(f"{folder} holds {len(others)} parts of weights and no {files.INDEX}, which says what is in "
                          f"which; copy that file, too.")

@@ -198,6 +198,18 @@ def test_a_classifier_is_the_adapters_own(tmp_path, report):
     assert record.prediction.kind == "label" and len(record.prediction.probabilities[-1]) == 3
 
 
+def test_a_classifier_without_its_pooler_is_refused_and_none_is_made_up(tmp_path, report):
+    base = save(tiny.network("bert"), tmp_path / "base")
+    tensors = low_rank(adapted(tiny.network("bert"), ["query"]))
+    settings = {"task_type": "SEQ_CLS", "target_modules": ["query"], "base_model_name_or_path": str(base)}
+    write(tmp_path / "head", tensors | {"classifier.weight": np.ones((3, 48), np.float32),
+                                        "classifier.bias": np.ones(3, np.float32)},
+          modules_to_save=["classifier"], **settings)
+    with pytest.raises(UserError, match="pooler"):
+        load.open_model(str(tmp_path / "head"), report)
+    assert "BertForMaskedLM" in record_of(write(tmp_path / "none", tensors, **settings), report).card.architecture
+
+
 def test_an_adapter_of_a_network_without_its_head_fits(tmp_path, report):
     base = save(tiny.network("llama"), tmp_path / "base")
     tensors = low_rank(adapted(tiny.network("llama"), ["q_proj"]))
@@ -394,6 +406,15 @@ def test_pickled_adapter_weights_are_never_opened(tmp_path, adapter):
         shutil.copy(file, base)
     answer = ask(base)["verification"]
     assert answer["status"] == "reported" and "pickled" in answer["reasons"][0]
+
+
+def test_pickled_weights_beside_an_adapter_are_named_and_not_another_base(tmp_path, adapter, report):
+    base = save(tiny.network("llama"), tmp_path / "base")
+    beside = adapter(str(base))
+    shutil.copy(base / "config.json", beside)
+    (beside / "pytorch_model.bin").write_bytes(b"PK\x03\x04")
+    with pytest.raises(UserError, match="holds pickled weights"):
+        load.open_model(str(beside), report)
 
 
 def test_adapters_in_folders_of_a_base_are_named(tmp_path, adapter, report):
