@@ -16,7 +16,7 @@ import numpy as np
 from model.ask import sources
 from model.cli.atlas import atlas_command
 from model.cli.claims import claims_command
-from model.cli.commands import Commands, FilePath, Refused, kept_picture, position, run
+from model.cli.commands import Commands, FilePath, Refused, kept_picture, run
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
 from model.cli.limits import limits_command
@@ -153,34 +153,32 @@ def _probe(model_id: str) -> tuple:
     return model_id, "" if image else PROBE_TEXT, None, None, (), (), image
 
 
-def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int | None:
-    """The first token of this text, as it is shown or as it was typed; or the token at this position."""
-    def typed(i: int) -> str:
-        side = tokens.segments[i]
-        return texts[side][slice(*tokens.spans[i])] if 0 <= side < len(texts) else ""
-
-    found = [i for i, text in enumerate(tokens.texts)
-             if wanted == text] or [i for i in range(len(tokens)) if wanted == typed(i)]
-    return found[0] if found else position(wanted, len(tokens))
+def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int:
+    """The token of this text, as it was typed or as it is shown; or the token at this position. Raises UserError where
+    there is none, and where there are several."""
+    typed = [i for i, (side, span) in enumerate(zip(tokens.segments, tokens.spans, strict=True))
+             if 0 <= side < len(texts) and texts[side][slice(*span)] == wanted]
+    return typed[0] if len(typed) == 1 else tokens.index(wanted)
 
 
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
     """Every head by the weight from one token to another, best first, over all kinds that have both."""
     from model.core import heads
 
-    query, ranking = record.query, []
+    query, ranking, errors = record.query, [], []
     source = (query.text,) if query.text_b is None else (query.text, query.text_b)
     target = (query.target or "",)
     for each in record.maps:
-        row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else target)
-        column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else target)
-        if row is not None and column is not None:
-            ranking += [{"kind": str(each.kind), "layer": layer, "head": head, "weight": weight}
-                        for layer, head, weight in heads.rank_heads_for_pair(each, row, column)]
+        try:
+            row = _position(each.queries, wanted, source if each.queries is record.maps[0].queries else target)
+            column = _position(each.keys, looked_at, source if each.keys is record.maps[0].keys else target)
+        except UserError as error:
+            errors.append(error)
+            continue
+        ranking += [{"kind": str(each.kind), "layer": layer, "head": head, "weight": weight}
+                    for layer, head, weight in heads.rank_heads_for_pair(each, row, column)]
     if not ranking:
-        tokens = " ".join(dict.fromkeys(text for each in record.maps for text in each.queries.texts + each.keys.texts))
-        raise UserError(f"No kind of attention has both {wanted!r} and {looked_at!r}; choose among the tokens: "
-                        f"{tokens[:500]}")
+        raise errors[-1]
     return sorted(ranking, key=lambda entry: -entry["weight"])
 
 

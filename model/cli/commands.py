@@ -30,11 +30,6 @@ def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
     return click.IntRange(low, high)
 
 
-def position(wanted: str, count: int) -> int | None:
-    """The number of a token out of `count`, if that is what was typed."""
-    return int(wanted) if re.fullmatch(r"\d{1,9}", wanted) and int(wanted) < count else None
-
-
 class FilePath(click.ParamType):
     """A file to read, a file to write or a folder to write into, refused before anything is computed for it. A device
     is neither read, as it may have no end, nor written, as a new file would take its place."""

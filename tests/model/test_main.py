@@ -41,6 +41,9 @@ def test_a_pair_may_be_given_by_position_and_a_wrong_one_names_the_tokens():
     assert (by_position[0]["layer"], by_position[0]["head"]) == (3, 1)
     wrong = run("ask", "--model", "minilm", "--text", TIRED, "--pair", "it", "zebra")
     assert wrong.exit_code == 2 and "animal" in wrong.stderr and "Traceback" not in wrong.stderr
+    twice = run("ask", "--model", "minilm", "--text", "the cat saw the dog", "--pair", "the", "cat")
+    assert twice.exit_code == 2 and "2 tokens are 'the', at positions 1, 4" in twice.stderr
+    assert run("ask", "--model", "minilm", "--text", "the cat saw the dog", "--pair", "the#2", "cat").exit_code == 0
 
 
 def test_npz_holds_every_head(tmp_path):
