@@ -58,11 +58,6 @@ class Stream(NamedTuple):
     roots: frozenset         # numbers of inputs, `Derived` of them, or UNKNOWN; none where they are no input's
     calls: frozenset[int]    # numbers of the attentions that it has passed as a query
 
-    @property
-    def known(self) -> bool:
-        """Whether these are positions of inputs, unchanged."""
-        return bool(self.roots) and all(isinstance(root, int) for root in self.roots)
-
     def of_item(self, batch: int, count: int, length: int) -> "tuple[Stream, frozenset[frozenset]]":
         """That of item `batch` of `count`, each of `length` positions, where inputs were joined as items; and the roots
         of all that were."""
@@ -77,6 +72,7 @@ class Stream(NamedTuple):
 
 
 NOTHING = Stream(frozenset(), frozenset())
+UNSEEN = Stream(frozenset({UNKNOWN}), frozenset())
 
 
 @dataclass(eq=False)
@@ -85,7 +81,7 @@ class Origin:
 
     tensor: weakref.ref          # itself
     number: int                  # of it and of the same numbers in another shape
-    sources: frozenset[int]      # numbers of what it is a projection of
+    sources: frozenset[int] = frozenset()   # numbers of what it is a projection of
     same: bool | None = None     # of scores, query · key: whether both come from one tensor; else None
     stream: Stream = NOTHING     # whose positions it has: of scores, those of the queries
     keys: Stream | None = None   # of scores: those of the keys
@@ -104,24 +100,20 @@ class Origins:
         and tensors that are no input's."""
         numbers: dict[Any, int] = {}
         for place, tensor in enumerate(inputs):
-            made = self._set(tensor, None, frozenset(), None)
-            made.stream = Stream(frozenset({place}), frozenset())
+            made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()))
             if tensor.layout is torch.strided and not tensor.is_nested:   # the same tensor, given twice
                 made.number = numbers.setdefault((tensor.data_ptr(), tensor.shape), made.number)
         for tensor in constants:
-            self._set(tensor, None, frozenset(), None)
+            self._set(tensor)
 
     def _of(self, tensor: Tensor) -> Origin:
         known = self._known.get(id(tensor))
         if known is None or known.tensor() is not tensor:
-            known = self._set(tensor, None, frozenset(), None)
-            if not isinstance(tensor, nn.Parameter):
-                known.stream = Stream(frozenset({UNKNOWN}), frozenset())
+            known = self._set(tensor, stream=NOTHING if isinstance(tensor, nn.Parameter) else UNSEEN)
         return known
 
-    def _set(self, tensor: Tensor, number: int | None, sources: frozenset[int], same: bool | None) -> Origin:
-        made = Origin(weakref.ref(tensor), next(self._next) if number is None else number, sources, same,
-                      axes=tensor.ndim)
+    def _set(self, tensor: Tensor, **known: Any) -> Origin:
+        made = Origin(weakref.ref(tensor), **{"number": next(self._next), "axes": tensor.ndim} | known)
         self._known[id(tensor)] = made
         return made
 
@@ -133,7 +125,7 @@ class Origins:
         given = [each for each in tensors_in(inputs) if not isinstance(each, nn.Parameter)]
         if not given or name.endswith("_like") or name.startswith("new_"):
             for output in outputs:
-                self._set(output, None, frozenset(), None)
+                self._set(output)
             return
         before = [self._of(each) for each in given]
         same = next((each.same for each in before if each.same is not None), None)
@@ -153,12 +145,10 @@ class Origins:
         if name in ATTENTION:
             rows, keys = self._of(args[0] if args else options["query"]), None
         reshaped = name in RESHAPED and len(outputs) == 1
-        made = [self._positions(name, args, options, given, output, place) if rows is None else rows.stream
-                for place, output in enumerate(outputs)]
-        for output, stream in zip(outputs, made, strict=True):
-            axes = before[0].axes
-            origin = self._set(output, before[0].number if reshaped else None, sources, same)
-            origin.stream, origin.keys, origin.axes = stream, keys, axes if reshaped else output.ndim
+        itself = {"number": before[0].number, "axes": before[0].axes} if reshaped else {}
+        for place, output in enumerate(outputs):
+            stream = self._positions(name, args, options, given, output, place) if rows is None else rows.stream
+            self._set(output, sources=sources, same=same, stream=stream, keys=keys, **itself)
 
     def adopt(self, inputs: Iterable[Any], output: Any) -> None:
         """Notes that a module made its output of its inputs, where no operation was seen that did."""
@@ -224,7 +214,7 @@ class Origins:
         """Of what came from query · key, whether both come from one tensor, None where no such product is known; and
         whose positions queries and keys have."""
         origin = self._of(scores)
-        return origin.same, origin.stream, origin.keys or Stream(frozenset({UNKNOWN}), frozenset())
+        return origin.same, origin.stream, origin.keys or UNSEEN
 
 
 def _inputs_of(root: Any) -> frozenset:
