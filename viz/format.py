@@ -1,11 +1,15 @@
 """How a head, a number, a weight, a share and a token are written, on every page, in every figure and in every file."""
 import math
+import unicodedata
 
 from model.core.record import Tokens
 from model.core.types import head_label as head_label
 from viz.text import escape_markdown
 from viz.text import true_minus as true_minus
 
+# printable by Unicode, and yet nothing is drawn: fillers, joiners and selectors of variants
+UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(
+    map(chr, (*range(0x180b, 0x1810), *range(0xfe00, 0xfe10), *range(0xe0100, 0xe01f0))))
 JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")   # between two signs they belong to one picture or one word
 SPACES = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\u00a0": "⍽"}
 
@@ -51,11 +55,13 @@ def format_signed(number: float, form: str) -> str:
 
 
 def visible_token(text: str) -> str:
-    """A token as it is shown: outer spaces as ␣, line ends as ⏎, controls, bidirectional marks and lone surrogates by
-    code point."""
+    """Return a token as it is shown: outer spaces as ␣, line ends as ⏎, what draws nothing by code point, a mark that
+    combines with no letter on a circle, and an empty token as ∅."""
     inner = text.strip(" ")
-    if inner == text and text.isprintable():
-        return text
+    if inner and unicodedata.category(inner[0])[0] == "M" and inner[0] not in UNSEEN | JOINERS:
+        return visible_token(text.replace(inner, f"◌{inner}"))
+    if inner == text and text.isprintable() and UNSEEN.isdisjoint(text):
+        return text or "∅"
     start, end = len(text) - len(text.lstrip(" ")), len(text.rstrip(" "))
     if not inner:
         return "␣" * len(text)
@@ -65,12 +71,18 @@ def visible_token(text: str) -> str:
 
 def _visible_sign(text: str, place: int) -> str:
     sign = text[place]
-    if sign == " " or sign.isprintable() or (sign in JOINERS and place > 0 and text[place - 1].isprintable()):
+    drawn = sign.isprintable() and sign not in UNSEEN
+    if sign == " " or drawn or (sign in JOINERS and place > 0 and text[place - 1].isprintable()):
         return sign
     return SPACES.get(sign, f"U+{ord(sign):04X}")
 
 
+def token_markdown(text: str) -> str:
+    """Return a token for Markdown, every character visible."""
+    return escape_markdown(visible_token(text))
+
+
 def token_label(tokens: Tokens, token: int) -> str:
     """A token for Markdown, with its position where the same text occurs twice."""
-    text = escape_markdown(tokens.texts[token])
+    text = token_markdown(tokens.texts[token])
     return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"

@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, annotate, bar_fill, chart, fit_x_labels
+from viz.figures.base import MUTED, annotate, bar_fill, chart, fit_x_labels, tokens_shown, told_apart
 from viz.figures.drawing import FigureSpec
 
 WRITTEN = 20   # names that all are written
@@ -36,11 +36,11 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
 
     angle: of the names, where it does not depend on the window (base.stand).
     """
-    figure = chart(theme, *axes, height=height, title=title)
+    figure, names = chart(theme, *axes, height=height, title=title), tokens_shown(names)
     places = list(range(len(names)))
     for place, (name, values) in enumerate(groups.items()):
         figure.add_bar(x=places, y=values, name=name, marker=bar_fill(theme, place),
-                       customdata=list(names), hovertemplate="%{customdata}: %{y:.4g}")
+                       customdata=told_apart(names), hovertemplate="%{customdata}: %{y:.4g}")
     step = 1 + len(names) // WRITTEN
     written = [at for at in places if at == places[-1] or (at % step == 0 and at + step <= places[-1])]
     figure.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[at] for at in written])

@@ -4,13 +4,15 @@ A figure is a function of arrays and `theme` ("light" or "dark") that starts wit
 drawing's own methods (`figure.add_scatter`, `figure.add_heatmap`); none imports plotly. """
 import math
 import unicodedata
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.drawing import FigureSpec
+from viz.figures.drawing import FigureSpec, Markup
+from viz.format import visible_token
 
 FONT = "system-ui, 'DejaVu Sans', sans-serif"
 MONO = "'DejaVu Sans Mono', ui-monospace, monospace"
@@ -83,7 +85,7 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
     return FigureSpec(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
-        hoverlabel={"font_family": FONT, "bgcolor": paper, "font_color": ink},
+        hoverlabel={"namelength": -1, "font_family": FONT, "bgcolor": paper, "font_color": ink},
         title={"text": title, "x": 0, "xanchor": "left", "xref": "container", "y": 1, "yanchor": "top",
                "yref": "container", "pad": {"t": 8}, "font": {"size": 14}},
         legend={"orientation": "h", "yanchor": "bottom", "y": 1.01, "x": 0, "bgcolor": "rgba(0,0,0,0)",
@@ -120,8 +122,19 @@ def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = N
         figure.update_layout(margin_b=TICK + deep + NAME * bool(title))
     else:
         figure.update_xaxes(automargin=words)
-        below = max((name.count("<br>") for name in names), default=0)   # lines under the first
+        below = max((name.count("<br>") for name in names if isinstance(name, Markup)), default=0)   # more lines
         figure.update_layout(margin_b=(WORDS if title or words else 26) + math.ceil(1.4 * LETTER) * below)
+
+
+def tokens_shown(names: Sequence[str]) -> list[str]:
+    """Return names of tokens as they are drawn, an empty token too; `Markup("")` leaves a place without a name."""
+    return [name if isinstance(name, Markup) else visible_token(name) for name in names]
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Return the names, those that occur more than once with their places."""
+    counts = Counter(names)
+    return [f"{name} ({place})" if name and counts[name] > 1 else name for place, name in enumerate(names)]
 
 
 def category_axis(names: Sequence[str]) -> dict[str, Any]:

@@ -1,5 +1,4 @@
 """A sentence with its tree above and a head's choices below: arcs between words, right ones solid, wrong dashed."""
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,8 +122,7 @@ def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], 
 
 def _letters(figure: FigureSpec, x: Sequence[float], y: Sequence[float], texts: Sequence[str], said: Sequence[str],
              ink: str, name: str, size: float = LETTER) -> None:
-    figure.add_scatter(x=list(x), y=list(y), mode="text", text=[html.escape(text) for text in texts],
-                       customdata=[html.escape(each) for each in said], name=name,
+    figure.add_scatter(x=list(x), y=list(y), mode="text", text=list(texts), customdata=list(said), name=name,
                        textfont={"size": size, "color": ink}, hovertemplate="%{customdata}<extra></extra>")
 
 

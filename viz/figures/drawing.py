@@ -4,22 +4,51 @@ plotly's Figure checks every property whenever one changes, tens of milliseconds
 late by that alone. So a figure is written down unchecked, and plotly reads it only where it is taken away. The tests
 hold every figure to plotly's check. """
 import base64
+import html
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from viz.format import visible_token
+
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})   # whose strings plotly draws
 WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # properties whose own names have an underscore
 # what no browser's arrays can hold
 NARROW = {np.dtype(np.int64): np.int32, np.dtype(np.uint64): np.uint32, np.dtype(np.float16): np.float32}
 
 
+class Markup(str):
+    """Text with plotly's own tags. Every other string of a figure is drawn as it is written."""
+
+    __slots__ = ()
+
+
+def plain(text: str) -> Markup:
+    """Return text that plotly draws letter by letter: no tag, entity or formula in it, every character visible."""
+    if isinstance(text, Markup):
+        return text
+    return Markup(html.escape(visible_token(text) if text else "", quote=False).replace("$", "&#36;"))
+
+
+def markup(template: str, **fields: Any) -> Markup:
+    """Return a template with plotly's tags, filled with numbers and with strings that are drawn as they are written."""
+    return Markup(template.format(**{name: plain(value) if isinstance(value, str) else value
+                                     for name, value in fields.items()}))
+
+
+def without_markup(text: str) -> str:
+    """Return the text that plotly draws for a string of a figure, on one line."""
+    return html.unescape(re.sub("<[^>]*>", " ", text)).strip() if isinstance(text, Markup) else text
+
+
 class FigureSpec:
     """Traces and a layout. As with plotly's Figure, line_width=2 means line={"width": 2}, an update adds to what is
-    there, None says nothing."""
+    there, None says nothing. Strings are drawn as they are written, unless they are `Markup`."""
 
     def __init__(self, **layout: Any) -> None:
         self._traces: list[dict] = []
@@ -61,6 +90,11 @@ class FigureSpec:
         """Changes properties of the y axis."""
         self.update_layout(yaxis=properties)
 
+    @property
+    def traces(self) -> list[dict]:
+        """The traces as they were added, their strings as they were written."""
+        return self._traces
+
     def __len__(self) -> int:
         """How many traces there are."""
         return len(self._traces)
@@ -99,14 +133,14 @@ class FigureSpec:
 
     def to_plotly_json(self) -> dict:
         """What a browser gets: arrays as bytes in base64, matrices with the seven digits of float32."""
-        return {"data": _sent(self._traces), "layout": _sent(self._layout)}
+        return {"data": _sent(_drawn(self._traces)), "layout": _sent(_drawn(self._layout))}
 
     def plotly(self) -> "Figure":
         """The same as plotly's Figure, checked. Raises ValueError where plotly does not know a property or its
         value."""
         import plotly.graph_objects as go
 
-        return go.Figure(data=self._traces, layout=self._layout | {"template": "none"})
+        return go.Figure(data=_drawn(self._traces), layout=_drawn(self._layout) | {"template": "none"})
 
     @property
     def data(self) -> tuple:
@@ -143,6 +177,17 @@ def _merge(into: dict, more: Mapping[str, Any]) -> None:
             _merge(into[name], value)
         else:
             into[name] = value
+
+
+def _drawn(value: Any, text: bool = False) -> Any:
+    """The same with every string that plotly draws escaped."""
+    if isinstance(value, dict):
+        return {name: _drawn(each, text or name in TEXTS) for name, each in value.items()}
+    if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
+        return [_drawn(each, text) for each in value]
+    return plain(value) if text and isinstance(value, str) else value
 
 
 def _sent(value: Any) -> Any:

@@ -5,7 +5,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, category_axis, chart, fit_x_labels, label_width, weight_scale
+from viz.figures.base import (
+    MUTED,
+    category_axis,
+    chart,
+    fit_x_labels,
+    label_width,
+    tokens_shown,
+    told_apart,
+    weight_scale,
+)
 from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells
 from viz.format import format_signed, true_minus
@@ -28,13 +37,15 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
         for name, values in group if not names else [("", np.full(len(tokens), np.nan)), *group]:
             names.append(name)
             numbers.append([np.nan if place < 0 else values[place] for place in order])
+    tokens = tokens_shown(tokens)
+    apart_names = told_apart(tokens)
     figure, cells = chart(theme, title, "", height=110 + ROW * len(names)), np.array(numbers)
     compared = cells[:, :int((~np.asarray(apart)).sum())]
     largest = np.nanmax(np.abs(np.where(np.isfinite(compared), compared, 0)), axis=1, keepdims=True)
     largest = np.where(largest > 0, largest, 1)
     powers, texts = zip(*(_written(row, float(limit)) for row, limit in zip(cells, largest[:, 0], strict=True)),
                         strict=True)
-    hover = [[f"{name} · {tokens[place] if place >= 0 else ''}: {true_minus(f'{value:z.4g}')}"
+    hover = [[f"{name} · {apart_names[place] if place >= 0 else ''}: {true_minus(f'{value:z.4g}')}"
               for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
     add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN else None, span=(0, 1),

@@ -15,14 +15,14 @@ def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
     figure = chart(theme, *axes, height=height, title=title)
     palette = series_colours(theme)
     figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
-                       hovertemplate=name + " %{z:.4g}<extra></extra>",
+                       hovertemplate="%{fullData.name} %{z:.4g}<extra></extra>",
                        colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
     for number, (path, colour, places) in enumerate(paths):
         figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="lines+markers", name=path,
                            line={"color": palette[colour], "width": 2, "dash": DASHES[number % len(DASHES)]},
                            marker={"size": 6, "color": palette[colour], "symbol": SYMBOLS[number % len(SYMBOLS)]},
                            customdata=np.arange(len(places)),
-                           hovertemplate=f"{path}, step " + "%{customdata}<br>%{x:.4g}, %{y:.4g}<extra></extra>")
+                           hovertemplate="%{fullData.name}, step %{customdata}<br>%{x:.4g}, %{y:.4g}<extra></extra>")
     if paths:
         first = paths[0][2][0]
         figure.add_scatter(x=[first[0]], y=[first[1]], mode="markers", showlegend=False, name="start", hoverinfo="skip",

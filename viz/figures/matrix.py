@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import category_axis, chart, fit_x_labels, label_width, signed_scale, weight_scale
+from viz.figures.base import category_axis, chart, fit_x_labels, label_width, signed_scale, tokens_shown, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells
 from viz.format import format_signed
@@ -38,7 +38,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
     Two equal names stay two: the axes are positions, the names are their labels. angle: of the columns' names, where it
     does not depend on the window (base.fit_x_labels).
     """
-    figure = chart(theme, *axes, height=height, title=title)
+    figure, rows, columns = chart(theme, *axes, height=height, title=title), tokens_shown(rows), tokens_shown(columns)
     numbers = np.asarray(numbers, np.float64)
     largest = np.abs(numbers[np.isfinite(numbers)]).max(initial=0)
     limit = 1.0 if style.kind == "weights" else style.bound or float(largest) or 1.0

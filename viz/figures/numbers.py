@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.drawing import FigureSpec
+from viz.figures.drawing import FigureSpec, Markup
 
 BLACK, WHITE = "#000000", "#ffffff"   # a page's ink is too pale for the cells in the middle of a ramp
 EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance from which both stand out alike, 4.6 : 1 (WCAG 2.2)
@@ -47,5 +47,5 @@ def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
               for row, keeps in zip(texts, mask, strict=True)]
     for row, column in ((0, 0), (0, 1), (1, 0)):
         if row < len(masked) and column < len(masked[0]):
-            masked[row][column] = masked[row][column] or BLANK * longest
+            masked[row][column] = masked[row][column] or Markup(BLANK * longest)
     return masked

@@ -26,7 +26,7 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
         figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
                        marker=bar_fill(theme, place, colour=colour, written=True), text=labels, customdata=lengths,
                        insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
-                       hovertemplate=f"{name}: " + "%{customdata:.4g}<extra></extra>")
+                       hovertemplate="%{fullData.name}: %{customdata:.4g}<extra></extra>")
         start = start + shown
     figure.update_xaxes(range=[0, longest])
     figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from viz.figures.base import LETTER, SIGN, chart, weight_scale
-from viz.figures.drawing import FigureSpec
+from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.figures.labels import NARROW
 
 SMALL = 11   # pixels of the letters
@@ -29,7 +29,7 @@ def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *
             top, left = down * step, across * (wide + 1)
             whole[top:top + high, left:left + wide] = tile[1]
             words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top",
-                          "text": "<br>".join(lines), "showarrow": False, "font": {"size": SMALL}})
+                          "text": Markup("<br>".join(map(plain, lines))), "showarrow": False, "font": {"size": SMALL}})
     figure = chart(theme, height=height)
     figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=weight_scale(theme), showscale=False, name="pixels",
                        hoverongaps=False, hovertemplate="%{z:.3f}<extra></extra>")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from viz.figures.base import DASHES, FADED, MUTED, SYMBOLS, annotate, chart, label_width, series_colours
+from viz.figures.drawing import Markup, plain
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -33,7 +34,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     figure.add_scatter(x=step, y=right, name=titles[1], line={"color": palette[2], "width": 2}, mode="lines",
                        yaxis="y2", hovertemplate="%{y:.0%}")
     names = _heads(figure, theme, *heads)
-    axis = figure.layout.yaxis.to_plotly_json()
+    axis = dict(figure.axis("yaxis"))
     share = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"}
     figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"},
                          yaxis2=axis | share | {"domain": PANELS[1]},
@@ -47,7 +48,8 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
                          line={"color": MUTED[theme], "width": 1, "dash": "dash"}, **height_of)
         figure.add_annotation(xref="paper", x=1, y=guessing[0], xanchor="right", yanchor="top", text=guessing[1],
                               showarrow=False, font=quiet)
-    for title, (_, top) in zip((*titles[:2], titles[2].format(names=names)), PANELS, strict=True):
+    panels = *titles[:2], Markup(plain(titles[2]).format(names=names))
+    for title, (_, top) in zip(panels, PANELS, strict=True):
         figure.add_annotation(x=0, xref="paper", xanchor="left", y=top, yref="paper", yanchor="bottom", yshift=3,
                               align="left", text=title, showarrow=False)
     if formed is not None:
@@ -67,7 +69,7 @@ def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[
                            marker={"size": 7 if name in loud else 5, "color": colour, "symbol": symbol},
                            line={"color": colour, "width": 2.5 if name in loud else 1, "dash": dash},
                            hovertemplate="%{y:.3f}")
-    return "<br>".join(f'<span style="color:{colour}"><b>{marks[name][2]} {name}</b></span>'
+    return "<br>".join(f'<span style="color:{colour}"><b>{marks[name][2]} {plain(name)}</b></span>'
                        for name, colour in loud.items())
 
 
@@ -80,4 +82,5 @@ def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:
                      opacity=0.18, layer="below")
     figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top", showarrow=False,
                           align="left", xanchor="right" if left else "left", xshift=-6 if left else 6,
-                          font={"color": MUTED[theme]}, text="<br>".join(textwrap.wrap(words, 1 + 2 * len(words) // 3)))
+                          font={"color": MUTED[theme]},
+                          text=Markup("<br>".join(map(plain, textwrap.wrap(words, 1 + 2 * len(words) // 3)))))

@@ -1,11 +1,11 @@
 """Points in a plane with names, the hull round them, and arrows from the origin: what vectors look like to one
 another."""
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viz.figures.base import ACCENT, LETTER, MUTED, chart, series_colours, text_width
+from viz.figures.base import ACCENT, LETTER, MUTED, chart, series_colours, text_width, tokens_shown, told_apart
 from viz.figures.drawing import FigureSpec
 from viz.figures.labels import fit_points, name_sides
 
@@ -32,6 +32,7 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: n
     origin.
     """
     figure = chart(theme, *axes, height=height, title=title)
+    points = replace(points, names=told_apart(tokens_shown(points.names)))
     if around is not None and len(around) > 1:
         edge = points.at[np.append(around, around[0])]
         figure.add_scatter(x=edge[:, 0], y=edge[:, 1], mode="lines", fill="toself", fillcolor="rgba(85,140,200,0.13)",

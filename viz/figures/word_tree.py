@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from viz.figures.base import FADED, LETTER, MUTED, chart, series_colours
-from viz.figures.drawing import FigureSpec
+from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.theme import INK
 
 ROW, EDGE, ROOM = 27, 30, 0.85     # pixels per leaf, above and below; depths right of the last word
@@ -39,17 +39,18 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int =
                                                    "width": 1.5 + 4 * branch.kept**0.5 if branch.kept else 1})
     for shown, ink in ((True, INK[theme]), (False, MUTED[theme])):
         chosen = [branch for branch in branches if bool(branch.kept) is shown]
+        names = [f"<b>{plain(branch.word)}</b>" if shown else plain(branch.word) for branch in chosen]
         figure.add_scatter(x=[places[branch.path][0] for branch in chosen], name="kept" if shown else "cut off",
                            y=[places[branch.path][1] + RAISED * (branch.path in parents) for branch in chosen],
                            mode="text",
-                           text=[f" {f'<b>{branch.word}</b>' if shown else branch.word} {branch.given}"
-                                 for branch in chosen],
+                           text=[Markup(f" {name} {branch.given}") for name, branch in zip(names, chosen, strict=True)],
                            textposition=["top right" if branch.path in parents else "middle right"
                                          for branch in chosen], textfont={"size": LETTER, "color": ink},
                            customdata=[branch.said for branch in chosen],
                            hovertemplate="%{customdata}<extra></extra>")
-    figure.add_scatter(x=[0.05, SHELF], y=[places[()][1]] * 2, mode="lines+text", text=[f"<b>{root}</b>", ""],
-                       name="prompt", line={"color": colour, "width": 2}, textposition="top right",
+    figure.add_scatter(x=[0.05, SHELF], y=[places[()][1]] * 2, mode="lines+text", name="prompt",
+                       text=[Markup(f"<b>{plain(root)}</b>"), ""],
+                       line={"color": colour, "width": 2}, textposition="top right",
                        textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
     figure.update_xaxes(visible=False, range=[0, deepest + ROOM])
     figure.update_yaxes(visible=False, range=[-leaves + 0.4, 0.6])

@@ -1,6 +1,5 @@
 """Which token comes next, and what did the heads look at to say so? One token forward, one back, under a temperature
 and two cuts."""
-import html
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,7 @@ from model.studies.next_token import NextWord, NextWordQuery, distribution
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.figures.bars import bars
-from viz.format import format_weight
+from viz.format import format_weight, token_markdown
 from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
 from viz.session import session
@@ -111,7 +110,7 @@ def _cuts(page: PageContext) -> None:
 def _chart(answer: NextWord, chances: np.ndarray) -> None:
     """The most probable tokens; the temperature never changes their order."""
     words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
-    names = [html.escape(text) for text in answer.texts[:DRAWN]]
+    names = answer.texts[:DRAWN]
     figure(lambda theme: bars(theme, names, {words["probability"]: shown}, axes=("", words["probability"]),
                               y_range=(0, 1), title=words["chart"]),
            key="next-word", alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
@@ -156,7 +155,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
     if "head" not in page.state.user_set or not attention_map.has(*opened):
         opened = order[0][:2]
     st.markdown(f"##### {words['heads']}")
-    st.markdown(words["heads_lead"].format(token=escape_markdown(attention_map.queries.texts[last])))
+    st.markdown(words["heads_lead"].format(token=token_markdown(attention_map.queries.texts[last])))
     left, right = st.columns([5, 6], gap="medium")
     with left:
         shares = {(layer, head): share for layer, head, share in order}

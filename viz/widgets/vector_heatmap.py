@@ -1,6 +1,5 @@
 """Vectors as coloured strips, lying or standing: rows as in the paper (x · W), or columns as in 3Blue1Brown (W x). The
 choice is the view's `transpose`, so that one switch holds for all pages."""
-import html
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,7 +24,7 @@ def columns_switch(page: PageContext, words: dict) -> bool:
 
 def token_name(tokens: Tokens, place: int) -> str:
     """A token and its place, for an axis."""
-    return f"{html.escape(visible_token(tokens.texts[place]), quote=False)} {place}"
+    return f"{visible_token(tokens.texts[place])} {place}"
 
 
 def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,

@@ -60,9 +60,10 @@ def test_every_figure_draws_in_both_themes_and_asks_no_other_machine(name, theme
 
 def test_the_table_holds_the_numbers_of_a_matrix_with_equal_names_apart():
     table = figure_rows(drawn()["matrix"])
-    assert table[0] == ["series", "key", "query", "value"]
-    assert [each[1:] for each in table[1:]] == [[0, 0, 0.25], [1, 0, 0.75], [2, 0, ""], [0, 1, 0.5], [1, 1, 0.125],
-                                                [2, 1, 0.375]]
+    assert table[0] == ["series", "key", "query", "value", "label"]
+    assert [each[1:] for each in table[1:]] == [
+        [0, 0, 0.25, "the → a"], [1, 0, 0.75, "the → b"], [2, 0, "", "the → a"], [0, 1, 0.5, "the → a"],
+        [1, 1, 0.125, "the → b"], [2, 1, 0.375, "the → a"]]
 
 
 def test_the_table_holds_every_point_of_every_line():
@@ -74,7 +75,7 @@ def test_a_csv_reads_back_and_runs_nothing():
     figure = chart("light", "=HYPERLINK(1)", "y")
     figure.add_scatter(x=[1], y=[2.5], name="+cmd")
     text = list(csv.reader(io.StringIO(as_csv(figure).decode())))
-    assert text == [["series", "'=HYPERLINK(1)", "y", "value"], ["'+cmd", "1", "2.5", ""]]
+    assert text == [["series", "'=HYPERLINK(1)", "y", "value", "label"], ["'+cmd", "1", "2.5", "", ""]]
 
 
 def test_weights_always_run_from_0_to_1_and_differences_are_symmetric():

@@ -10,10 +10,10 @@ from model.core.types import HeadId
 from model.studies.atlas.plane import neighbours
 from model.studies.atlas.tables import STRONGEST, Atlas
 from model.studies.pattern_chance import PatternChance, PatternChanceQuery
-from viz.format import format_number, format_weight, head_label, visible_token
+from viz.format import format_number, format_weight, head_label, token_markdown
 from viz.page import PageContext
 from viz.pages.atlas.claims import behaviour_sentence
-from viz.text import escape_markdown, strings
+from viz.text import strings
 from viz.widgets.fields import pills
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ def strip(row: dict[str, Any]) -> str:
     tokens, query, key = list(row["tokens"]), int(row["query"]), int(row["key"])
     others = list(row["keys"]) or tokens
     if query < 0 or key < 0:
-        return " ".join(escape_markdown(visible_token(token)) for token in tokens[:2 * AROUND])
+        return " ".join(token_markdown(token) for token in tokens[:2 * AROUND])
     if others is not tokens:   # two texts: the one that looks, and the one that is looked at
         return f":orange-background[**{_word(tokens, query)}**] → :blue-background[**{_word(others, key)}**]"
     start, end = max(0, min(query, key) - AROUND), max(query, key) + AROUND + 1
     said = []
     for place, token in list(enumerate(tokens))[start:end]:
-        shown = escape_markdown(visible_token(token))
+        shown = token_markdown(token)
         if place == query:
             shown = f":orange-background[**{shown}**]"
         elif place == key:
@@ -107,7 +107,7 @@ def _cell(row: dict[str, Any]) -> str:
 
 
 def _word(tokens: list[str], place: int) -> str:
-    return escape_markdown(visible_token(tokens[place]))
+    return token_markdown(tokens[place])
 
 
 def _open(page: PageContext, atlas: Atlas, head: HeadId, row: dict[str, Any] | None = None) -> None:

@@ -12,7 +12,7 @@ from model.core.view import View
 from model.studies.patching import PatchEffects
 from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
-from viz.format import format_change, head_label, true_minus
+from viz.format import format_change, head_label, token_markdown, true_minus
 from viz.pages.compare.claims import EQUAL, patching_claims
 from viz.pages.compare.difference import SHOWN, coloured_grid
 from viz.text import escape_markdown, strings
@@ -52,7 +52,7 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
         return words["lead_cosine"].format(plain=patches.plain)
     own, other = map(escape_markdown, patches.words)
     tokens = next(each.queries for each in reversed(record.maps) if patches.place < len(each.queries))
-    sentence = words["lead"].format(own=own, other=other, token=escape_markdown(tokens.texts[patches.place]),
+    sentence = words["lead"].format(own=own, other=other, token=token_markdown(tokens.texts[patches.place]),
                                     plain=patches.plain, twin=patches.other)
     return sentence + (" " + words["same"].format(own=own, other=other) if patches.same else "")
 

@@ -16,7 +16,7 @@ from model.studies.attribution import (
 )
 from model.studies.faithfulness.report import Report
 from viz.claims import as_printed, first_true, lead
-from viz.format import head_label, true_minus
+from viz.format import head_label, token_markdown, true_minus
 from viz.text import escape_markdown, strings
 
 POSITION = 0.9   # a measure whose order agrees this far with that of a model that looks evenly is told as one
@@ -96,7 +96,7 @@ def _first(attribution: Attribution, layer: int, head: int) -> list[str]:
     if first is None or not np.isfinite([first.apart, first.ranked]).all():
         return []
     better = {1: "flatters", -1: "flatters_not", 0: "flatters_even"}[lead(first.ranked, first.apart, spell)]
-    return [words["first"].format(token=escape_markdown(attribution.tokens.texts[0]), head=first.head,
+    return [words["first"].format(token=token_markdown(attribution.tokens.texts[0]), head=first.head,
                                   layer=first.layer, effect=first.effect, rank=first.rank,
                                   count=first.count, apart=first.apart, ranked=first.ranked) + " " + words[better]]
 
@@ -145,7 +145,7 @@ def value_claim(attribution: Attribution) -> str:
     """The number that is explained."""
     words, answer = strings("explain")["value"], attribution.answer
     form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
-    before = "" if attribution.place is None else escape_markdown(attribution.tokens.texts[attribution.place])
+    before = "" if attribution.place is None else token_markdown(attribution.tokens.texts[attribution.place])
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
                               value=answer.value, rank=answer.rank,
                               chance=np.exp(min(answer.value, 0)), before=f"“{before}”")

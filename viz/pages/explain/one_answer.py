@@ -1,6 +1,5 @@
 """The parts of the page Does attention explain? that are about one answer: what is asked, the measures, and whether
 they agree."""
-import html
 from dataclasses import replace
 
 import numpy as np
@@ -105,7 +104,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
                 if name in measured and not (flat and name.endswith("_even"))] for group in GROUPS]
     twice = {text for text in attribution.tokens.texts if attribution.tokens.texts.count(text) > 1}
-    names = [html.escape(visible_token(text)) + (f" {place}" if text in twice else "")
+    names = [visible_token(text) + (f" {place}" if text in twice else "")
              for place, text in enumerate(attribution.tokens.texts)]
     apart = (~attribution.ranked).tolist()
     most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())

@@ -1,6 +1,5 @@
 """Encoder, decoder, or both? What goes from one stack into the other, three families side by side, a text as a product
 of probabilities, an open question."""
-import html
 import re
 import textwrap
 
@@ -15,12 +14,13 @@ from model.studies.perplexity import LikelihoodQuery, SequenceLikelihood
 from viz.claims import as_printed
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
+from viz.figures.drawing import Markup, markup
 from viz.figures.lines import Line, lines
 from viz.figures.wiring import wiring
+from viz.format import token_markdown, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.families.three_models import BOTH, TEXT, decoder, hidden_word, sentence, three_families
-from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
@@ -65,12 +65,13 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
         tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
         shapes = {"n": len(tensors.memory), "m": len(tensors.stream), "d": tensors.memory.shape[1],
                   "layers": tensors.layers}
-        begins = html.escape(textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …"))
-        boxes = {name: box.format(**shapes, said=begins) for name, box in words["boxes"].items()}
+        begins = textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …")
+        boxes = {name: markup(box, **shapes, said=begins) for name, box in words["boxes"].items()}
         if revealed:
             boxes["cross"] = boxes["cross_answered"]
         with right:
-            figure(lambda theme: wiring(theme, boxes, words["arrows"] if revealed else ["?", "?", "?"], height=410),
+            arrows = list(map(Markup, words["arrows"])) if revealed else ["?"] * 3
+            figure(lambda theme: wiring(theme, boxes, arrows, height=410),
                    key="families-wiring", alt=words["alt_answered" if revealed else "alt"].format(**shapes))
         if not revealed:
             return False
@@ -100,7 +101,7 @@ def _steps(page: PageContext, lesson: Lesson) -> None:
             place.metric(words[name], _as_chance(chance))
         same = as_printed(first, _as_chance) == as_printed(second, _as_chance)
         verdict = words["same" if same else "apart"].format(digits=DIGITS, difference=abs(first - second))
-        lesson.explanation("steps", t=at, word=escape_markdown(whole.texts[at - 1]), verdict=verdict, all=steps + 1)
+        lesson.explanation("steps", t=at, word=token_markdown(whole.texts[at - 1]), verdict=verdict, all=steps + 1)
 
 
 def _as_chance(chance: float) -> str:
@@ -129,7 +130,7 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
         same = min(len(own.ids), len(other.ids))
         parted = next((place for place in range(same) if own.ids[place] != other.ids[place]), None)
         says = words["equal"] if parted is None else words["parts"].format(
-            at=parted + 1, one=escape_markdown(own.texts[parted]), other=escape_markdown(other.texts[parted]),
+            at=parted + 1, one=token_markdown(own.texts[parted]), other=token_markdown(other.texts[parted]),
             p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
         _product(lesson, {words["own"]: own, words["other"]: other}, says)
 
@@ -154,7 +155,7 @@ def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -
     padded = {title: np.pad(one.log_probabilities, (0, len(steps) - len(one.ids)), constant_values=np.nan)
               for title, one in chains.items()}
     factors = {title: np.exp(one) for title, one in padded.items()}
-    labels = [" / ".join(dict.fromkeys(html.escape(one.texts[place]) for one in chains.values()
+    labels = [" / ".join(dict.fromkeys(visible_token(one.texts[place]) for one in chains.values()
                                        if place < len(one.texts)))
               for place in range(len(steps))]
     left, right = st.columns(2, gap="medium")
@@ -172,7 +173,7 @@ def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -
     share = float(chain.log_probabilities[least] / chain.products[-1]) if chain.products[-1] else 0.0
     costly = words["costly"].format(share=share) if share >= COSTLY else ""
     lesson.explanation("factors", shown=(SequenceLikelihood,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
-                       n=len(chances), says=says, costly=costly, name=name, least=escape_markdown(chain.texts[least]),
+                       n=len(chances), says=says, costly=costly, name=name, least=token_markdown(chain.texts[least]),
                        p=chances[least], total=chain.products[-1], power=chain.products[-1] / np.log(10),
                        perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
 

@@ -1,6 +1,5 @@
 """The part of *Encoder, decoder, or both* that sets three families side by side: who may see what, and what changes
 when a word is hidden."""
-import html
 import re
 from contextlib import closing
 
@@ -15,6 +14,7 @@ from model.lessons import families
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.figures.matrix import CellStyle, matrix
+from viz.format import token_markdown
 from viz.page import PageContext
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for, slider_for
@@ -94,7 +94,7 @@ def _may(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.n
 
 
 def _short(tokens: Tokens) -> list[str]:
-    return [html.escape(text if len(text) <= 10 else text[:9] + "…") for text in tokens.texts]
+    return [text if len(text) <= 10 else text[:9] + "…" for text in tokens.texts]
 
 
 def best_guess(record: AttentionRecord, name: str) -> str:
@@ -107,7 +107,7 @@ def best_guess(record: AttentionRecord, name: str) -> str:
         return "…"
     if name == "both":
         return " ".join(escape_markdown(best[0]) for best in answer.texts)
-    return f"**{escape_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:z.3f})"
+    return f"**{token_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:z.3f})"
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from model.core.view import View
 from model.studies.prediction_game import Score, allowed_cells, cover, score
 from viz.claims import lead
 from viz.components.head_view import Guess, ViewEvent, head_view
-from viz.format import format_share, format_weight
+from viz.format import format_share, format_weight, token_markdown
 from viz.handout.build import head_item
 from viz.page import PageContext
 from viz.page_controls import Choice, Places
@@ -99,7 +99,7 @@ def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarr
 
 
 def _token(record: AttentionRecord, view: View) -> str:
-    return escape_markdown(record[view.kind].queries.texts[view.token or 0])
+    return token_markdown(record[view.kind].queries.texts[view.token or 0])
 
 
 def _take(page: PageContext, name: str, event: ViewEvent) -> None:

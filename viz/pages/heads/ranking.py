@@ -10,10 +10,10 @@ from model.core.token_ranking import Link, TokenRanking
 from model.core.types import HeadId
 from model.core.view import View
 from viz.claims import rank
-from viz.format import format_weight, head_label, token_label
+from viz.format import format_weight, head_label, token_label, token_markdown
 from viz.glossary import term_link, terms
 from viz.streamlit_patch import DeltaGenerator
-from viz.text import escape_markdown, strings
+from viz.text import strings
 from viz.widgets.fields import pills
 
 SHOWN = 6   # heads in a ranking
@@ -58,7 +58,7 @@ def look_from_and_at(attention_map: AttentionMap, view: View, ranking: TokenRank
 def _link(link: Link, others: Tokens, words: str) -> str:
     """A head, its weight, and the token at the link's other end."""
     return words.format(head=head_label(link.layer, link.head), weight=format_weight(link.weight),
-                        other=escape_markdown(others.texts[link.other]))
+                        other=token_markdown(others.texts[link.other]))
 
 
 def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable[..., None]) -> None:

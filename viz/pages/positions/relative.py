@@ -4,6 +4,7 @@ import numpy as np
 import streamlit as st
 
 from model.lessons import positions
+from viz.figures.drawing import Markup
 from viz.figures.lines import Line, lines
 from viz.figures.vector_plane import Points, vector_plane
 from viz.page import PageContext
@@ -36,7 +37,7 @@ def shift_section(page: PageContext, lesson: Lesson) -> None:
         ring = positions.sinusoidal(np.arange(min(33, int(positions.wavelengths(width)[pair]) + 1)),
                                     width)[:, [2 * pair + 1, 2 * pair]]
         hands = positions.sinusoidal([place, place + steps], width)[:, [2 * pair + 1, 2 * pair]]
-        names = [str(number) if number % NAMED == 0 else "" for number in range(len(ring))]
+        names = [str(number) if number % NAMED == 0 else Markup("") for number in range(len(ring))]
         with right:
             figure(lambda theme: vector_plane(theme, Points(ring, names), axes=(words["cosine"], words["sine"]),
                                               height=380,

@@ -7,6 +7,7 @@ import streamlit as st
 
 from model.lessons.since import decoding, experts
 from model.lessons.since.sentences import WORDS, encode
+from viz.figures.drawing import markup
 from viz.figures.word_tree import Branch, word_tree
 from viz.format import format_share
 from viz.page import PageContext
@@ -33,7 +34,7 @@ def writing_section(page: PageContext, lesson: Lesson) -> None:
             claims = writing_claims(words, how, amount, prompt, page.controls["beam"])
         drawn = [node for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
         branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
-                           words["said"].format(path=_said(node.path), given=node.given, whole=node.whole,
+                           markup(words["said"], path=_said(node.path), given=node.given, whole=node.whole,
                                                 kept=node.kept)) for node in drawn]
         figure(lambda theme: word_tree(theme, f"{PROMPTS[page.controls['prompt']]} …", branches), key="since-tree",
                alt=lesson.alt("writing", how=words["hows"][how], count=len(branches)))

@@ -12,15 +12,15 @@ from model.core.statistics import entropy, x_log_x
 from model.lessons import softmax
 from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
+from viz.figures.drawing import Markup, plain
 from viz.figures.lines import Line, lines
-from viz.format import true_minus
+from viz.format import token_markdown, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.pages.softmax import claims
 from viz.pages.softmax.inside import inside_section
 from viz.pages.softmax.reaction import ends_section, slope_section
 from viz.pages.softmax.row import GRID, Row
-from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, choice_for, log_steps, pills_for, slider_for
 from viz.widgets.draw_first import drawn_control
 from viz.widgets.figure import figure
@@ -66,7 +66,7 @@ def _asked(lesson: Lesson) -> None:
         left, right = st.columns([3, 2], gap="medium")
         with left, computing():
             names, weights = _own_names(), softmax.softmax_rows(np.array(LOGITS.start), [1.0])[0]
-            shown = [f"{name}<br>z = {true_minus(f'{logit:g}')}"
+            shown = [Markup(f"{plain(name)}<br>z = {true_minus(f'{logit:g}')}")
                      for name, logit in zip(names, LOGITS.start, strict=True)]
             figure(lambda theme: bars(theme, shown, {"weight": weights}, axes=("", "weight p at T = 1"),
                                       y_range=(0, 1), height=340),
@@ -163,7 +163,7 @@ def _real_row(page: PageContext, words: dict) -> Row:
     if isinstance(layer, Layer) and layer.sink is not None:
         logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
     allowed = np.isfinite(logits)
-    st.caption(words["from"].format(token=escape_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
+    st.caption(words["from"].format(token=token_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
                                     head=view.head, allowed=int(allowed.sum()), keys=len(allowed)))
     return Row(names, np.where(allowed, logits, 0.0), allowed)
 

@@ -20,6 +20,7 @@ from viz.components.head_view import head_view
 from viz.components.slider import slider
 from viz.figures.tiles import tiles
 from viz.figures.training import training
+from viz.format import token_markdown
 from viz.page import PageContext
 from viz.pages.training.claims import Story, claims, head_name, pair_of
 from viz.session import session
@@ -174,4 +175,4 @@ def _answer(record: AttentionRecord, row: int | None) -> None:
                         zip(prediction.texts[place][:ANSWERS], prediction.probabilities[place]))
     tokens = record.maps[-1].queries
     words = strings("training")["predicted" if record.picture is None else "predicted_at"]
-    st.markdown(words.format(token=f"*{escape_markdown(tokens.texts[row])}*", answers=answers))
+    st.markdown(words.format(token=f"*{token_markdown(tokens.texts[row])}*", answers=answers))

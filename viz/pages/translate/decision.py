@@ -1,5 +1,4 @@
 """Where il or elle is decided: heads silenced live, words exchanged with the twin, and the same over many sentences."""
-import html
 
 import numpy as np
 import streamlit as st
@@ -68,7 +67,7 @@ def _patched(decision: Decision) -> None:
     st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
     st.caption(words["patch_lead"])
     axis = words["patch_axis"].format(other=other)
-    figure(lambda theme: bars(theme, [html.escape(word) for word in decision.source], {axis: moved}, axes=("", axis),
+    figure(lambda theme: bars(theme, decision.source, {axis: moved}, axes=("", axis),
                               y_range=(0, 1), height=330),
            key="translate-exchanged",
            alt=words["patch_alt"].format(other=other, share=moved[most], word=decision.source[most]))

@@ -1,5 +1,4 @@
 """One word of a translation: what every head looked at when it was produced, and what else could have been said."""
-import html
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +14,7 @@ from viz.components.head_view import ViewEvent, head_view
 from viz.components.token_strip import StripEvent
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import head_label
+from viz.format import head_label, token_markdown
 from viz.page import PageContext
 from viz.session import session
 from viz.text import escape_markdown, strings
@@ -105,7 +104,7 @@ def head_rows(page: PageContext, now: WordView) -> None:
     """Every head's row for this word, and the open head over all words."""
     words, place = strings("translate"), now.largest
     names, keys = [head_label(layer, head)
-                   for (layer, head), _ in now.rows], [html.escape(text) for text in now.shown.keys.texts]
+                   for (layer, head), _ in now.rows], list(now.shown.keys.texts)
     weights = np.stack([weights for _, weights in now.rows])
     word, side = escape_markdown(now.text), page.controls["side"]
     choice_for(page, "side", words["side"], words["sides"])
@@ -116,7 +115,7 @@ def head_rows(page: PageContext, now: WordView) -> None:
            alt=words["heads_alt"].format(heads=len(names), keys=len(keys), word=now.text, weight=place[2],
                                          head=head_label(*place[0]), key=now.shown.keys.texts[place[1]]))
     st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2],
-                                        key=escape_markdown(now.shown.keys.texts[place[1]])))
+                                        key=token_markdown(now.shown.keys.texts[place[1]])))
 
 
 def open_head(page: PageContext, now: WordView) -> None:
@@ -156,6 +155,6 @@ def probabilities(now: WordView) -> None:
     texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
     st.markdown(f"##### {words['chances_title']}")
     rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
-    figure(lambda theme: bars(theme, [html.escape(text) for text in texts], {words["chances"]: shares},
+    figure(lambda theme: bars(theme, texts, {words["chances"]: shares},
                               axes=("", words["chances"]), y_range=(0, 1), height=240),
            key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))

@@ -1,6 +1,5 @@
 """The last sections of *From text to vectors*: rows of a real table, a word's neighbours in it, and one word in two
 contexts."""
-import html
 
 import numpy as np
 import streamlit as st
@@ -12,7 +11,7 @@ from model.lessons import contexts
 from model.lessons import tokenization as pieces
 from viz.figures.bars import bars, histogram
 from viz.figures.base import ASLANT
-from viz.figures.drawing import FigureSpec
+from viz.figures.drawing import FigureSpec, Markup
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
@@ -67,8 +66,8 @@ def _closed(words: str) -> None:
 def _rows(lesson: Lesson, cut: pieces.Cut, vectors: contexts.Table) -> None:
     words = lesson.prose["table"]
     shown, d_model = vectors.rows.shape
-    names = [f"{html.escape(label)} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
-    columns = [str(place) if place % RULED == 0 else "" for place in range(d_model)]
+    names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
+    columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
     st.markdown(words["rows"].format(shown=shown, d_model=d_model))
     if shown:
         bound = float(np.percentile(np.abs(vectors.rows), BEYOND))
@@ -79,16 +78,16 @@ def _rows(lesson: Lesson, cut: pieces.Cut, vectors: contexts.Table) -> None:
 
 def _near(lesson: Lesson, word: str, vectors: contexts.Table) -> None:
     words, (vocabulary, d_model) = lesson.prose["table"], (len(vectors.cosines) + 1, vectors.rows.shape[1])
-    names = [html.escape(name) for name, _ in vectors.nearest]
+    names = [name for name, _ in vectors.nearest]
     left, right = st.columns(2, gap="medium")
     with left:
         near = np.array([cosine for _, cosine in vectors.nearest])
-        axes = words["near"].format(word=html.escape(word)), words["cosine"]
+        axes = words["near"].format(word=word), words["cosine"]
         figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360,
                                   angle=ASLANT),
                key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=vectors.nearest[0][0], cosine=near[0]))
     with right:
-        drawn = {words["word_to_all"].format(word=html.escape(word)): vectors.cosines, words["pairs"]: vectors.pairs}
+        drawn = {words["word_to_all"].format(word=word): vectors.cosines, words["pairs"]: vectors.pairs}
         shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
         figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
                                        marks=[(vectors.luck, words["luck"].format(luck=vectors.luck))]),

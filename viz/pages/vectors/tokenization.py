@@ -1,6 +1,5 @@
 """The first sections of *From text to vectors*: a text of one's own in pieces and ids, Chinese, and byte-pair encoding
 merge by merge."""
-import html
 
 import numpy as np
 import streamlit as st
@@ -167,7 +166,7 @@ def _candidates(lesson: Lesson, learnt: tokenization.Merges, done: int) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         if order:
-            names = [html.escape(" + ".join(map(tokenization.show_piece, pair))) for pair in order]
+            names = [" + ".join(map(tokenization.show_piece, pair)) for pair in order]
             axes = words["candidates" if following else "finished"], words["times"]
             figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])},
                                       axes=axes, height=320, angle=ASLANT),
