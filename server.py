@@ -40,6 +40,7 @@ settings.put({
     "CLEARHEAD_IMPORT_MB": "64",        # attention of an imported file
     "CLEARHEAD_SESSION_MB": "128",      # uploaded files of one visitor; imported ones again as much; the oldest go
     "CLEARHEAD_TOTAL_MB": "256",        # the same of all visitors
+    "CLEARHEAD_PDF_SANDBOX": "1",       # PDFs are printed in Chromium's sandbox or, as root has none, not at all
     "CLEARHEAD_METRICS": "0",           # 1 opens /_stcore/metrics, to everybody
 })
 

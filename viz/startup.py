@@ -14,7 +14,7 @@ from model.core.query import UserError
 from model.core.temporary import remove_left_behind
 from viz.page import pages
 from viz.state import State
-from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, take_turns
+from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
 
 log = logging.getLogger("clearhead")
 
@@ -49,6 +49,7 @@ async def lifespan(app: st.App) -> AsyncIterator[None]:
     hear_out()
     take_turns()
     ask_no_stranger()
+    say_why()
     threading.Thread(target=start, name="clearhead-start", daemon=True).start()
     yield
 

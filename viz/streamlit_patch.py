@@ -1,6 +1,7 @@
 """What Clearhead needs of Streamlit that is not public, all of it: three faults mended, of which two are in what it
 sends to a browser and one in what it hears; the types of what st.container and st.Page return; the browser that opens
 on somebody's own machine; and for a server the options, uploads and logs that have to be bounded."""
+import asyncio
 import functools
 import logging
 import threading
@@ -12,9 +13,13 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 from streamlit import cli_util, config, logger, net_util
 from streamlit.delta_generator import DeltaGenerator as DeltaGenerator
 from streamlit.navigation.page import StreamlitPage as StreamlitPage
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
+from streamlit.proto.ForwardMsg_pb2 import BackendOperationResponse, DeferredFileResponsePayload
 from streamlit.runtime import runtime_util
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.media_file_storage import MediaFileStorageError
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner, ScriptRunnerEvent
@@ -23,6 +28,8 @@ from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
+
+from model.core.query import UserError
 
 RECORD = 2048   # bytes that Streamlit takes for an uploaded file beside its content
 
@@ -182,6 +189,27 @@ def log_through(handler: logging.Handler) -> None:
         if isinstance(each, logging.Logger):
             join(each)
     logging.root.addHandler(handler)
+
+
+def say_why() -> None:
+    """Has a download that cannot be made say why: Streamlit 1.67 says "Failed to generate file for download" of each,
+    and logs a traceback."""
+    handle = DeferredFileHandler.handle
+    if handle.__name__ == "answered":
+        return
+
+    async def answered(self: DeferredFileHandler, request: BackendOperationRequest,
+                       session_id: str) -> BackendOperationResponse:
+        try:
+            url = await asyncio.to_thread(self._get_media_file_mgr().execute_deferred, request.deferred_file.file_id)
+        except MediaFileStorageError as error:
+            if not isinstance(error.__cause__, UserError):
+                raise
+            return BackendOperationResponse(request_id=request.request_id, error_msg=str(error.__cause__))
+        return BackendOperationResponse(request_id=request.request_id,
+                                        deferred_file=DeferredFileResponsePayload(url=url))
+
+    DeferredFileHandler.handle = answered   # type: ignore[method-assign]
 
 
 def ask_no_stranger() -> None:

@@ -7,12 +7,16 @@ from unittest.mock import MagicMock
 
 import pytest
 from streamlit import net_util
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
+from streamlit.runtime.backend_operation_handler import DeferredFileHandler
 from streamlit.runtime.forward_msg_queue import ForwardMsgQueue
+from streamlit.runtime.media_file_manager import MediaFileManager
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils.script_requests import RerunData
@@ -22,6 +26,7 @@ from streamlit.runtime.state.session_state import SessionState
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
 from streamlit.web.server import server_util
 
+from model.core.query import UserError
 from tests.parts import require_part
 from viz.streamlit_patch import (
     RECORD,
@@ -31,6 +36,7 @@ from viz.streamlit_patch import (
     hear_out,
     is_dropped,
     keep_order,
+    say_why,
     take_turns,
 )
 
@@ -45,7 +51,10 @@ from viz.streamlit_patch import (
     ("streamlit.cli_util", "open_browser"), ("streamlit.web.server.server_util", "get_url"),
     ("streamlit.config", "_DEFINED_BY_FLAG"), ("streamlit.config", "on_config_parsed"),
     ("streamlit.runtime.runtime_util", "_max_widget_state_size_bytes"), ("streamlit.logger", "setup_formatter"),
-    ("streamlit.net_util", "get_external_ip"), ("streamlit.runtime.scriptrunner", "get_script_run_ctx"),
+    ("streamlit.net_util", "get_external_ip"),
+    ("streamlit.runtime.backend_operation_handler", "DeferredFileHandler.handle"),
+    ("streamlit.runtime.media_file_storage", "MediaFileStorageError"),
+    ("streamlit.runtime.scriptrunner", "get_script_run_ctx"),
     ("streamlit.runtime.memory_uploaded_file_manager", "MemoryUploadedFileManager.add_file")])
 def test_the_part_is_there(module, name):
     require_part(module, name, "viz/streamlit_patch.py")
@@ -188,3 +197,24 @@ def test_a_foreign_origin_sends_no_request_out(monkeypatch):
     assert asked   # the part of Streamlit that asked, by the name that is replaced
     ask_no_stranger()
     assert server_util.is_url_from_allowed_origins("http://evil.example") is False and len(asked) == 1
+
+
+def _download(make, monkeypatch, patched: bool) -> str:
+    """What the browser is told of a download that `make` should make."""
+    handle = DeferredFileHandler.handle
+    monkeypatch.setattr(DeferredFileHandler, "handle", handle)   # put back afterwards
+    if patched:
+        say_why()
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    handler = DeferredFileHandler(lambda: files)
+    request = BackendOperationRequest(request_id="1")
+    request.deferred_file.file_id = files.add_deferred(make, None, "0.0")
+    return asyncio.run(handler.handle(request, "session")).error_msg
+
+
+def test_a_download_that_cannot_be_made_says_why(monkeypatch):
+    def refuse() -> bytes:
+        raise UserError("One PDF is being printed.")
+
+    assert _download(refuse, monkeypatch, patched=False) == "Failed to generate file for download", "no need any more"
+    assert _download(refuse, monkeypatch, patched=True) == "One PDF is being printed."

@@ -1,8 +1,14 @@
-"""The handout, or any other HTML file, as PDF: printed by a Chromium on this machine."""
+"""The handout, or any other HTML file, as PDF: printed by a Chromium on this machine, one at a time.
+
+Chromium's sandbox needs a user other than root. A server for strangers sets CLEARHEAD_PDF_SANDBOX=1: it then prints in
+the sandbox or not at all, and offers no PDF as root. """
 import os
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from model.core import files
@@ -17,20 +23,31 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 WINDOWS = (r"Google\Chrome\Application\chrome.exe", r"Chromium\Application\chrome.exe",
            r"Microsoft\Edge\Application\msedge.exe")
 MACOS = ("Google Chrome", "Chromium", "Microsoft Edge")
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+FLAGS = ("--headless", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--no-first-run", "--disable-extensions", "--no-pdf-header-footer", "--virtual-time-budget=20000")
-SECONDS = 120
+SECONDS, PATIENCE, WAITING = 120, 60, 3   # for one print, for one's turn, and how many may wait for theirs
+_turn, _places = threading.Lock(), threading.BoundedSemaphore(1 + WAITING)
 
 
 def browser() -> str | None:
-    """The path of a Chromium, from BROWSER_PATH, the PATH, or where the system keeps programs; None if there is
-    none."""
+    """Return the path of a Chromium, from BROWSER_PATH, the PATH, or where the system keeps programs; None if there is
+    none, or none that may print."""
+    if _needs_sandbox() and _is_root():
+        return None
     return next(filter(None, map(shutil.which, (os.environ.get("BROWSER_PATH", ""), *BROWSERS, *installed_browsers()))),
                 None)
 
 
+def _needs_sandbox() -> bool:
+    return os.environ.get("CLEARHEAD_PDF_SANDBOX") == "1"
+
+
+def _is_root() -> bool:
+    return sys.platform != "win32" and os.geteuid() == 0
+
+
 def installed_browsers() -> list[str]:
-    """Where Windows and macOS keep browsers, which are not on their PATH; kaleido looks there, too."""
+    """Where Windows and macOS keep browsers, which are not on their PATH."""
     if sys.platform == "win32":
         folders = (os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))
         return [rf"{folder}\{program}" for folder in folders if folder for program in WINDOWS]
@@ -43,16 +60,40 @@ def pdf(handout: Handout) -> bytes:
 
 
 def printed(content: bytes) -> bytes:
-    """An HTML file as PDF. Raises UserError without a Chromium, or if it does not print."""
-    chromium = browser()
+    """Return an HTML file as PDF. Raises UserError without a Chromium, if it does not print, or if too many wait."""
+    chromium, words = browser(), strings("handout")
     if chromium is None:
-        raise UserError(strings("handout")["no_browser"])
-    with TemporaryFolder("pdf") as folder:
+        raise UserError(words["no_browser"])
+    tries = [] if _is_root() else [FLAGS]
+    if not _needs_sandbox():   # some systems let no program of a user have a sandbox
+        tries.append((*FLAGS, "--no-sandbox"))
+    with _one_at_a_time(), TemporaryFolder("pdf") as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
         files.write(source, content)
-        command = [chromium, *FLAGS, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}", source.as_uri()]
+        for flags in tries:
+            command = [chromium, *flags, f"--user-data-dir={folder}/profile", f"--print-to-pdf={target}",
+                       source.as_uri()]
+            try:
+                subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
+                return target.read_bytes()
+            except subprocess.TimeoutExpired as error:
+                raise UserError(words["too_slow"].format(seconds=SECONDS)) from error
+            except (OSError, subprocess.SubprocessError) as error:
+                failure = error
+        raise UserError(words["no_print"]) from failure
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Wait for this process's one browser. Raises UserError where too many wait already, or the wait is too long."""
+    if not _places.acquire(blocking=False):
+        raise UserError(strings("handout")["queue_full"].format(count=WAITING))
+    try:
+        if not _turn.acquire(timeout=PATIENCE):
+            raise UserError(strings("handout")["queue_slow"].format(seconds=PATIENCE))
         try:
-            subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
-            return target.read_bytes()
-        except (OSError, subprocess.SubprocessError) as error:
-            raise UserError(strings("handout")["too_slow"].format(seconds=SECONDS)) from error
+            yield
+        finally:
+            _turn.release()
+    finally:
+        _places.release()

@@ -5,8 +5,6 @@ PNG and SVG come from the camera in the figure's own menu, which saves what *Sav
 offline) and CSV (the figure's numbers) are made when their button is pressed, always in the light theme; PDF needs a
 Chromium on the machine that runs Clearhead. """
 import csv
-import functools
-import importlib.util
 import io
 from collections.abc import Callable
 
@@ -18,11 +16,13 @@ from viz.export.csv import guard_cell
 from viz.figures import table
 from viz.figures.drawing import FigureSpec
 from viz.handout.item import Item
-from viz.handout.pdf import browser
+from viz.handout.pdf import browser, printed
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
 from viz.widgets.handout_button import add_item, show_result
+
+WIDE = 720   # pixels of a figure's PDF
 
 
 def page_theme() -> str:
@@ -86,10 +86,10 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
                                key=f"html-{key}")
             st.download_button("CSV", lambda: as_csv(light()), f"clearhead-{name}.csv", "text/csv", on_click="ignore",
                                key=f"csv-{key}")
-            if pdf_works():
-                st.download_button("PDF", lambda: light().plotly().to_image("pdf"), f"clearhead-{name}.pdf",
-                                   "application/pdf", on_click="ignore", key=f"pdf-{key}")
-        if not pdf_works():
+            if browser():
+                st.download_button("PDF", lambda: as_pdf(light()), f"clearhead-{name}.pdf", "application/pdf",
+                                   on_click="ignore", key=f"pdf-{key}")
+        if not browser():
             st.caption(words["no_pdf"])
 
 
@@ -97,15 +97,17 @@ def _set_camera(name: str) -> None:
     session().camera = st.session_state[name]
 
 
-@functools.cache
-def pdf_works() -> bool:
-    """Whether kaleido and a browser that it can drive are on this machine."""
-    return importlib.util.find_spec("kaleido") is not None and browser() is not None
-
-
 def html(drawn: FigureSpec) -> bytes:
     """The figure as a page of its own that asks no other machine for anything."""
     return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
+
+
+def as_pdf(drawn: FigureSpec) -> bytes:
+    """Return the figure as one page of its own size, all of it vectors. Raises UserError as `printed` does."""
+    figure = drawn.plotly().update_layout(width=WIDE)
+    page = figure.to_html(include_plotlyjs=True, config={"staticPlot": True})
+    style = f"<style>@page {{ size: {WIDE}px {drawn.height}px; margin: 0; }} body {{ margin: 0; }}</style>"
+    return printed(page.replace("<head>", "<head>" + style).encode("utf-8"))
 
 
 def as_csv(drawn: FigureSpec) -> bytes:

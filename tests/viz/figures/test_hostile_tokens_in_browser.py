@@ -41,8 +41,8 @@ from viz.pages.atlas.scatter import HeadDots, atlas_scatter
 
 TOKENS = ("<s>", "</s>", "a<b", "&amp;", "&#36;", "<b>x</b>", "<br>", "<a href='x'>y</a>", "$x$", "$$",
           "x_1^2", "\\frac{a}", "{y}", "%{x}", "%{y:.2f}", "{0}", "", " ", "  ", " the", "\n", "\t", "\u200b", "\u202e",
-          "\u3164", "\u0301", "e\u0301", "the", "the", "שלום", "العربية", "👩\u200d💻", "漢字", "W" * 60, "<extra></extra>",
-          "a  b", "\"'")
+          "\u3164", "\u0301", "e\u0301", "the", "the", "שלום", "العربية", "👩\u200d💻", "漢字", "W" * 60,
+          "<extra></extra>", "a  b", "\"'")
 ALL = "".join(visible_token(token) for token in TOKENS if token.strip() and len(token) < 20)
 ONE, TWO, THREE, FOUR = (f"{ALL}{number}" for number in range(1, 5))
 X = np.geomspace(0.1, 10, 5)
@@ -67,9 +67,9 @@ FIGURES: dict = {
     induction_scatter: lambda: induction_scatter("light", NAMES, X[:2] / 9, X[1:3] / 9, [1], axes=(THREE, FOUR)),
     lines: lambda: lines("light", X, [Line(ONE, X), Line(TWO, X / 2, 1)], axes=("T", "p"), marks=[(1.0, THREE)],
                          bounds=[(0.5, FOUR)]),
-    loss_surface: lambda: loss_surface("light", X, X, np.outer(X, X), [(ONE, 0, np.outer(X, [1, 1])),
-                                                                             (ONE, 1, np.outer(X, [1, 2]))], axes=(TWO, THREE),
-                                       name=FOUR),
+    loss_surface: lambda: loss_surface("light", X, X, np.outer(X, X),
+                                       [(ONE, 0, np.outer(X, [1, 1])), (ONE, 1, np.outer(X, [1, 2]))],
+                                       axes=(TWO, THREE), name=FOUR),
     matrix: lambda: matrix("light", np.eye(2), NAMES, [THREE, FOUR], title=ALL),
     paths: lambda: paths("light", 2, [((0, 0), (1, 1))], [], (0, 1)),
     pattern_grid: lambda: pattern_grid("light", BEST, {"even": ONE, "first": FOUR}, axes=(TWO, THREE)),

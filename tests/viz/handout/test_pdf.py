@@ -1,8 +1,14 @@
-"""Where a Chromium is looked for: the PATH, and where Windows and macOS keep programs, which is not on it."""
+"""Where a Chromium is looked for, and how it prints: one at a time, in its sandbox, for few who wait."""
+import re
+import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 
 import pytest
 
+from model.core.query import UserError
 from viz.handout import pdf
 
 
@@ -38,3 +44,95 @@ def test_on_macos_it_is_found_among_the_applications(bare, monkeypatch):
     there = "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge"
     monkeypatch.setattr(pdf.shutil, "which", lambda name: name if name == there else None)
     assert pdf.browser() == there
+
+
+@pytest.fixture
+def fake(monkeypatch, tmp_path):
+    """A browser that notes when it starts and ends, and how it was called; it prints once a file "go" is there."""
+    program = tmp_path / "chromium"
+    program.write_text(f"""#!{sys.executable}
+import os, pathlib, sys, time
+here = pathlib.Path({str(tmp_path)!r})
+with open(here / "log", "a") as log:
+    log.write("start " + " ".join(sys.argv[1:]) + "\\n")
+if (here / "broken").exists() and "--no-sandbox" not in sys.argv:
+    sys.exit("No usable sandbox!")
+while not (here / "go").exists():
+    time.sleep(0.01)
+pathlib.Path([each for each in sys.argv if each.startswith("--print-to-pdf=")][0][15:]).write_bytes(b"%PDF")
+with open(here / "log", "a") as log:
+    log.write("end\\n")
+""", encoding="utf-8")
+    program.chmod(0o755)
+    (tmp_path / "log").touch()
+    monkeypatch.setenv("BROWSER_PATH", str(program))
+    monkeypatch.setattr(pdf, "_turn", threading.Lock())
+    monkeypatch.setattr(pdf, "_places", threading.BoundedSemaphore(1 + pdf.WAITING))
+    return tmp_path
+
+
+def _lines(fake):
+    return (fake / "log").read_text(encoding="utf-8").splitlines()
+
+
+def test_one_browser_prints_at_a_time_and_few_wait(fake):
+    with ThreadPoolExecutor(10) as pool:
+        asked = [pool.submit(pdf.printed, b"<p>x") for _ in range(8)]
+        done = wait(asked, timeout=20, return_when=FIRST_EXCEPTION).done
+        assert done and all("try again in a minute" in str(each.exception()) for each in done)
+        (fake / "go").touch()
+        answers = [each.exception() or each.result() for each in asked]
+    assert answers.count(b"%PDF") == 1 + pdf.WAITING
+    assert sum(isinstance(each, UserError) for each in answers) == 8 - 1 - pdf.WAITING
+    assert [line.split()[0] for line in _lines(fake)] == ["start", "end"] * (1 + pdf.WAITING)
+
+
+def test_who_waits_too_long_is_told_and_gives_the_place_back(fake, monkeypatch):
+    monkeypatch.setattr(pdf, "PATIENCE", 0.05)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(pdf.printed, b"<p>x")
+        while not _lines(fake):
+            time.sleep(0.01)
+        for _ in range(pdf.WAITING + 2):
+            with pytest.raises(UserError, match="still being printed"):
+                pdf.printed(b"<p>x")
+        (fake / "go").touch()
+        assert first.result() == pdf.printed(b"<p>x") == b"%PDF"
+
+
+def test_a_browser_that_does_not_end_is_ended_and_the_next_one_prints(fake, monkeypatch):
+    monkeypatch.setattr(pdf, "SECONDS", 0.5)
+    with pytest.raises(UserError, match=r"within 0\.5 seconds"):
+        pdf.printed(b"<p>x")
+    monkeypatch.setattr(pdf, "SECONDS", 20)
+    (fake / "go").touch()
+    assert pdf.printed(b"<p>x") == b"%PDF"
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_server_for_strangers_prints_in_the_sandbox_or_not_at_all(fake, monkeypatch, broken):
+    (fake / "go").touch()
+    if broken:
+        (fake / "broken").touch()
+    for root in (False, True):
+        monkeypatch.setattr(pdf, "_is_root", lambda root=root: root)
+        monkeypatch.setenv("CLEARHEAD_PDF_SANDBOX", "0")
+        assert pdf.printed(b"<p>x") == b"%PDF" and ("--no-sandbox" in _lines(fake)[-2]) is (root or broken)
+        monkeypatch.setenv("CLEARHEAD_PDF_SANDBOX", "1")
+        if root:
+            assert pdf.browser() is None
+        if root or broken:
+            with pytest.raises(UserError, match="no" if root else "ended without a PDF"):
+                pdf.printed(b"<p>x")
+        else:
+            assert pdf.printed(b"<p>x") == b"%PDF"
+
+
+def test_a_figures_pdf_is_one_page_of_its_own_size(tmp_path):
+    from tests.viz.figures.test_figures import drawn
+    from viz.widgets.figure import WIDE, as_pdf
+
+    (tmp_path / "figure.pdf").write_bytes(as_pdf(drawn()["matrix"]))
+    said = subprocess.run(["pdfinfo", tmp_path / "figure.pdf"], capture_output=True, text=True, check=True).stdout
+    size = [float(each) for each in re.findall(r"Page size: +([\d.]+) x ([\d.]+)", said)[0]]
+    assert "Pages:           1" in said and size == pytest.approx([0.75 * WIDE, 0.75 * 340], abs=1)
