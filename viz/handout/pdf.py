@@ -64,7 +64,7 @@ def printed(content: bytes) -> bytes:
     chromium, words = browser(), strings("handout")
     if chromium is None:
         raise UserError(words["no_browser"])
-    tries = [] if _is_root() else [FLAGS]
+    tries: list[tuple[str, ...]] = [] if _is_root() else [FLAGS]
     if not _needs_sandbox():   # some systems let no program of a user have a sandbox
         tries.append((*FLAGS, "--no-sandbox"))
     with _one_at_a_time(), TemporaryFolder("pdf") as folder:

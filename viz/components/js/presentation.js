@@ -139,4 +139,13 @@ function begin(parent) {
   return one;
 }
 
+// Paper gets the page as wide as it is on screen, made smaller (page.css).
+addEventListener("beforeprint", () => {
+  const main = document.querySelector("[data-testid=stMainBlockContainer]");
+  if (!main) return;
+  const { width, paddingLeft, paddingRight } = getComputedStyle(main);
+  const inside = parseFloat(width) - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  document.documentElement.style.setProperty("--screen", `${Math.ceil(inside)}`);
+});
+
 export const keys = mountOnce(begin);
