@@ -47,7 +47,8 @@ def atlas_command() -> None:
 @click.option("--ray", "address", help="Address of a running Ray cluster; without it one on this machine.")
 @click.option("--workers", type=whole(1, MOST_WORKERS), help="Workers; one for each core unless given.")
 @click.option("--limit", type=whole(1), help="Takes only so many texts, from the beginning.")
-@click.option("--field", default=FIELD, show_default=True, help="The column, or the JSONL's field, with the texts.")
+@click.option("--column", "--field", "field", default=FIELD, show_default=True,
+              help="The column, or the JSONL's field, with the texts.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
 def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, **options: Any) -> None:

@@ -44,21 +44,28 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, as_
     python -m model coref --model minilm --cases mine.csv --select-on other.csv --json
     """
     revision = sources.revision(model_id)
-    chosen = shipped_cases("coreference") if cases is None else read_file(cases)
+    chosen, left_out = (shipped_cases("coreference"), ()) if cases is None else read_file(cases)
     answer = answer_to(CasesQuery(model_id, revision, chosen))
-    select = None if select_on is None else answer_to(CasesQuery(model_id, revision, read_file(select_on)))
+    select = None
+    if select_on is not None:
+        others, more = read_file(select_on)
+        select, left_out = answer_to(CasesQuery(model_id, revision, others)), (*left_out, *more)
     rows = ("pronoun", "later") if answer.reads_left_to_right and not chosen[0].answer else ("pronoun",)
     reports = {row: report(answer, row, select) for row in rows}
     untrained, answers = _untrained(model_id, chosen, rows[-1]), _answers(AnswersQuery(model_id, revision, chosen))
     if as_json:
         results = as_object(reports["pronoun"]) | {"later": as_object(reports["later"]) if "later" in reports else None}
         named = {"model": model_id, "revision": revision, "cases": cases.name if cases else "coreference.csv",
-                 "unknown": answer.unknown}
+                 "unknown": answer.unknown, "left_out": left_out}
         click.echo(json.dumps({**named, **results, "untrained": untrained, "answers": answers}, allow_nan=False,
                               ensure_ascii=False))
     else:
         click.echo("\n\n".join([*(as_text(result) for result in reports.values()),
-                                _closing(untrained, answers, answer.unknown)]))
+                                _closing(untrained, answers, answer.unknown), *_left_out(left_out)]))
+
+
+def _left_out(rows: tuple[str, ...]) -> list[str]:
+    return [f"{len(rows)} of the rows left out:\n  " + "\n  ".join(rows[:SHOWN])] if rows else []
 
 
 def _untrained(model_id: str, cases: tuple[Case, ...], rows: str) -> dict:

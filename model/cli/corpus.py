@@ -26,8 +26,9 @@ SAVED_EVERY = 5   # seconds: what a stop costs at most
               help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
-@click.option("--field", default=FIELD, show_default=True,
-              help="The CSV's column, or the JSONL's field, that holds the texts.")
+@click.option("--column", "--field", "field", default=FIELD, show_default=True,
+              help="The CSV's column, or the JSONL's field, with the texts; unless there is one of this name, the only "
+                   "one with texts.")
 @click.option("--out", type=FilePath("write"),
               help="The CSV to write; FILE-measures.csv beside FILE unless given.")
 def measures_command(file: Path, model_id: str, kind: str | None, field: str, out: Path | None) -> None:
@@ -38,7 +39,7 @@ def measures_command(file: Path, model_id: str, kind: str | None, field: str, ou
 
     \b
     python -m model measures reviews.txt
-    python -m model measures reviews.csv --field review --model smollm2 --out smollm2.csv
+    python -m model measures reviews.csv --column review --model smollm2 --out smollm2.csv
     """
     out = out or file.with_name(f"{file.stem}-measures.csv")
     part = out.with_name(out.name + ".part")

@@ -5,8 +5,10 @@ Whatever cannot be read is one sentence that names the file and the line.
 """
 import csv
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import chain, islice
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from model.core.bounded import parse_json
 from model.core.limits import LIMITS
@@ -14,12 +16,14 @@ from model.core.query import UserError
 
 SUFFIXES = (".txt", ".csv", ".jsonl")
 FIELD = "text"
+PEEK = 20        # rows by which a column is known as one of texts
 OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip", b"PK\x03\x04": "ZIP", b"%PDF-": "PDF"}
 
 
 def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, str]]:
     """(line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES; `field` is
-    the CSV's column or the JSONL's field. Raises UserError, at the latest at the end for a file without a text."""
+    the CSV's column or the JSONL's field; where there is none called FIELD, the only one with texts is taken. Raises
+    UserError, at the latest at the end for a file without a text."""
     reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
     if reader is None:
         raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
@@ -64,13 +68,11 @@ def _table(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[
     reader = csv.reader((line for _, line in lines), strict=True)
     try:
         header = next(reader, [])
-        if field not in header:
-            columns = ", ".join(header)[:200]
-            raise UserError(f"{name}, line 1: there is no column {field!r} among {columns or 'none'}; give the texts' "
-                            f"column that name.")
-        place = header.index(field)
-        for row in reader:
-            yield reader.line_num, row[place] if place < len(row) else ""
+        rows = ((reader.line_num, row) for row in reader)
+        first = list(islice(rows, PEEK))
+        place = header.index(_chosen(field, header, _with_texts(header, first), f"{name}, line 1"))
+        for number, row in chain(first, rows):
+            yield number, row[place] if place < len(row) else ""
     except csv.Error as error:
         raise UserError(f"{name}, line {reader.line_num}: this is not CSV ({error}); save the table again as "
                         f"CSV.") from error
@@ -85,8 +87,54 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
         except ValueError as error:
             raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field "
                             f"{field!r}.") from error
-        text = value.get(field) if isinstance(value, dict) else value
-        if not isinstance(text, str):
+        if isinstance(value, dict):
+            value = value[_chosen(field, list(value), _strings(value), f"{name}, line {number}")]
+        if not isinstance(value, str):
             raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with "
                             f"the text in that field.")
-        yield number, text
+        yield number, value
+
+
+def columns(file: BinaryIO, name: str) -> list[str]:
+    """The columns of a CSV, or the fields of a JSONL's first object, that hold texts; none of a TXT. Raises UserError
+    as `texts` does."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix == ".csv":
+        reader = csv.reader((line for _, line in lines(file, name)))
+        try:
+            return _with_texts(next(reader, []), [(0, row) for row in islice(reader, PEEK)])
+        except csv.Error:
+            return []   # `texts` says what is wrong
+    if suffix == ".jsonl":
+        with suppress(ValueError):
+            first = next((line for _, line in lines(file, name) if line.strip()), "")
+            return _strings(parse_json(first.encode(), name))
+    return []
+
+
+def _with_texts(header: list[str], rows: list[tuple[int, list[str]]]) -> list[str]:
+    """The columns in which some cell is no number."""
+    cells = {column: [row[place] for _, row in rows if place < len(row)] for place, column in enumerate(header)}
+    return [column for column, values in cells.items() if any(map(_is_text, values))]
+
+
+def _is_text(cell: str) -> bool:
+    try:
+        float(cell or "0")
+    except ValueError:
+        return bool(cell.strip())
+    return False
+
+
+def _strings(value: Any) -> list[str]:
+    return [key for key, each in value.items() if isinstance(each, str)] if isinstance(value, dict) else []
+
+
+def _chosen(field: str, known: list[str], of_texts: list[str], place: str) -> str:
+    """The column to read. Raises UserError where it is not there, and no other is the only one with texts."""
+    if field in known:
+        return field
+    if field == FIELD and len(of_texts) == 1:
+        return of_texts[0]
+    raise UserError(f"{place}: there is no column {field!r} among {', '.join(known)[:200] or 'none'}; choose the one "
+                    f"with the texts, on the command line with --column.")

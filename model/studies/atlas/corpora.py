@@ -131,10 +131,10 @@ def _check_column(path: Path, file: Any, field: str) -> None:
     name, schema = path.name, file.schema_arrow
     if field not in schema.names:
         raise UserError(f"{name}: there is no column {field!r} among {', '.join(schema.names)[:200] or 'none'}; give "
-                        f"the texts' column that name, or say --field.")
+                        f"the texts' column that name, or say --column.")
     kind = schema.field(field).type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise UserError(f"{name}: the column {field!r} holds {kind} and no texts; choose another with --field.")
+        raise UserError(f"{name}: the column {field!r} holds {kind} and no texts; choose another with --column.")
     for group, size in enumerate(parquet_pages.group_bytes(path, file, {field})):
         LIMITS.refuse_above("corpus_group_bytes", size, f"{name}, row group {group}: the column {field!r}",
                             "write smaller row groups")

@@ -6,6 +6,7 @@ import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from model.core.assets import ASSETS
 from model.core.limits import LIMITS
@@ -53,7 +54,7 @@ def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int 
     chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
     if chosen[0] == chosen[1] or asked in chosen:
         raise UserError(f"Pronoun, correct and wrong must be three places of the sentence {_short(sentence)}, but two "
-                        f"of them are the same.")
+                        f"of them are the same; give two nouns that differ.")
     return Case(sentence, asked, chosen[0], chosen[1], **more)
 
 
@@ -80,11 +81,19 @@ def _short(sentence: str) -> str:
     return repr(sentence if len(sentence) < 80 else sentence[:77] + "…")
 
 
-def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
-    """The cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame,
-    pair, answer, other.
+class CaseFile(NamedTuple):
+    """What a CSV holds."""
 
-    Raises UserError with the row (as a spreadsheet counts, the header being row 1) that cannot be used.
+    cases: tuple[Case, ...]
+    left_out: tuple[str, ...]   # a sentence on each row that cannot be used
+
+
+def read_csv(text: str, name: str = "the file") -> CaseFile:
+    """The cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame,
+    pair, answer, other. A row that cannot be used is left out, and named as a spreadsheet counts, the header being row
+    1.
+
+    Raises UserError for a file in which no row can be used.
     """
     rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
     missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
@@ -92,16 +101,17 @@ def read_csv(text: str, name: str = "the file") -> tuple[Case, ...]:
         raise UserError(f"{name} has no column {', '.join(missing)}; its first row must name at least "
                         f"{', '.join(REQUIRED)}.")
     cases: list[Case] = []
+    left_out: list[str] = []
     for number, row in enumerate(rows, 2):
-        LIMITS.refuse_above("case_rows", len(cases) + 1, name, "cut it into several files")
+        LIMITS.refuse_above("case_rows", len(cases) + len(left_out) + 1, name, "cut it into several files")
         try:
             cases.append(_case({key: (value or "").strip() if key != "sentence" else value or ""
                                 for key, value in row.items() if key}))
         except UserError as error:
-            raise UserError(f"Row {number} of {name}: {error}") from None
+            left_out.append(f"Row {number} of {name}: {error}")
     if not cases:
-        raise UserError(f"{name} has no row below its header; give at least one sentence.")
-    return pair_twins(cases)
+        raise UserError(left_out[0] if left_out else f"{name} has no row below its header; give at least one sentence.")
+    return CaseFile(pair_twins(cases), tuple(left_out))
 
 
 def _case(row: dict[str, str]) -> Case:
@@ -147,10 +157,10 @@ def _shared(one: str, other: str) -> float:
 @functools.cache
 def shipped_cases(name: str) -> tuple[Case, ...]:
     """One of the sets of assets/cases: coreference or agreement."""
-    return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv")
+    return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv").cases
 
 
-def read_file(path: str | Path) -> tuple[Case, ...]:
+def read_file(path: str | Path) -> CaseFile:
     """The cases of a CSV file in UTF-8. Raises UserError if it cannot be read."""
     try:
         return read_bytes(Path(path).read_bytes(), Path(path).name)
@@ -158,7 +168,7 @@ def read_file(path: str | Path) -> tuple[Case, ...]:
         raise UserError(f"{path} cannot be read ({type(error).__name__}); give a CSV file.") from None
 
 
-def read_bytes(content: bytes, name: str) -> tuple[Case, ...]:
+def read_bytes(content: bytes, name: str) -> CaseFile:
     """The cases of a CSV file's bytes. Raises UserError if they are not UTF-8 or not such a file."""
     try:
         return read_csv(content.decode("utf-8"), name)

@@ -19,6 +19,7 @@ from viz.widgets.figure import figure
 from viz.widgets.head_table import plain_table
 from viz.widgets.upload import uploader
 
+ROWS = 5         # of a file's that are left out, how many are named
 SMALL = 50_000_000   # parameters: a model of at most so many is put to a whole set without being asked to, in seconds
 
 
@@ -60,8 +61,14 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
     if chosen != "own":
         return shipped_cases(chosen)
     file = uploader(strings("coreference")["set"]["drop"], "coref_file", type="csv")
+    if file is None:
+        return None
     try:
-        return None if file is None else read_bytes(file.getvalue(), file.name)
+        cases, left_out = read_bytes(file.getvalue(), file.name)
+        if left_out:
+            words, rows = strings("coreference")["set"], " ".join(left_out[:ROWS])
+            st.warning(escape_markdown(words["left_out"].format(count=len(left_out), rows=rows)))
+        return cases
     except UserError as error:
         st.error(escape_markdown(str(error)))
         return None

@@ -10,7 +10,7 @@ from model.ask import sources
 from model.core.measures import MEASURES
 from model.core.query import Kind, UserError
 from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, merge
-from model.studies.corpus_files import SUFFIXES, texts
+from model.studies.corpus_files import FIELD, SUFFIXES, columns, texts
 from viz.page import PageContext
 from viz.provenance import versions
 from viz.session import CorpusResult, session
@@ -38,7 +38,14 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
                     args=(False,))
     if file is not None:
         try:
-            _read(file.name, _whole(file.getvalue(), file.name), (model, revision, kind))
+            content, name = file.getvalue(), file.name
+            offered = columns(io.BytesIO(content), name)
+            field = offered[0] if len(offered) == 1 else FIELD
+            if len(offered) > 1:
+                field = st.selectbox(words["many_column"], offered, offered.index(FIELD) if FIELD in offered else None,
+                                     placeholder=words["many_column_pick"], on_change=_stop, args=(False,))
+            if field is not None:
+                _read(name, _whole(content, name, field), (model, revision, kind))
         except UserError as error:
             st.error(escape_markdown(str(error)))
     result = session().saved_corpus(model, revision, kind)
@@ -46,14 +53,14 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
         _shown(page, result)
 
 
-def _whole(content: bytes, name: str) -> tuple[tuple[int, str], ...]:
+def _whole(content: bytes, name: str, field: str) -> tuple[tuple[int, str], ...]:
     """Every (line, text) of a file that is small enough for this page."""
     words = strings("measures")
     if len(content) > MEGABYTES * 10**6:
         raise UserError(words["many_large"].format(name=name,
                                                    what=words["many_megabytes"].format(number=len(content) / 1e6),
                                                    limit=words["many_megabytes"].format(number=MEGABYTES)))
-    numbered = tuple(islice(texts(io.BytesIO(content), name), MOST_TEXTS + 1))
+    numbered = tuple(islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1))
     if len(numbered) > MOST_TEXTS:
         raise UserError(words["many_large"].format(name=name, what=words["many_texts"].format(number=MOST_TEXTS),
                                                    limit=f"{MOST_TEXTS:,}"))

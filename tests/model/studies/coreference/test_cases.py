@@ -38,9 +38,12 @@ def test_a_candidate_said_twice_is_the_last_one_before_the_pronoun():
     ("The cat sat.,it,cat,mat", "wrong word 'mat'"), ("The cat saw the dog.,it,cat,dog", "pronoun word 'it'"),
     ("The cat saw it.,it,cat,cat", "three places"), ("The cat saw a dog as it ran.,it,,dog", "correct word"),
 ])
-def test_a_bad_row_is_named(row, says):
-    with pytest.raises(UserError, match=f"Row 3 of mine.csv: .*{re.escape(says)}"):
-        read_csv(HEAD + f"{TIRED},it,animal,street\n{row}\n", "mine.csv")
+def test_a_bad_row_is_named_and_left_out(row, says):
+    found = read_csv(HEAD + f"{TIRED},it,animal,street\n{row}\n{WIDE},it,street,animal\n", "mine.csv")
+    assert [case.sentence for case in found.cases] == [TIRED, WIDE] and len({case.pair for case in found.cases}) == 1
+    assert len(found.left_out) == 1 and re.match(f"Row 3 of mine.csv: .*{re.escape(says)}", found.left_out[0])
+    with pytest.raises(UserError, match=f"Row 2 of mine.csv: .*{re.escape(says)}"):
+        read_csv(HEAD + f"{row}\n", "mine.csv")
 
 
 def test_bad_files_say_what_is_wrong():
@@ -57,7 +60,7 @@ def test_bad_files_say_what_is_wrong():
 
 def test_twins_are_recognised_without_a_column():
     text = HEAD + f"{TIRED},it,animal,street\nThe cat saw the dog when it ran.,it,cat,dog\n{WIDE},it,street,animal\n"
-    pairs = [case.pair for case in read_csv("\ufeff" + text)]
+    pairs = [case.pair for case in read_csv("\ufeff" + text).cases]
     assert pairs[0] == pairs[2] != pairs[1]
 
 
