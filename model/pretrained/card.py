@@ -97,7 +97,7 @@ def window_of(config: Any, probe: int) -> str:
 
 
 def _layers(config: Any, probed: int) -> int:
-    halves = [getattr(getattr(config, half, None), "num_hidden_layers", None) for half in HALVES]
+    halves = [int(getattr(getattr(config, half, None), "num_hidden_layers", None) or 0) for half in HALVES]
     if all(halves):
         return sum(halves)
     count = getattr(config.get_text_config(), "num_hidden_layers", None) or probed

@@ -200,7 +200,8 @@ def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput
 
     What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens
     are compared. """
-    pieces_known, tokenizer, left_out = len(tokenizer), target_tokenizer(network, tokenizer), ()
+    pieces_known, tokenizer = len(tokenizer), target_tokenizer(network, tokenizer)
+    left_out: tuple[str, ...] = ()
     if isinstance(tokenizer, Unnamed):
         if abs(pieces_known - tokenizer.size) < abs(pieces_known - network.config.encoder.vocab_size):
             raise UserError(f"The folder's tokenizer, of {pieces_known:,} pieces, is the decoder's, and the text is "

@@ -44,15 +44,14 @@ def check_folder(folder: Path) -> None:
         if isinstance(config.get("quantization"), dict):
             raise UserError(f"{folder} holds weights that are quantised for MLX, which transformers does not read; "
                             f"give the model that they were made from.")
-        named = any((folder / name).exists() for name in (files.WEIGHTS, files.INDEX))
-        error = None if named else _without_weights(folder)
+        found = any((folder / name).exists() for name in (files.WEIGHTS, files.INDEX))
+        error = None if found else _without_weights(folder)
         if error is not None:
             raise error
         return
     for keys, what, module in KEYS:
         if all(isinstance(config.get(key), str) for key in keys):
-            named = f"{what} of {config[keys[0]]}"
-            raise _foreign(folder, named, module.format(**config | {"folder": folder}))
+            raise _foreign(folder, f"{what} of {config[keys[0]]}", module.format(**config | {"folder": folder}))
     raise _without_type(folder, config)
 
 
@@ -86,11 +85,12 @@ def _without_type(folder: Path, config: dict) -> UserError:
     import transformers
 
     named = config.get("architectures")
-    kind = getattr(transformers, str(named[0]) if isinstance(named, list) and named else "", None)
+    known = str(named[0]) if isinstance(named, list) and named else ""
+    kind = getattr(transformers, known, None)
     model_type = getattr(getattr(kind, "config_class", None), "model_type", "")
     if model_type:
         return UserError(f"{folder / 'config.json'} names no model_type; write \"model_type\": \"{model_type}\" into "
-                         f"it, as {named[0]} has it.")
+                         f"it, as {known} has it.")
     return UserError(f"{folder / 'config.json'} names no model_type, so it is none of transformers; make the model "
                      f"with the library that it is of, and {LOOK}.")
 
