@@ -17,6 +17,7 @@ from typing import Any
 from model.core.assets import ASSETS
 from model.pretrained.bounds import objects, parsed
 from model.pretrained.catalogue import MARK
+from model.pretrained.predict import MODULES
 
 CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # of files that could be run
 SHOWN = 3      # names in a clause, then their number
@@ -24,12 +25,10 @@ LONGEST = 60   # characters of a name that somebody else wrote
 # keys of JSON files whose value names a class of transformers
 CLASSES = ("tokenizer_class", "processor_class", "image_processor_type", "feature_extractor_type",
            "video_processor_type")
-QUANTISED = re.compile(r"quant.*\.json|smash_config\.json")   # files of tools that quantise, beside config.json
-PACKED = "quantization_config", "compression_config"          # keys of config.json, as transformers reads them
+QUANTISED = re.compile(r"(quant|gptq|awq|bnb|smash_config).*\.json")   # files of tools that quantise
+PACKED = "quantization_config", "compression_config"                  # keys of config.json, as transformers reads them
 # tensors that older versions stored and that are computed: masks, numbers of positions, rotary frequencies
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids)$")
-# modules of sentence-transformers that are applied, or that do nothing when a model answers
-SENTENCE_MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
 
 
 def unapplied(folders: tuple[Path, ...], config: Any, network: Any, unexpected: Iterable[str]) -> tuple[str, ...]:
@@ -126,24 +125,22 @@ def _architectures(content: Any, config: Any) -> Iterator[str]:
             yield from _architectures(inner, part)
 
 
-def _related(one: type, other: type) -> bool:
-    """Whether two classes of configurations are of one type of model: the same, derived, or one inside the other."""
-    pairs = ((one, other), (other, one))
-    return any(issubclass(first, second) or any(isinstance(inner, type) and issubclass(first, inner)
-                                                for inner in second.sub_configs.values()) for first, second in pairs)
+def _related(one: Any, other: Any) -> bool:
+    """Whether a model of configurations of the first class can be one of the second: the same or derived, one inside
+    the other, or made so by transformers, as InternLM 3 is a Llama."""
+    import transformers
+
+    return any(
+        issubclass(first, second) or any(isinstance(inner, type) and issubclass(first, inner)
+                                         for inner in second.sub_configs.values())
+        for first, second in ((one, other), (other, one))
+    ) or getattr(transformers.MODEL_MAPPING.get(other, None), "config_class", None) is one
 
 
 @cache
 def harmless() -> dict[str, Any]:
-    """assets/harmless_keys.toml, with `keys` as {name: [(types or none, values or none)]}."""
-    content = tomllib.loads((ASSETS / "harmless_keys.toml").read_text(encoding="utf-8"))
-    keys: dict[str, list[tuple[Any, Any]]] = {}
-    for group in content["harmless"]:
-        for name in group.get("keys", ()):
-            keys.setdefault(name, []).append((group.get("types"), None))
-        for name, value in group.get("values", {}).items():
-            keys.setdefault(name, []).append((group.get("types"), value if isinstance(value, list) else [value]))
-    return {**content, "keys": keys}
+    """What assets/harmless_keys.toml lists."""
+    return tomllib.loads((ASSETS / "harmless_keys.toml").read_text(encoding="utf-8"))
 
 
 def default_of(config_class: type) -> Any:
@@ -178,7 +175,8 @@ def _keys(config: Any, default: Any, path: str = "") -> list[str]:
         known_there = {*RopeParameters.__annotations__, "type",
                        *(key for levels in defaults for level in levels for key in level)}
         left += [f"rope_parameters.{key}" for level in rotary for key, value in level.items()
-                 if key not in known_there and not _is_harmless(key, value, config.model_type)]
+                 if key not in known_there and not isinstance(value, dict)
+                 and not _is_harmless(key, value, config.model_type)]
     clauses = []
     if left:
         clauses.append(f"config.json sets {_named([path + name for name in left])}, which {kind.__name__} of "
@@ -189,10 +187,10 @@ def _keys(config: Any, default: Any, path: str = "") -> list[str]:
     return clauses
 
 
-def _is_harmless(name: str, value: Any, model_type: str) -> bool:
-    return value is None or value in ({}, []) or any(
-        (types is None or model_type in types) and (values is None or value in values)
-        for types, values in harmless()["keys"].get(name, ()))
+def _is_harmless(name: str, value: object, model_type: str) -> bool:
+    return value in (None, {}, []) or any(
+        name in group.get("keys", ()) or value in group.get("values", {}).get(name, ())
+        for group in harmless()["harmless"] if model_type in group.get("types", (model_type,)))
 
 
 def _is_read(kind: type, name: str) -> bool:
@@ -222,7 +220,7 @@ def _sentence_modules(folder: Path, about: Any) -> Iterator[str]:
     for module in modules if isinstance(modules, list) else ():
         kind = str(module.get("type")) if isinstance(module, dict) else str(module)
         package, _, name = kind.rpartition(".")
-        if not package.startswith("sentence_transformers") or name not in SENTENCE_MODULES:
+        if not package.startswith("sentence_transformers") or name not in MODULES:
             yield f"the module {_named([kind])} of modules.json is not applied"
     for key, value in about.items() if isinstance(about, dict) else ():
         if value and (key == "do_lower_case" or key.endswith(("_args", "_kwargs"))):

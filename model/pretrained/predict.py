@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+# modules of sentence-transformers that are applied, or that do nothing when a model answers
+MODULES = ("Transformer", "Pooling", "Normalize", "Dropout")
+
+
 @dataclass(frozen=True)
 class Pooling:
     """How a sentence model makes one vector of its tokens' vectors (Reimers and Gurevych 2019)."""
@@ -38,7 +42,8 @@ def pooling_of(folder: Path) -> Pooling | None:
         mode = "first"
     else:
         return None
-    return Pooling(mode, any(str(kind).endswith(".Normalize") for kind in modules))
+    names = [str(kind).rpartition(".")[2] for kind in modules]
+    return None if {*names} - {*MODULES} else Pooling(mode, "Normalize" in names)
 
 
 def pool(hidden: Any, pooling: Pooling) -> Any:

@@ -84,16 +84,19 @@ PLANTED = [
     ("hf_quant_config.json", {"producer": {"name": "modelopt"}}, ["hf_quant_config.json"]),
     ("sentence_bert_config.json", {"do_lower_case": True}, ["do_lower_case"]),
     ("sentence_bert_config.json", {"config_args": {"is_causal": False}}, ["config_args"]),
+    ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
+    ("modules.json", [{"idx": 2, "type": "sentence_transformers.models.Dense"}], ["Dense", "modules.json"]),
+    ("smash_config.json", {"quantizer": "hqq"}, ["smash_config.json"]),
     (catalogue.MARK, {"unread": ["modeling_own.py"]}, ["modeling_own.py"])]
 
 
 @pytest.mark.parametrize(("name", "content", "named"), PLANTED)
 def test_what_is_not_applied_is_named_and_never_verified(folder, report, name, content, named):
     (folder / name).parent.mkdir(exist_ok=True)
-    if isinstance(content, str):
-        (folder / name).write_text(content, encoding="utf-8")
-    else:
+    if isinstance(content, dict):
         change(folder, name, **content)
+    else:
+        (folder / name).write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
     found = verification(folder, report)
     assert found.status == "reported" and found.max_error <= found.tolerance   # captured and checked all the same
     assert all(any(word in reason for reason in found.reasons) for word in named), found.reasons
@@ -226,11 +229,13 @@ def test_hub_configurations_raise_no_false_alarm(tmp_path):
     assert {name for name, content in hub.items() if configs.clauses_alone(content, tmp_path)} == ALARMS
 
 
-def test_a_harmless_key_has_a_reason_and_is_declared_by_no_class_it_is_for():
-    """A value listed for one type is no news about another: position_embedding_type may be absolute alone."""
-    assert not accounting.harmless()["keys"].get("attention_logit_scale")
-    assert not any(None in values for group in accounting.harmless()["keys"].values() for _, values in group
-                   if values is not None)
+def test_every_harmless_key_has_a_reason_and_types_that_are():
+    from transformers import CONFIG_MAPPING
+
+    for group in accounting.harmless()["harmless"]:
+        assert len(group["reason"]) > 20 and (group.get("keys") or group["values"])
+        assert set(group.get("types", ())) <= {*CONFIG_MAPPING, ""}
+        assert all(isinstance(values, list) and values for values in group.get("values", {}).values())
 
 
 def test_row_sum_error_of_reported_weights_counts_both_sides(tmp_path, report, monkeypatch):
