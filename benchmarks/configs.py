@@ -1,8 +1,9 @@
-"""How many configurations raise an alarm: `python -m benchmarks.configs [FOLDER ...]`.
+"""How many configurations raise an alarm: `python -m benchmarks.configs [--families] [FOLDER ...]`.
 
 Accounted for (`model.pretrained.accounting`) are the defaults of every type that transformers knows, the configurations
 of well-known models of the hub (`benchmarks/hub_configs.json`, written down with all their keys), and every config.json
-of the installed packages, of the models on this disk and of further folders. Prints each that would not be verified,
+of the installed packages, of the models on this disk and of further folders; with --families the small model of every
+type of `benchmarks.families`, too, saved and loaded again with its weights. Prints each that would not be verified,
 with the reason. """
 import argparse
 import importlib.metadata
@@ -11,9 +12,11 @@ import os
 import platform
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from benchmarks import families_models, families_pictures
 from model.core.temporary import TemporaryFolder
 from model.pretrained import accounting, catalogue
 from model.pretrained.environment import prepare
@@ -54,9 +57,25 @@ def on_disk() -> Iterator[Path]:
             yield path.parent
 
 
+def families(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """What is not applied of the small model of each type, which is saved in a folder and loaded again."""
+    import transformers
+
+    for reads, maker in (("text", families_models), ("picture", families_pictures)):
+        for model_type in set(maker.mappings()) - set(families_models.excluded(reads)):
+            place = folder / model_type
+            with suppress(Exception):   # what transformers cannot build or save; the walk over the families says why
+                maker.build(model_type, "eager").save_pretrained(place)
+                config = transformers.AutoConfig.from_pretrained(place, **LOAD_OPTIONS)
+                kind = accounting.architecture_of(config) or transformers.AutoModel
+                network, info = kind.from_pretrained(place, config=config, output_loading_info=True, **LOAD_OPTIONS)
+                yield model_type, accounting.unapplied((place,), config, network, info["unexpected_keys"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path, help="further folders with a config.json")
+    parser.add_argument("--families", action="store_true", help="small models with their weights, too; minutes")
     given = parser.parse_args()
     prepare()
     print(f"{time.strftime('%Y-%m-%d')}, {platform.machine()}, {os.cpu_count()} cores, Python "
@@ -65,6 +84,8 @@ def main() -> None:
         hub = json.loads(HUB.read_text(encoding="utf-8"))
         _say("defaults", ((name, clauses_alone(content, folder)) for name, content in defaults()))
         _say("hub", ((name, clauses_alone(content, folder)) for name, content in hub.items()))
+        if given.families:
+            _say("families", families(folder))
     _say("on disk", ((str(path), clauses_of(path)) for path in (*on_disk(), *given.folders)))
 
 

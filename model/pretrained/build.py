@@ -225,7 +225,8 @@ def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[An
     if adapter is not None:
         with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
             adapter.merge(network)
-    clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
+    with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
+        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
     return network, head, clauses
 
 
