@@ -57,7 +57,7 @@ def _code(folder: Path, contents: dict[str, Any]) -> Iterator[str]:
     listed = contents.get(MARK) or {}
     found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*") for path in folder.glob(pattern)
              if path.suffix in CODE]
-    found += [str(name) for name in listed.get("unread", ()) if str(name).endswith(CODE)]
+    found += [name for name in _strings(listed.get("unread")) if name.endswith(CODE)]
     maps = []
     for name, content in contents.items():
         mapped = [reference for level in objects(content) for reference in _strings(level.get("auto_map"))]
