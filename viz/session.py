@@ -43,6 +43,7 @@ class Session:
     own_pictures: dict[str, str] = field(default_factory=dict)   # names of those that were brought here, by sha256
     picture_error: str = ""                                # what is wrong with the one that was brought last
     fetching: str = ""                                     # the model that is being downloaded
+    fetching_for: str = ""                                 # the model that cannot be opened without: an adapter
     import_error: str = ""                                 # what is wrong with the file that was dropped
     read_uploads: dict[str, str] = field(default_factory=dict)   # the last file that each uploader gave to be read once
     predicted: str = ""                                    # the head whose prediction was revealed

@@ -21,7 +21,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     try:
         yield
     except NotOnDisk as missing:
-        _offer_to_fetch(missing.wanted or page.state.model, str(missing), part)
+        _offer_to_fetch(page, missing.wanted or page.state.model, str(missing), part)
     except UserError as error:
         st.error(escape_markdown(str(error)))
     except Exception:
@@ -29,7 +29,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
         st.error(strings("frame")["unknown_page_error"])
 
 
-def _offer_to_fetch(model: str, sentence: str, part: str) -> None:
+def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> None:
     """A model that is not on this disk: what happened, its size, and a button that fetches it."""
     words = strings("frame")
     if not sources.may_fetch():
@@ -41,5 +41,5 @@ def _offer_to_fetch(model: str, sentence: str, part: str) -> None:
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
     if st.button(words["fetch"].format(model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
-        session().fetching = model
+        session().fetching, session().fetching_for = model, page.state.model
         st.rerun()

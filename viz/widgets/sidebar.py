@@ -158,7 +158,7 @@ def fetch_model(page: PageContext) -> None:
     """A download of the page's model, if one is under way: how far it is, and a button that stops it. Once the model is
     there the page runs anew; raises UserError if that failed."""
     now = session()
-    if now.fetching != page.state.model:
+    if not now.fetching or page.state.model not in (now.fetching, now.fetching_for):
         return
     words, job = strings("frame"), sources.fetch(now.fetching, now.id)
     place = st.empty()
