@@ -18,7 +18,7 @@ from typing import Any, SupportsIndex
 
 from model.ask import sources
 from model.cli.progress import answer_to
-from model.core.query import Kind, UserError, quoted
+from model.core.query import Kind, UserError, first_line, quoted
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.module.look import look
@@ -70,9 +70,10 @@ def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -
     first = attention_map.layers[0].index if view is None and "layer" not in changes else View().layer
     try:
         wanted = replace(view or View(layer=first), **changes | {"kind": Kind(kind)})
-    except ValueError as error:
-        raise UserError(str(error)) from error
-    for layer, head in ((wanted.layer, wanted.head), *wanted.overlay):
+        drawn = [(wanted.layer, wanted.head), *((layer, head) for layer, head in wanted.overlay)]
+    except (ValueError, TypeError) as error:
+        raise UserError(f"This cannot be shown ({first_line(error, 200)}); choose fields of a View.") from error
+    for layer, head in drawn:
         numbers = all(isinstance(each, SupportsIndex) and not isinstance(each, bool) for each in (layer, head))
         if not numbers or not attention_map.has(layer, head):
             raise UserError(f"There is no layer {layer!r} head {head!r} of {kind} attention; choose a layer among "

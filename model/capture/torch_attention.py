@@ -171,7 +171,7 @@ class Observer(TorchFunctionMode):
               scale: float, *_: Any, **__: Any) -> Attention:
         """What torch.nn.attention.flex_attention was given and put out. What its functions make of scores is an added
         mask; where that depends on the scores, it is the one of these very scores."""
-        item, (heads, rows, keys) = self.batch if len(query) > 1 else 0, (*query.shape[1:3], key.shape[2])
+        item, heads, rows, keys = self.batch if len(query) > 1 else 0, query.shape[1], query.shape[2], key.shape[2]
         places = [torch.arange(count, device=query.device) for count in (heads, rows, keys)]
         every = lambda function, dims: torch.vmap(torch.vmap(torch.vmap(
             function, (*dims, None, None, None, 0)), (*dims, None, None, 0, None)), (*dims, None, 0, None, None))

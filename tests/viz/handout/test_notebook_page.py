@@ -88,6 +88,7 @@ def test_tokens_are_chosen_by_text_and_what_is_not_in_the_record_is_refused():
                         ({"pair": (1, -1)}, "no token -1"), ({"head": 1.0}, "head 1.0"),
                         ({"layer": True}, "layer True"),
                         ({"grid": True, "layer": 99}, "no layer 99"), ({"kind": "cross"}, "no 'cross' attention"),
-                        ({"lens": "film"}, "lens"), ({"overlay": ((0, 77),)}, "head 77")):
+                        ({"lens": "film"}, "lens"), ({"overlay": ((0, 77),)}, "head 77"),
+                        ({"overlay": 3}, "cannot be shown"), ({"tokn": 3}, "cannot be shown .*'tokn'")):
         with pytest.raises(UserError, match=said):
             show(made, **wrong)
