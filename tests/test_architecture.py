@@ -237,6 +237,7 @@ def test_no_view_reaches_for_another_machine(path):
 
 # tests that have no one file to stand beside, and why
 CROSSING = {
+    "model/test_refusals.py": "questions that models of every kind refuse",
     "model/test_threads.py": "models of every kind, in several threads",
     "model/ask/test_any_text.py": "every source of models, with any text",
     "model/ask/test_clocks.py": "everything that reads the time",

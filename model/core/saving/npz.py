@@ -23,8 +23,8 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
 
     NUL in a token's text is written U+0000, because numpy drops it from the end of a string. """
     query = record.query
-    asked: dict[str, Any] = {"model": query.model, "revision": query.revision, "text": query.text, "text_b": query.text_b,
-             "target": query.target, "verification": record.verification.status}
+    asked: dict[str, Any] = {"model": query.model, "revision": query.revision, "text": query.text,
+                             "text_b": query.text_b, "target": query.target, "verification": record.verification.status}
     asked |= ({} if query.image is None else {"image": query.image}) | ({"chat": True} if query.chat else {})
     with (files.writing(Path(target)) if isinstance(target, str | Path) else nullcontext(target) as file,
           zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive):

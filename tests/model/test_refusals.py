@@ -1,0 +1,116 @@
+"""Refusals of questions are true: each cause is planted, the sentence names it, and the way out works."""
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pytest
+
+from model.ask import sources
+from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.types import quiet
+from model.studies.attribution import AttributionQuery
+from model.studies.patching import PatchQuery
+from tests.model import tiny, tiny_vision
+
+TEXT = "the cat sat on a mat"
+
+
+class Refusal(NamedTuple):
+    """A question that is refused, what the sentence names, and the question that it offers instead."""
+
+    ask: Callable[[], Any]
+    named: tuple[str, ...]
+    way: Callable[[], Any]
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    """asked(family, text, …) is (the small model of that family or ours of that name, a query of it)."""
+    from model.ask.models import source_of
+
+    folders: dict[str, str] = {}
+
+    def ask(name: str, text: str = TEXT, **more: Any) -> tuple[Any, Query]:
+        if name in tiny.FAMILIES and name not in folders:
+            folders[name] = str(tiny.save(tmp_path_factory.mktemp(name), name))
+        model = folders.get(name, name)
+        return source_of(model).open_model(model, quiet), sources.open_query(model, text, **more)
+    return ask
+
+
+def refusals(asked: Callable[..., tuple[Any, Query]]) -> dict[str, Refusal]:
+    def call(method: str, name: str, wrap: Callable[[Query], Any] = lambda query: query,
+             **more: Any) -> Callable[[], Any]:
+        def run() -> Any:
+            model, query = asked(name, **more)
+            return getattr(model, method)(wrap(query), quiet)
+        return run
+
+    silenced = {"edits": [Silence(Kind.CAUSAL, 0, 0)]}
+    patched = lambda kind: lambda query: PatchQuery(query, replace(query, text="the animal sat on a mat"), kind)
+    explained = lambda query: AttributionQuery(query)
+    return {
+        "edits of reported weights": Refusal(call("record", "bloom", **silenced), ("cannot be edited", "verified"),
+                                             call("record", "llama", **silenced)),
+        "patches of reported weights": Refusal(call("patch_heads", "bloom", patched(Kind.CAUSAL)),
+                                               ("cannot be edited", "verified model"),
+                                               call("patch_heads", "llama", patched(Kind.CAUSAL))),
+        "patches of a kind that is not there": Refusal(call("patch_heads", "llama", patched(Kind.CROSS)),
+                                                       ("no cross attention",),
+                                                       call("patch_heads", "llama", patched(Kind.CAUSAL))),
+        "a token that is not there": Refusal(call("record", "llama", continuation=(70,)), ("(it has 70)",),
+                                             call("record", "llama", continuation=(69,))),
+        "a head that is not there": Refusal(call("record", "llama", edits=[Silence(Kind.CAUSAL, 0, 9)]),
+                                            ("no head 9", "grid"), call("record", "llama", **silenced)),
+        "a hidden token that is not there": Refusal(call("next_word", "llama", edits=[Hide("source", 99)]),
+                                                    ("no token 99",),
+                                                    call("next_word", "llama", edits=[Hide("source", 1)])),
+        "a next word of a masked-word model": Refusal(call("next_word", "bert"), ("does not write a next token",),
+                                                      call("next_word", "llama")),
+        "a next word of ours that reads only": Refusal(call("next_word", "resolver-narrow", text="the cat"),
+                                                       ("does not write a next token", "decoder"),
+                                                       call("next_word", "llama")),
+        "an explanation under edits": Refusal(call("explained_answer", "llama", explained, **silenced),
+                                              ("take the edits away",), call("explained_answer", "llama", explained)),
+        "a pair for a model with a target": Refusal(call("record", "t5", text_b="a cat"), ("one text, not a pair",),
+                                                    call("record", "bert", text_b="a cat")),
+        "a target for a model without": Refusal(call("record", "bert", target="a cat"), ("no target side",),
+                                                call("record", "t5", target="a cat")),
+    }
+
+
+NAMES = tuple(refusals(lambda *_, **__: None))   # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_refused_question_names_its_cause_and_its_way_out_works(name, asked):
+    refusal = refusals(asked)[name]
+    with pytest.raises(UserError) as told:
+        refusal.ask()
+    said = str(told.value)
+    assert all(word in said for word in refusal.named) and "\n" not in said and said.endswith("."), said
+    assert refusal.way() is not None
+
+
+def test_a_tokenizer_of_the_decoder_alone_is_refused_and_the_encoders_is_read(tmp_path):
+    folder = tiny.pair(tmp_path / "pair", "gpt2", vocab_size=90)
+    tokenizer = tiny.tokenizer()
+    tokenizer.add_tokens([f"w{number}" for number in range(88 - len(tokenizer))])
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(UserError, match=r"of 88 pieces, is the decoder's.*save the encoder's tokenizer"):
+        sources.ask(sources.open_query(str(folder), TEXT)).result(60)
+    tiny.tokenizer().save_pretrained(folder)
+    assert sources.ask(sources.open_query(str(folder), TEXT)).result(60).verification.status == "verified"
+
+
+def test_a_server_that_downloads_nothing_says_so_and_answers_what_is_on_disk(monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_FETCH", "0")
+    with pytest.raises(UserError, match="downloads no models; choose one that is marked as on disk"):
+        sources.fetch("smollm2")
+    assert any(offer.on_disk for offer in sources.catalogue())
+
+
+def test_a_picture_by_another_name_than_its_hash_is_refused():
+    with pytest.raises(UserError, match="named by its sha256"):
+        Query("minilm", "0" * 16, "", image="cat.png")
+    assert Query("minilm", "0" * 16, "", image=tiny_vision.shipped("cat")).image
