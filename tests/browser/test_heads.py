@@ -202,3 +202,24 @@ def test_dark_and_narrow_and_a_change_of_theme_go_without_error(open_page):
     assert wide <= 392
     seen.page.emulate_media(color_scheme="light")
     assert "layer 3 · head 1" in head(seen.rest())
+
+
+@pytest.mark.parametrize(("path", "pictures"), [("/", ".st-key-grid canvas, .st-key-head canvas"),
+                                                ("/softmax", ".clearhead-chart .main-svg"),
+                                                ("/measures", ".clearhead-chart .main-svg")])
+def test_paper_has_whole_pictures_and_no_sidebar(watch, path, pictures):
+    seen = watch(width=1440, height=900)
+    seen.page.goto(seen.address + path)
+    expect(seen.page.locator(pictures).first).to_be_visible(timeout=PATIENCE)
+    seen.rest().page.emulate_media(media="print")
+    for wide in (703, 725):   # A4 and Letter without their margins
+        seen.page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        seen.page.set_viewport_size({"width": wide, "height": 1000})
+        for hidden in ("stSidebar", "stHeader", "stToolbar"):
+            assert all(not each.is_visible() for each in seen.page.get_by_test_id(hidden).all())
+        boxes = [each.bounding_box() for each in seen.page.locator(pictures).all() if each.is_visible()]
+        assert boxes and all(box["x"] >= 0 and box["x"] + box["width"] <= wide for box in boxes), boxes
+        seen.page.emulate_media(media="screen")
+        seen.page.set_viewport_size({"width": 1440, "height": 900})
+        seen.page.emulate_media(media="print")
+    assert seen.page.pdf(format="A4").startswith(b"%PDF")

@@ -12,6 +12,7 @@ import numpy as np
 
 ALIGN = 4
 TYPES = ("uint8", "uint16", "float32")
+MIDDLE = 0.02    # thousandths: so close to the middle of two, a code may lie on the other side
 NAN_CODE = 65535   # the code of NaN: masked, or not told
 
 
@@ -48,12 +49,18 @@ def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def root_codes(weights: np.ndarray) -> np.ndarray:
-    """Weights from 0 to 1 as uint16 round(65535 · √w): within 0.00002 of the weight at 1, and finer below."""
+    """Weights from 0 to 1 as uint16 round(65535 · √w): within 0.00002 of the weight at 1, and finer below; one code
+    less or more where the weight would be printed with another third decimal."""
     codes = np.clip(weights, 0, 1)
     np.sqrt(codes, out=codes)
     codes *= 65535
     codes += np.float32(0.5)
-    return codes.astype(np.uint16)
+    rounded = codes.astype(np.uint16)
+    near = np.flatnonzero(np.abs(weights * np.float32(1000) % 1 - np.float32(0.5)) < MIDDLE)
+    exact, found = weights.flat[near].astype(np.float64).clip(0, 1), rounded.flat[near].astype(np.int32)
+    printed = np.rint(exact * 1000)
+    rounded.flat[near] = found + np.sign(printed - np.rint((found / 65535) ** 2 * 1000)).astype(np.int32)
+    return rounded
 
 
 def signed_codes(numbers: np.ndarray, bound: float) -> np.ndarray:

@@ -169,7 +169,4 @@ def _grid_state(how: dict[str, Any], columns: dict[str, np.ndarray], every: list
         open_head=head(how["open"]) if how["open"] is not None else (-1, -1),
         order=None if how["order"] is None else [head(each) for each in how["order"]],
         rank_badges=[(*head(each), integer(rank, 0, 9999)) for each, rank in how["marks"]],
-        tooltip_values={text(name): column(_scores(codes, (len(every),), number(low), number(high))) for
-                        (name, low, high), codes in zip(how.get("hover", []), columns.get("hover_codes", []),
-                                                        strict=True)},
         values=values if values.numbers else None)

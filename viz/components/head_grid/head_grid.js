@@ -1,6 +1,6 @@
 // Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent: the number of the
 // head, or {silence: number}.
-import { number, receiver } from "../js/messages.js";
+import { receiver } from "../js/messages.js";
 import { div, figure, fill, frame, node, palette, place, short, tooltip, within } from "../js/shared.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
@@ -158,10 +158,7 @@ export function mount(element, bytes, send) {
   function facts({ index }) {
     const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];
     if (state.values) rows.push([state.of || body.text.value, figure(state.values.values[index])]);
-    (state.hover ?? []).forEach(([name, low, high], column) => {
-      const value = number(state.hover_codes.values[column * state.hover_codes.shape[1] + index], low, high);
-      if (!Number.isNaN(value)) rows.push([name, figure(value)]);
-    });
+    for (const [name, written] of state.hover ?? []) if (written[index]) rows.push([name, written[index]]);
     return rows;
   }
 

@@ -1,4 +1,5 @@
 """The grid's two messages and its event, without Streamlit."""
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,8 @@ import numpy as np
 from model.core.heads import Overview
 from model.core.types import HeadId
 from viz import theme
-from viz.components.messages import pack, range_codes
+from viz.components.messages import pack
+from viz.format import format_weight
 from viz.text import strings
 
 COLOURS = theme.COMPONENT | {"signed": theme.SIGNED, "glow": theme.GLOW}
@@ -95,9 +97,8 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
         "marks": [[number[layer, head], rank] for layer, head, rank in shown.rank_badges]}
     sections: dict[str, np.ndarray] = {}
     if shown.tooltip_values:
-        columns = [range_codes(_column(numbers, every)) for numbers in shown.tooltip_values.values()]
-        header["hover"] = [[name, low, high] for name, (_, low, high) in zip(shown.tooltip_values, columns)]
-        sections["hover_codes"] = np.stack([codes for codes, _, _ in columns])
+        header["hover"] = [[name, [format_weight(numbers[head]) if math.isfinite(numbers.get(head, math.nan)) else ""
+                                   for head in every]] for name, numbers in shown.tooltip_values.items()]
     if values.numbers:
         sections["values"] = _column(values.numbers, every)
     return pack(header, sections)

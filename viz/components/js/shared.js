@@ -111,16 +111,19 @@ export function place(element, x, y, width = undefined, height = undefined) {
 export const fixed = (value, digits) => minus(value.toFixed(digits).replace(/^-(?=[0.]+$)/, ""));
 const minus = (written) => written.replace(/^-/, "−");
 
-// A weight or a measure as people read it: three decimals, and never 0.000 for something that is not 0.
+// A weight or a measure as people read it, in the very digits of viz/format.py format_weight(): three decimals, never
+// 0.000 for something that is not 0, and what lies in the middle of two (an odd number of sixteenths) to the even one.
 export function figure(value) {
-  const size = Math.abs(value);
-  if (value === 0 || size >= 100) return fixed(value, 0);
-  return size < 0.0005 ? minus(value.toExponential(1)) : fixed(value, size < 10 ? 3 : 1);
+  if (value !== 0 && Math.abs(value) < 0.0005) return minus(value.toExponential(1).replace(/-(\d)$/, "-0$1"));
+  if (Math.abs((value * 16) % 2) !== 1) return fixed(value, 3);
+  const below = Math.floor(Math.abs(value) * 1000);
+  return fixed(Math.sign(value) * (below + (below % 2)) / 1000, 3);
 }
 
 // The same without the zeros of a round number, and with two digits that count, for legends.
 export function short(value) {
-  const written = Math.abs(value) < 0.01 ? String(+value.toPrecision(2)) : figure(value);
+  const size = Math.abs(value);
+  const written = size < 0.01 ? String(+value.toPrecision(2)) : size < 10 ? figure(value) : fixed(value, +(size < 100));
   return minus(written).replace(/\.0+$|(\.\d*?[1-9])0+$/, "$1");
 }
 

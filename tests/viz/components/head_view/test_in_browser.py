@@ -142,7 +142,7 @@ def test_cross_attention_has_two_texts(visit):
 def test_what_the_mask_forbids_is_said(visit):
     page = visit("case=causal")
     page.mouse.move(*cell(page, 3, 9, 13))
-    assert tip(page)[1] == {"weight": "0", "score before softmax": "forbidden by the mask"}
+    assert tip(page)[1] == {"weight": "0.000", "score before softmax": "forbidden by the mask"}
     expect(page.locator(".view .legend")).to_contain_text("forbidden by the mask")
 
 

@@ -1,14 +1,18 @@
 """What the components share that needs no picture: numbers, words, colours."""
 import pytest
 
+from viz.format import format_weight
+
 
 @pytest.mark.parametrize("value, written, in_a_legend", [
-    (0, "0", "0"), (0.1234, "0.123", "0.123"), (0.0001, "1.0e-4", "0.0001"), (0.001234, "0.001", "0.0012"),
-    (2, "2.000", "2"), (0.5, "0.500", "0.5"), (-0.25, "−0.250", "−0.25"), (12.34, "12.3", "12.3"), (10, "10.0", "10"),
-    (123.4, "123", "123"), (100, "100", "100")])
+    (0, "0.000", "0"), (0.1234, "0.123", "0.123"), (0.0001, "1.0e-04", "0.0001"), (0.001234, "0.001", "0.0012"),
+    (2, "2.000", "2"), (0.5, "0.500", "0.5"), (-0.25, "−0.250", "−0.25"), (12.34, "12.340", "12.3"),
+    (10, "10.000", "10"),
+    (123.4, "123.400", "123"), (100, "100.000", "100"), (0.0625, "0.062", "0.062"),
+    (3.1875, "3.188", "3.188"), (-0.3125, "−0.312", "−0.312"), (3e-12, "3.0e-12", "3e-12")])
 def test_a_number_as_people_read_it(run_module, value, written, in_a_legend):
     found = run_module("js/shared.js", "({ figure, short }, value) => [figure(value), short(value)]", value)
-    assert found == [written, in_a_legend]
+    assert found == [written, in_a_legend] and format_weight(value) == written
 
 
 def test_words_are_filled_in_and_colours_taken_apart(run_module):
