@@ -206,7 +206,7 @@ def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
                    (f"largest weights up to {view.keep:.0%} of each row", view.keep < 1))
         sums = "rows renormalised to 1" if view.renormalise else "rows no longer sum to 1"
         notes.append(", ".join(text for text, on in filters if on) + f"; {sums}")
-    if isinstance(layer, Layer) and layer.sink is not None:
+    if (layer.sink if isinstance(layer, Layer) else layer.sink_share) is not None:
         notes.append("this layer has a sink: rows sum to 1 minus its share")
     if isinstance(layer, Layer) and layer.temperature is not None and layer.temperature[view.head] != 1:
         notes.append(f"temperature {layer.temperature[view.head]:g} inside the model")

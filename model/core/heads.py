@@ -151,6 +151,13 @@ def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np
     return _weights(layer, slice(head, head + 1), rows, slice(0, layer.shape[2]))[0].numpy()
 
 
+def sink_share(layer: Layer | Reported, head: int) -> np.ndarray | None:
+    """What the sink takes of each row of one head, float32 (query); None for a layer without a sink."""
+    if isinstance(layer, Reported):
+        return None if layer.sink_share is None else layer.sink_share[head]
+    return None if layer.sink is None else np.maximum(0, 1 - weights(layer, head).sum(-1))
+
+
 def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
     """The scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if the
     model reports its weights only."""

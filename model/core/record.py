@@ -73,7 +73,8 @@ class Layer:
                 raise ValueError(f"{owner}: expected {name} of {shape} or {shape[1:]}, got {part.values.shape}; give "
                                  f"one row per query.")
         distances = shape[1] + shape[2] - 1
-        if isinstance(self.bias, Relative) and self.bias.by_offset.shape != (heads, distances):
+        if isinstance(self.bias, Relative) and (*self.bias.by_offset.shape, self.bias.n_queries) != (
+                heads, distances, shape[1]):
             raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {distances} distances, "
                              f"got {self.bias.by_offset.shape}; give one column per distance.")
 
@@ -108,15 +109,27 @@ class Reported:
     index: int            # the layer's number in the model
     weights: np.ndarray   # float32 (head, query, key)
     allowed: Mask
+    sink_share: np.ndarray | None = None   # float32 (head, query), what a sink takes of each row
+    tolerance: float = ROW_SUM_TOLERANCE   # how far a row's sum may be from 1, with the sink's share; more where rounded
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"
         object.__setattr__(self, "weights", _check_array(owner, "weights", self.weights, 3))
-        if self.weights.min() < 0 or self.weights.max() > 1 + ROW_SUM_TOLERANCE:
+        if not 0 < self.tolerance <= 0.01:
+            raise ValueError(f"{owner}: expected a tolerance of at most 0.01, got {self.tolerance}; these are not "
+                             f"softmax weights.")
+        if self.sink_share is not None:
+            share = _check_array(owner, "sink_share", self.sink_share, 2)
+            if share.shape != self.weights.shape[:2] or share.min() < 0:
+                raise ValueError(f"{owner}: expected a sink's share for each head and query, got {share.shape}; give "
+                                 f"one number per row.")
+            object.__setattr__(self, "sink_share", share)
+        if self.weights.min() < 0 or self.weights.max() > 1 + self.tolerance:
             raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to "
                              f"{self.weights.max()}; these are not softmax weights.")
-        error = float(np.abs(self.weights.sum(-1) - 1).max())
-        if error > ROW_SUM_TOLERANCE:
+        taken = 0 if self.sink_share is None else self.sink_share
+        error = float(np.abs(self.weights.sum(-1) + taken - 1).max())
+        if error > self.tolerance:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
                              f"in training mode?")
         for start in range(0, self.weights.shape[1], 256):
@@ -281,7 +294,8 @@ class AttentionRecord:
         """Bytes of all arrays, shared ones counted once."""
         arrays = {}
         for layer in (layer for attention_map in self.maps for layer in attention_map.layers):
-            parts = [getattr(layer, name, None) for name in ("query", "key", "value", "sink", "temperature", "weights")]
+            parts = [getattr(layer, name, None) for name in ("query", "key", "value", "sink", "temperature", "weights",
+                                                         "sink_share")]
             bias = getattr(layer, "bias", None)
             parts += [getattr(layer.allowed, "values", None), getattr(bias, "values", None),
                       getattr(bias, "by_offset", None)]

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, get_args, get_type_hints
 
 import numpy as np
 
@@ -14,9 +14,18 @@ from model.core import pictures
 from model.core.bounded import parse_json
 from model.core.finite import NotFinite
 from model.core.limits import LIMITS
-from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Relative, Window
+from model.core.masks import Bias, Mask
 from model.core.query import Kind, UserError, first_line
-from model.core.record import AttentionMap, Card, Layer, Omission, Reported, Tokens, Verification
+from model.core.record import (
+    ROW_SUM_TOLERANCE,
+    AttentionMap,
+    Card,
+    Layer,
+    Omission,
+    Reported,
+    Tokens,
+    Verification,
+)
 from model.core.saving.record_file import FORMAT
 from model.core.types import Box
 from model.imported.reading import ImportedFile
@@ -36,7 +45,6 @@ class RecordFile(ImportedFile):
     card: Card | None = None                   # of the model, as the file states it
     verification: Verification | None = None   # the proof, as the file states it
     omitted: Omission | None = None            # what did not fit
-    notes: tuple[str, ...] = ()                # sentences under the picture
     picture: np.ndarray | None = None          # uint8 (height, width, 3)
     content_bytes: int = 0                     # of all arrays
 
@@ -94,10 +102,10 @@ class _Reader:
             LIMITS.refuse_above("picture_kept", pixels.size // 3, f"The picture in {self.name}", "save a smaller one")
         text = _text(query["text"], LIMITS.longest_text) or _asked(query, maps[0].queries)
         card, notes = self._card(_dict(self.about["card"])), [_text(note) for note in _list(self.about["notes"])[:50]]
-        notes += [f"Recorded with the edit {_text(edit, 300)}." for edit in _list(query["edits"])[:20]]
+        notes += [f"Recorded with the edit {_text(edit)[:300]}." for edit in _list(query["edits"])[:20]]
         omitted = self.about["omitted"]
-        return RecordFile(self.name, text, maps, verification.row_sum_error, OF_RECORD, card, verification,
-                          None if omitted is None else _omission(_dict(omitted)), tuple(notes), pixels,
+        return RecordFile(self.name, text, maps, verification.row_sum_error, OF_RECORD, tuple(notes), card, verification,
+                          None if omitted is None else _omission(_dict(omitted)), pixels,
                           len(self.tensors.content) + len(json.dumps(self.about)) * 2)
 
     def _check_size(self) -> None:
@@ -131,16 +139,19 @@ class _Reader:
                       boxes)
 
     def _layer(self, given: dict[str, Any]) -> Layer | Reported:
-        index, allowed = _integer(given["index"], 0, 10**6), self._mask(_dict(given["allowed"]))
+        index, allowed = _integer(given["index"], 0, 10**6), self._part(given["allowed"], Mask, "BOOL")
         if given["type"] == "Reported":
-            return Reported(index, self._array(given["weights"], 3), allowed)
+            share = given.get("sink_share")
+            return Reported(index, self._array(given["weights"], 3), allowed,
+                            None if share is None else self._array(share, 2),
+                            _number(given.get("tolerance", ROW_SUM_TOLERANCE)))
         query, key, value = (self._array(given[part], 3) for part in ("query", "key", "value"))
         sink, temperature = (None if given[part] is None else self._array(given[part], 1)
                              for part in ("sink", "temperature"))
         if temperature is not None and not (temperature > 0).all():
             raise ValueError("a temperature is above 0")
         softcap, scale = None if given["softcap"] is None else _number(given["softcap"]), _number(given["scale"])
-        layer = Layer(index, query, key, value, scale, allowed, self._bias(given["bias"]), softcap or None, sink,
+        layer = Layer(index, query, key, value, scale, allowed, self._part(given["bias"], Bias, "F32"), softcap or None, sink,
                       temperature)
         largest = [float(np.abs(part).max()) for part in (query, key, value)]   # finite, as the layer has looked
         if max(largest[0] * largest[1] * query.shape[2] * abs(scale), largest[2]) > TOO_LARGE:
@@ -150,27 +161,17 @@ class _Reader:
     def _array(self, given: Any, *axes: int) -> np.ndarray:
         return self.tensors.array(_dict(given)["array"], "F32", axes)
 
-    def _mask(self, given: dict[str, Any], inside: bool = False) -> Mask:
-        kind = given["type"]
-        if kind == "Dense":
-            return Dense(self.tensors.array(_dict(given["values"])["array"], "BOOL", (2, 3)))
-        if kind == "Hidden" and not inside:
-            return Hidden(self._mask(_dict(given["base"]), inside=True), _integers(given["hidden"]))
-        if kind == "Window":
-            return Window(_integer(given["back"], 0, LARGEST), _integer(given["ahead"], 0, LARGEST))
-        if kind == "Chunk":
-            return Chunk(_integer(given["size"], 1, LARGEST))
-        whole: dict[str, Mask] = {"Full": Full(), "Causal": Causal()}
-        return whole[kind]
-
-    def _bias(self, given: Any) -> Bias:
-        if given is None:
+    def _part(self, given: Any, known: Any, kind: str) -> Any:
+        """A mask or a bias by its type's own fields, as `model.core.saving.record_file` writes it. known: the union of
+        types; kind: of their arrays."""
+        if given is None and type(None) in get_args(known):
             return None
-        if _dict(given)["type"] == "Relative":
-            return Relative(_finite(self._array(given["by_offset"], 2)), _integer(given["n_queries"], 1, LIMITS.tokens))
-        if given["type"] != "Dense":
-            raise ValueError("a bias is of a kind that is not known")
-        return Dense(_finite(self._array(given["values"], 2, 3)))
+        made = {each.__name__: each for each in get_args(known)}[_dict(given)["type"]]
+        read: dict[Any, Callable[[Any], Any]] = {
+            int: lambda value: _integer(value, 0, LARGEST), tuple[int, ...]: _integers,
+            Mask: lambda value: self._part(value, Mask, kind),
+            np.ndarray: lambda value: _finite(self.tensors.array(_dict(value)["array"], kind, (2, 3)))}
+        return made(**{name: read[of](given[name]) for name, of in get_type_hints(made).items()})
 
     def _card(self, given: dict[str, Any]) -> Card:
         values = {field.name: given[field.name] for field in fields(Card) if field.name in given}

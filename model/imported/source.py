@@ -106,9 +106,10 @@ class OpenedFile:
             return AttentionRecord(query, self.card, file.maps, file.verification, omitted=file.omitted,
                                    notes=file.notes, picture=file.picture)
         rows = sum(layer.heads * layer.shape[1] for part in file.maps for layer in part.layers)
-        verification = Verification("imported", row_sum_error=file.row_sum_error, tolerance=ROW_SUM_TOLERANCE,
-                                    rows_checked=rows, reasons=("There was no model to check it against.",))
-        return AttentionRecord(query, self.card, file.maps, verification)
+        tolerance = max(getattr(layer, "tolerance", ROW_SUM_TOLERANCE) for part in file.maps for layer in part.layers)
+        verification = Verification("imported", row_sum_error=file.row_sum_error, tolerance=tolerance,
+                                    rows_checked=rows, reasons=("There was no model to check it against.", *file.notes))
+        return AttentionRecord(query, self.card, file.maps, verification, notes=file.notes)
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else a model can do needs the model."""

@@ -71,7 +71,7 @@ def signed_codes(numbers: np.ndarray, bound: float) -> np.ndarray:
 
 
 def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NOTHING: (codes,
+    """Any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NAN_CODE: (codes,
     lowest, highest)."""
     finite = np.isfinite(numbers)
     if not finite.any():

@@ -5,7 +5,7 @@ tokens are two columns; each row is one query: its token, then one weight a key,
 same float32. Rows are queries however the picture is turned; words and filters are those of the view.
 
 Text cells are made harmless for spreadsheets, which run what begins with = + - @: such a cell gets an apostrophe before
-it, and so does one that begins with an apostrophe. The same holds after a semicolon, a tab and a new line, which a
+it, and so does one where apostrophes precede such a sign; a token ' stays as it is. The same holds after a semicolon, a tab and a new line, which a
 spreadsheet of another country takes for the end of a cell. `unguard_cell` (drop one apostrophe at each of these places)
 gives back the token. NUL and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on; the text
 itself is unchanged in the provenance. pandas reads the tokens, "NA" among them, with
@@ -23,19 +23,20 @@ from viz.export import Format
 from viz.print.options import PLAIN, Options
 
 FORMAT = Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets")
-ACTS = "=+-@＝＋－＠\t\r\n'"   # what makes a spreadsheet run a cell, full width too, and the guard itself
+ACTS = "=+-@＝＋－＠\t\r\n"   # what makes a spreadsheet run a cell, full width too
 BEGINS = r"(\A|[;\t\r\n])"   # where a spreadsheet may take a cell to begin
+RUNS = f"(?='* *[{re.escape(ACTS)}])"   # that it would run the cell, or that the cell looks like a guarded one
 
 
 def guard_cell(text: str) -> str:
     """The text as a cell that no spreadsheet runs."""
     plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
-    return re.sub(f"{BEGINS}(?= *[{re.escape(ACTS)}])", r"\1'", plain)
+    return re.sub(BEGINS + RUNS, r"\1'", plain)
 
 
 def unguard_cell(cell: str) -> str:
     """The text that `guard_cell` was given."""
-    return re.sub(f"{BEGINS}'", r"\1", cell)
+    return re.sub(f"{BEGINS}'{RUNS}", r"\1", cell)
 
 
 def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:

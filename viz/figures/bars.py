@@ -34,7 +34,7 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     """One bar for each name and group; two equal names stay two. Of many names as many are written as a phone has room
     for, and the last.
 
-    angle: of the names, where it does not depend on the window (base.stand).
+    angle: of the names, where it does not depend on the window (base.fit_x_labels).
     """
     figure, names = chart(theme, *axes, height=height, title=title), tokens_shown(names)
     places = list(range(len(names)))

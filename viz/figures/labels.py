@@ -66,7 +66,7 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
                ways: np.ndarray | None = None, always: int = 0) -> list[str]:
     """plotly's textposition for each name; "" for one that finds no place.
 
-    at, room: as from `fit`; radii: (point) in pixels. names: (place of its point, name, letters in pixels), the
+    at, room: as from `fit_points`; radii: (point) in pixels. names: (place of its point, name, letters in pixels), the
     important ones first; the first `always` of them have a place in any case. ways: (name, 2), in which direction a
     name should stand; 0, 0 where it does not matter. """
     of = np.array([place for place, _, _ in names])

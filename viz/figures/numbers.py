@@ -40,7 +40,7 @@ def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[list[
 
 
 def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
-    """The words of the cells in `kept`. plotly measures letters by the longest word and by neighbours: the blanks in
+    """The words of the cells in `mask`. plotly measures letters by the longest word and by neighbours: the blanks in
     the corner let both heatmaps come to one size."""
     longest = max((len(text) for row in texts for text in row), default=0)
     masked = [[text if keep else "" for text, keep in zip(row, keeps, strict=True)]

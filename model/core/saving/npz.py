@@ -21,6 +21,9 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
     picture, NaN for a token without a box; special_KIND, bool (token), then says which are [CLS], registers and the
     like; both are of the keys, which are the queries there.
 
+    Where a layer has a sink, rows sum to 1 minus its share, which sink_KIND, float32 (layer, head, query), holds: 0 in
+    layers without one, NaN for heads that a layer does not have.
+
     NUL in a token's text is written U+0000, because numpy drops it from the end of a string. """
     query = record.query
     asked: dict[str, Any] = {"model": query.model, "revision": query.revision, "text": query.text,
@@ -66,3 +69,10 @@ def _write_map(archive: zipfile.ZipFile, attention_map: AttentionMap) -> None:
                 file.write(nothing)
     if min(counts) < max(counts):
         _write(archive, f"heads_{attention_map.kind}", np.array(counts))
+    shares = np.full(shape[:3], np.nan, np.float32)
+    for place, layer in enumerate(layers):
+        for head in range(layer.heads):
+            share = heads.sink_share(layer, head)
+            shares[place, head] = 0 if share is None else share
+    if np.nan_to_num(shares).any():
+        _write(archive, f"sink_{attention_map.kind}", shares)

@@ -1,4 +1,4 @@
-// Numbers over a picture: the picture steps back, and what is looked at glows. theme.py has the same arithmetic for print.
+// Numbers over a picture: the picture steps back, and what is looked at glows. glow.py has the same arithmetic for print.
 import { node, parts } from "./shared.js";
 
 export const STEPS = 256;

@@ -1,5 +1,6 @@
 """A record as one file: everything comes back as it was, and what could not be opened again is not written."""
 from dataclasses import fields, is_dataclass, replace
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ from model.ask import sources
 from model.cli.progress import answer_to
 from model.core import heads
 from model.core.limits import LIMITS
-from model.core.masks import Causal, Chunk, Dense, Full, Hidden, Relative, Window
-from model.core.query import Kind, Silence, UserError
+from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
+from model.core.query import Window as WindowEdit
 from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification
 from model.core.saving import record_file
 from model.core.tokens import patch_tokens
@@ -17,10 +19,16 @@ from tests import fabricate
 
 N = 7
 MASKS = (Full(), Causal(), Window(2, 1), Chunk(3), Dense(np.tri(N, dtype=bool)),
-         Dense(np.tri(N, dtype=bool)[None].repeat(6, 0)), Hidden(Full(), (2, 3)))
+         Dense(np.tri(N, dtype=bool)[None].repeat(6, 0)), Hidden(Full(), (2, 3)),
+         Narrowed(Causal(), 3, 1), Hidden(Narrowed(Dense(np.tri(N, dtype=bool)), 4, 1), (3,)),
+         Narrowed(Hidden(Window(3), (4,)), 2, 0))
 BIASES = (None, Relative(np.linspace(-1, 1, 6 * 13, dtype=np.float32).reshape(6, 13), N),
           Dense(np.linspace(-2, 0, N * N, dtype=np.float32).reshape(N, N)),
           Dense(np.linspace(-2, 0, 6 * N * N, dtype=np.float32).reshape(6, N, N)))
+
+
+EDITS = (Silence(Kind.SELF, 0, 1), Temper(Kind.SELF, 0, 2, 0.5), Hide("source", 3), WindowEdit(3, 1),
+         Patch(Kind.SELF, 1, 2, Query("fabricated", "0", "a long text " * 900)))
 
 
 def opened(path) -> AttentionRecord:
@@ -46,9 +54,11 @@ def everything() -> AttentionRecord:
     layers += [fabricate.layer(20 + index, N, N, bias=bias) for index, bias in enumerate(BIASES)]
     layers.append(fabricate.layer(30, N, N, softcap=3.0, sink=np.arange(6, dtype=np.float32),
                                   temperature=np.full(6, 0.5, np.float32)))
-    narrow = fabricate.layer(31, N, N)
+    narrow = replace(fabricate.layer(31, N, N), scale=0.3)
     layers.append(replace(narrow, **{name: getattr(narrow, name)[:2] for name in ("query", "key", "value")}))
     layers.append(Reported(32, np.full((3, N, N), 1 / N, np.float32), Full()))
+    layers.append(Reported(33, np.full((2, N, N), 0.75 / N, np.float32), Full(), np.full((2, N), 0.245, np.float32),
+                           tolerance=2**-7))
     made = fabricate.record(N)
     cross = AttentionMap(Kind.CROSS, fabricate.tokens(4), made[Kind.SELF].queries,
                          (fabricate.layer(0, 4, N),))
@@ -69,6 +79,25 @@ def test_everything_comes_back_bit_for_bit(tmp_path):
     assert "Recorded elsewhere" in found.card.note and found.card.title == made.card.title
     again = opened(found.save(tmp_path / "again.safetensors"))
     assert equal(again.maps, made.maps) and again.verification.status == "recorded"
+
+
+def test_the_contract_covers_every_mask_bias_and_edit():
+    """A new type fails here until a record of it is saved and opened above."""
+    for union, values in ((Mask, MASKS), (Bias, BIASES), (Edit, EDITS)):
+        assert {type(value) for value in values} == set(get_args(union))
+    layers = everything()[Kind.SELF].layers
+    for kind in (type(layers[0]), Reported):   # each field differs from its default in some layer
+        for field in fields(kind):
+            assert len({repr(getattr(layer, field.name)) for layer in layers if type(layer) is kind}) > 1, field.name
+
+
+@pytest.mark.parametrize("edit", EDITS, ids=lambda edit: type(edit).__name__)
+def test_a_record_with_any_edit_opens_and_names_it(edit, tmp_path):
+    made = fabricate.record(N)
+    if isinstance(edit, Patch):
+        edit = replace(edit, from_query=replace(edit.from_query, model=made.query.model, revision=made.query.revision))
+    made = replace(made, query=replace(made.query, edits=frozenset({edit})))
+    assert f"edit {type(edit).__name__}" in opened(made.save(tmp_path / "mine.safetensors")).notes[0]
 
 
 def test_a_picture_and_its_patches_come_back(tmp_path):
