@@ -110,7 +110,7 @@ class Reported:
     weights: np.ndarray   # float32 (head, query, key)
     allowed: Mask
     sink_share: np.ndarray | None = None   # float32 (head, query), what a sink takes of each row
-    tolerance: float = ROW_SUM_TOLERANCE   # how far a row's sum may be from 1, with the sink's share; more where rounded
+    tolerance: float = ROW_SUM_TOLERANCE   # how far from 1 a row may sum, the sink's share included
 
     def __post_init__(self) -> None:
         owner = f"layer {self.index}"

@@ -104,8 +104,8 @@ class _Reader:
         card, notes = self._card(_dict(self.about["card"])), [_text(note) for note in _list(self.about["notes"])[:50]]
         notes += [f"Recorded with the edit {_text(edit)[:300]}." for edit in _list(query["edits"])[:20]]
         omitted = self.about["omitted"]
-        return RecordFile(self.name, text, maps, verification.row_sum_error, OF_RECORD, tuple(notes), card, verification,
-                          None if omitted is None else _omission(_dict(omitted)), pixels,
+        return RecordFile(self.name, text, maps, verification.row_sum_error, OF_RECORD, tuple(notes), card,
+                          verification, None if omitted is None else _omission(_dict(omitted)), pixels,
                           len(self.tensors.content) + len(json.dumps(self.about)) * 2)
 
     def _check_size(self) -> None:
@@ -151,8 +151,8 @@ class _Reader:
         if temperature is not None and not (temperature > 0).all():
             raise ValueError("a temperature is above 0")
         softcap, scale = None if given["softcap"] is None else _number(given["softcap"]), _number(given["scale"])
-        layer = Layer(index, query, key, value, scale, allowed, self._part(given["bias"], Bias, "F32"), softcap or None, sink,
-                      temperature)
+        bias = self._part(given["bias"], Bias, "F32")
+        layer = Layer(index, query, key, value, scale, allowed, bias, softcap or None, sink, temperature)
         largest = [float(np.abs(part).max()) for part in (query, key, value)]   # finite, as the layer has looked
         if max(largest[0] * largest[1] * query.shape[2] * abs(scale), largest[2]) > TOO_LARGE:
             raise ValueError(f"layer {index} has numbers whose products no float32 holds")

@@ -5,10 +5,10 @@ tokens are two columns; each row is one query: its token, then one weight a key,
 same float32. Rows are queries however the picture is turned; words and filters are those of the view.
 
 Text cells are made harmless for spreadsheets, which run what begins with = + - @: such a cell gets an apostrophe before
-it, and so does one where apostrophes precede such a sign; a token ' stays as it is. The same holds after a semicolon, a tab and a new line, which a
-spreadsheet of another country takes for the end of a cell. `unguard_cell` (drop one apostrophe at each of these places)
-gives back the token. NUL and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on; the text
-itself is unchanged in the provenance. pandas reads the tokens, "NA" among them, with
+it, and so does one where apostrophes precede such a sign; a token ' stays as it is. The same holds after a semicolon, a
+tab and a new line, which a spreadsheet of another country takes for the end of a cell. `unguard_cell` (drop one
+apostrophe at each of these places) gives back the token. NUL and lone surrogates, which no UTF-8 reader takes, are
+written U+0000 and so on; the text itself is unchanged in the provenance. pandas reads the tokens, "NA" among them, with
 `read_csv(file, dtype={"query": str}, keep_default_na=False)`, but tells equal keys apart by .1, .2 and so on. """
 import csv
 import io

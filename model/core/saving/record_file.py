@@ -2,8 +2,8 @@
 tokens, the card and the verification. What reads it back is `model.imported.record_file`.
 
 The arrays are the file's tensors; everything else is JSON in its metadata under "clearhead", where an array stands as
-{"array": its name}. Nothing here names the record's types, which import this: a value is written by its type and its fields, and read by
-them, so that a new mask or bias needs no line here or there. """
+{"array": its name}. Nothing here names the record's types, which import this: a value is written by its type and its
+fields, and masks and biases are read by them, so that a new one needs no line here or there. """
 import dataclasses
 import json
 import math
@@ -61,7 +61,8 @@ def save(record: Any, path: str | Path) -> Path:
 def _query(query: Any) -> dict[str, Any]:
     """The question's texts; edits in words, as they cannot be asked again of a file."""
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
-    return {name: getattr(query, name, None) for name in names} | {"edits": sorted(repr(edit)[:300] for edit in query.edits)}
+    edits = sorted(repr(edit)[:300] for edit in query.edits)
+    return {name: getattr(query, name, None) for name in names} | {"edits": edits}
 
 
 def _typed(value: Any, name: str, arrays: _Arrays) -> dict[str, Any]:

@@ -59,6 +59,8 @@ def everything() -> AttentionRecord:
     layers.append(Reported(32, np.full((3, N, N), 1 / N, np.float32), Full()))
     layers.append(Reported(33, np.full((2, N, N), 0.75 / N, np.float32), Full(), np.full((2, N), 0.245, np.float32),
                            tolerance=2**-7))
+    layers.append(Reported(34, np.tri(N, dtype=np.float32)[None] / np.arange(1, N + 1, dtype=np.float32)[:, None],
+                           Causal()))
     made = fabricate.record(N)
     cross = AttentionMap(Kind.CROSS, fabricate.tokens(4), made[Kind.SELF].queries,
                          (fabricate.layer(0, 4, N),))
