@@ -132,11 +132,16 @@ def _bool_mask(mask: "Tensor") -> Mask:
 
 
 def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
-    """A float mask is added to the scores: where it is as low as its type goes it forbids, elsewhere it is a bias."""
+    """A float mask is added to the scores: where it is as low as its type goes it forbids, elsewhere it is a bias. A
+    row that is so low at every key and finite forbids nothing: it drowns the scores, and the row is uniform."""
     import torch
 
     numbers = mask[0].float()
     allowed = numbers > torch.finfo(mask.dtype).min / 2
+    drowned = ~allowed.any(-1, keepdim=True) & torch.isfinite(numbers).all(-1, keepdim=True)
+    if drowned.any():
+        allowed = allowed | drowned
+        numbers = numbers.masked_fill(drowned, torch.finfo(torch.float32).min)
     return recognise_mask(allowed.numpy()), recognise_bias(numbers.masked_fill(~allowed, 0).numpy())
 
 

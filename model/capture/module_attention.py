@@ -1,4 +1,5 @@
 """One attention that a torch module computed, as it was seen, and how near a recomputation must come."""
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -8,6 +9,7 @@ from torch import Tensor
 
 from model.capture.attention_call import Call, Unsupported
 from model.capture.origins import NOTHING, Stream
+from model.core.masks import empty_rows
 
 # rows of queries at most whose outputs are all compared; of longer ones as many, evenly chosen
 ROWS = 256
@@ -42,10 +44,33 @@ class Attention:
         return self.weights.shape[1], self.weights.shape[2]
 
     def is_finite(self) -> bool:
-        """Whether neither NaN nor infinity is among what was seen."""
+        """Whether neither NaN nor infinity is among what was seen, outputs of rows that may look at nothing aside."""
         call = self.call
-        seen = (self.weights,) if call is None else (call.query, call.key, call.value, call.outputs)
-        return all(part is None or bool(np.isfinite(part).all()) for part in seen)
+        seen = (self.weights,) if call is None else (call.query, call.key, call.value)
+        finite = all(part is None or bool(np.isfinite(part).all()) for part in seen)
+        if call is None or call.outputs is None:
+            return finite
+        return finite and bool(np.isfinite(call.outputs[self.compared]).all())
+
+    @functools.cached_property
+    def sees_nothing(self) -> np.ndarray:
+        """Rows that may look at nothing, bool (head, query)."""
+        if self.call is None:
+            assert self.weights is not None
+            return ~self.weights.any(-1)
+        return np.broadcast_to(empty_rows(self.call.allowed, *self.shape), (len(self.call.query), self.shape[0]))
+
+    @property
+    def compared(self) -> np.ndarray:
+        """Which of the call's outputs are compared, bool (head or 1, row). Kernels give 0, NaN or a mean for a row that
+        may look at nothing; a projection mixes it with the other heads, so that there whole rows are left out, unless
+        none would be left: then those that are finite are compared with a head that adds nothing."""
+        assert self.call is not None and self.call.rows is not None and self.call.outputs is not None
+        sees = ~self.sees_nothing[:, self.call.rows]
+        if self.project is None:
+            return sees
+        whole = sees.all(0)
+        return (whole if whole.any() else np.isfinite(self.call.outputs[0]).all(-1))[None]
 
     @property
     def tolerance(self) -> float:

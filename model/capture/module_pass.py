@@ -87,7 +87,7 @@ def _registered(network: Any, forward: Callable[[], Any], new: "Callable[[], Obs
             mine.queries, mine.keys = theirs.queries, theirs.keys
     elif getattr(network.config, "is_encoder_decoder", False):
         raise Unsupported("it cannot be told which side each of its attentions reads")
-    return Observation(found, [], results_differ(seen, plain))
+    return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)))
 
 
 def _observed(network: "nn.Module", forward: Callable[[], Any], new: "Callable[[], Observer]",
@@ -97,7 +97,8 @@ def _observed(network: "nn.Module", forward: Callable[[], Any], new: "Callable[[
     observer = new()
     with observer.watching(network):
         seen = _once(network, forward)
-    return Observation(observer.found, observer.unread, results_differ(seen, plain) if observer.found else None)
+    blind = any(each.sees_nothing.any() for each in observer.found)
+    return Observation(observer.found, observer.unread, results_differ(seen, plain, blind) if observer.found else None)
 
 
 def _once(network: "nn.Module", forward: Callable[[], Any]) -> Any:

@@ -14,16 +14,20 @@ from model.core.limits import LIMITS
 from model.core.record import Layer
 
 
-def prove(attention: Attention, layer: Layer) -> tuple[float, float]:
+def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
     """(largest difference of weights · value from what the call really put out, as a share of its largest number;
-    distance of a row's sum from 1, where no sink takes its share). Infinite where they cannot be compared."""
+    distance of a row's sum from 1, where no sink takes its share; rows compared, over all heads). Infinite where they
+    cannot be compared."""
     call = attention.call
     assert call is not None and call.rows is not None and call.outputs is not None
     mixed, sums = recompute(layer, call.rows)
     ours = mixed if attention.project is None else attention.project(mixed)
     if ours.shape != call.outputs.shape:
-        return math.inf, math.inf
-    return difference(ours, call.outputs), float(np.abs(sums - 1).max()) if layer.sink is None else 0.0
+        return math.inf, math.inf, 0
+    compared, sees = attention.compared, ~attention.sees_nothing[:, call.rows]
+    row_error = float(np.abs(sums - 1)[sees].max(initial=0)) if layer.sink is None else 0.0
+    rows = int(compared.sum()) * (1 if attention.project is None else layer.heads)
+    return difference(ours[compared], call.outputs[compared]), row_error, rows
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
@@ -34,18 +38,24 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
     return error if math.isfinite(error) else math.inf
 
 
-def results_differ(observed: Any, unobserved: Any) -> float | None:
+def results_differ(observed: Any, unobserved: Any, blind: bool = False) -> float | None:
     """The largest difference between what a module put out in two passes, as a share of the largest number of the
     tensor: NaN where a number is not finite, None where there are no numbers. Vectors of nothing but 0, as torch's fast
-    path leaves padding, are not compared."""
+    path leaves padding, are not compared; nor, where some row may look at nothing (`blind`), those with NaN, which
+    some of torch's kernels give for it and others do not."""
     all_ours, all_theirs = list(_tensors(observed)), list(_tensors(unobserved))
     if not all_ours and not all_theirs:
         return None
     if [each.shape for each in all_ours] != [each.shape for each in all_theirs]:
         return math.inf
-    errors = [0.0]
+    errors = []
     for one, other in zip(all_ours, all_theirs, strict=True):
         ours, theirs = as_numbers(one), as_numbers(other)
+        if blind and theirs.ndim > 1:
+            known = ~(np.isnan(ours).any(-1) | np.isnan(theirs).any(-1))
+            ours, theirs = ours[known], theirs[known]
+            if not known.any():
+                continue
         if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
             return math.nan
         if theirs.ndim > 1:
@@ -53,7 +63,7 @@ def results_differ(observed: Any, unobserved: Any) -> float | None:
             if left_out.any() and not left_out.all():
                 ours, theirs = ours[~left_out], theirs[~left_out]
         errors.append(difference(ours, theirs))
-    return max(errors)
+    return max(errors, default=None)
 
 
 def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:

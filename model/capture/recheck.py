@@ -9,7 +9,7 @@ import numpy as np
 from model.capture.attention_call import Call
 from model.core import heads
 from model.core.finite import largest
-from model.core.masks import Full
+from model.core.masks import Full, empty_rows
 from model.core.record import Layer
 
 # numbers: layers whose keys together are fewer are recomputed as one, since the calls would cost more than the
@@ -19,17 +19,20 @@ SMALL = 1 << 18
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
     """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from
-    1; rows compared)."""
+    1; rows compared). A row that may look at nothing is not compared: kernels give 0, NaN or a mean for it."""
     errors, row_errors, rows = [0.0], [0.0], 0
     for members, layer in _together(calls, layers):
-        outputs = np.concatenate([call.outputs for call in members])
+        outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
+        mixed, sums = recompute(layer, kept)
+        sees = ~np.broadcast_to(empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])[:, kept], sums.shape)
+        outputs = np.where(sees[..., None], outputs, 0)
         scale = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
-        mixed, sums = recompute(layer, cast(np.ndarray, members[0].rows))
         with np.errstate(invalid="ignore"):   # infinity by infinity
-            errors.append(float((np.abs(mixed - outputs).max((1, 2)) / np.where(scale > 0, scale, 1)).max()))
+            differences = np.abs(mixed - outputs).max(2) / np.where(scale > 0, scale, 1)[:, None]
+        errors.append(largest(differences[sees]))
         if layer.sink is None:
-            row_errors.append(float(np.abs(sums - 1).max()))
-        rows += mixed.shape[0] * mixed.shape[1]
+            row_errors.append(largest(np.abs(sums - 1)[sees]))
+        rows += int(sees.sum())
     return largest(errors), largest(row_errors), rows
 
 
@@ -37,7 +40,7 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
     """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
     groups: dict[tuple, list[int]] = {}
     for number, layer in enumerate(layers):
-        plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
+        plain = layer.allowed.block(slice(0, 1), slice(0, 1)).ndim == 2 and layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
         same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
         groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (number,), []).append(number)
     for members in groups.values():
@@ -50,8 +53,8 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
 
 
 def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1); key heads
-    are never copied."""
+    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1), both 0 for
+    a row that may look at nothing; key heads are never copied."""
     from model.core import attention
 
     kv_heads, n_keys, _ = layer.key.shape
@@ -71,6 +74,8 @@ def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.nda
     sink = None if layer.sink is None else split(layer.sink)[..., None, None]
     temperature = 1.0 if layer.temperature is None else split(layer.temperature)[..., None, None]
     weights = attention.softmax(scores, allowed, temperature=temperature, sink=sink)
+    if allowed is not None:
+        weights = weights.masked_fill(~allowed.any(-1, keepdim=True), 0)
     mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
     shape = (len(layer.query), len(rows))
     return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()

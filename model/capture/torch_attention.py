@@ -221,7 +221,10 @@ class Observer(TorchFunctionMode):
         dim = kwargs.get("dim", args[1] if len(args) > 1 else None)
         if result.ndim not in (3, 4) or dim not in (-1, result.ndim - 1) or not torch.is_floating_point(result):
             return
-        found = self._by_hand(self._four_axes(result), *self._origins.behind(result))
+        given = args[0] if args else kwargs["input"]
+        nothing = (given == -torch.inf).all(-1, keepdim=True)   # softmax gives NaN there
+        weights = result.masked_fill(nothing, 0) if nothing.any() else result
+        found = self._by_hand(self._four_axes(weights), *self._origins.behind(result))
         if found is None:
             return
         found.number = next(self._numbers)

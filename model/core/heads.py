@@ -116,10 +116,12 @@ def _weights(layer: Layer, heads: slice, rows: slice, keys: slice, prepared: "He
     """Weights of some heads and rows over `keys`, (head, row, key)."""
     from model.core import attention
 
-    scores, mask, (_, _, _, sink, temperature) = _scores(layer, heads, rows, keys, prepared)
+    scores, mask, (_, _, wanted, sink, temperature) = _scores(layer, heads, rows, keys, prepared)
     if mask is not None:
         scores += mask   # in place: n² numbers once
-    return attention.softmax(scores, temperature=1.0 if temperature is None else temperature, sink=sink)
+    found = attention.softmax(scores, temperature=1.0 if temperature is None else temperature, sink=sink)
+    nothing = layer.sees_nothing[wanted, rows]
+    return found.masked_fill_(tensor_of(nothing)[..., None], 0) if nothing.any() else found   # equation (1) gives NaN
 
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
@@ -143,8 +145,8 @@ def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> "Iterato
 
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
-    """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share. `rows` takes
-    some queries only."""
+    """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share, or to 0 where
+    it may look at nothing. `rows` takes some queries only."""
     rows = rows or slice(0, layer.shape[1])
     if isinstance(layer, Reported):
         return layer.weights[head, rows]

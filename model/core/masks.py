@@ -173,6 +173,25 @@ class Relative:
 
 Mask = Full | Causal | Window | Chunk | Dense | Hidden | Narrowed
 Bias = Relative | Dense | None
+ROWS = 256   # of a mask looked at together, so that a long text never costs n² of memory
+
+
+def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:
+    """Which rows may look at nothing, bool (head or 1, query)."""
+    if isinstance(allowed, Full | Causal):
+        return np.zeros((1, n_queries), bool)
+    if isinstance(allowed, Dense):
+        return ~allowed.values.any(-1).reshape(-1, n_queries)
+    blocks = (allowed.block(slice(start, min(start + ROWS, n_queries)), slice(0, n_keys))
+              for start in range(0, n_queries, ROWS))
+    return np.concatenate([~block.any(-1).reshape(-1, block.shape[-2]) for block in blocks], axis=1)
+
+
+def arrays_of(part: Mask | Bias) -> list[np.ndarray]:
+    """The arrays that a mask or a bias holds, those of the mask inside it included."""
+    held = [] if part is None else list(vars(part).values())
+    inner = [arrays_of(each) for each in held if isinstance(each, Mask)]
+    return [each for each in held if isinstance(each, np.ndarray)] + [array for each in inner for array in each]
 
 
 def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> Mask:

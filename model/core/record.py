@@ -3,6 +3,7 @@
 A record keeps queries, keys and values, not attention matrices: a head's matrix is arithmetic on the record
 (`model.core.heads`). One axis order in the whole project: layer, head, query, key. Queries are rows; layers and heads
 count from 0. Everything is frozen, arrays are read-only, and each type checks itself where it is born. """
+import functools
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from model.core.finite import check_finite
-from model.core.masks import Bias, Dense, Mask, Relative, frozen_array
+from model.core.masks import Bias, Dense, Mask, Relative, arrays_of, empty_rows, frozen_array
 from model.core.query import Kind, Query, UserError
 from model.core.saving import record_file
 from model.core.tokens import Tokens
@@ -58,7 +59,6 @@ class Layer:
                                      f"number per head.")
                 object.__setattr__(self, name, array)
         self._check_shapes(owner)
-        self._check_mask(owner)
 
     def _check_shapes(self, owner: str) -> None:
         (heads, _, d_k), (kv_heads, n_keys, key_d_k) = self.query.shape, self.key.shape
@@ -78,18 +78,10 @@ class Layer:
             raise ValueError(f"{owner}: expected a relative bias for {heads} heads and {distances} distances, "
                              f"got {self.bias.by_offset.shape}; give one column per distance.")
 
-    def _check_mask(self, owner: str) -> None:
-        """Blockwise, so that a long text never costs n²; only a mask that can empty a row needs the look."""
-        if self.sink is not None or (not hasattr(self.allowed, "values") and not hasattr(self.allowed, "base")):
-            return
-        n_queries, n_keys = self.query.shape[1], self.key.shape[1]
-        for start in range(0, n_queries, 256):
-            rows = slice(start, min(start + 256, n_queries))
-            open_rows = self.allowed.block(rows, slice(0, n_keys)).any(-1)
-            if not open_rows.all():
-                row = start + int(np.argwhere(~open_rows)[0][-1])
-                raise UserError(f"Token {row} may look at nothing in layer {self.index}, but each row needs at least "
-                                f"one key; hide fewer tokens.")
+    @functools.cached_property
+    def sees_nothing(self) -> np.ndarray:
+        """Rows whose mask allows no key, bool (head, query). Their weights are 0, and so is their mix of values."""
+        return np.broadcast_to(empty_rows(self.allowed, self.shape[1], self.shape[2]), self.shape[:2])
 
     @property
     def heads(self) -> int:
@@ -128,7 +120,7 @@ class Reported:
             raise ValueError(f"{owner}: expected weights from 0 to 1, got {self.weights.min()} to "
                              f"{self.weights.max()}; these are not softmax weights.")
         taken = 0 if self.sink_share is None else self.sink_share
-        error = float(np.abs(self.weights.sum(-1) + taken - 1).max())
+        error = float(np.abs(self.weights.sum(-1) + taken - 1)[~self.sees_nothing].max(initial=0))
         if error > self.tolerance:
             raise ValueError(f"{owner}: expected rows that sum to 1, got an error of {error:.2g}; was the model left "
                              f"in training mode?")
@@ -138,6 +130,11 @@ class Reported:
             if outside.max(initial=0) > 0:
                 raise ValueError(f"{owner}: expected no weight outside the mask, got {outside.max():.2g}; the model "
                                  f"looks where it must not.")
+
+    @functools.cached_property
+    def sees_nothing(self) -> np.ndarray:
+        """Rows without any weight, bool (head, query)."""
+        return ~self.weights.any(-1)
 
     @property
     def heads(self) -> int:
@@ -295,10 +292,8 @@ class AttentionRecord:
         arrays = {}
         for layer in (layer for attention_map in self.maps for layer in attention_map.layers):
             parts = [getattr(layer, name, None) for name in ("query", "key", "value", "sink", "temperature", "weights",
-                                                         "sink_share")]
-            bias = getattr(layer, "bias", None)
-            parts += [getattr(layer.allowed, "values", None), getattr(bias, "values", None),
-                      getattr(bias, "by_offset", None)]
+                                                             "sink_share")]
+            parts += [*arrays_of(layer.allowed), *arrays_of(getattr(layer, "bias", None))]
             arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts if part is not None})
         others = (self.picture, None if self.prediction is None else self.prediction.vectors)
         return sum(arrays.values()) + sum(array.nbytes for array in others if array is not None)

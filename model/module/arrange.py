@@ -174,7 +174,8 @@ def _reported(attention: "Attention", index: int, kind: Kind) -> Reported:
     assert attention.weights is not None
     weights = attention.weights
     if attention.tolerance > ROUNDED:
-        weights = weights / weights.sum(-1, keepdims=True)
+        sums = weights.sum(-1, keepdims=True)
+        weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     return Reported(index, weights, Causal() if kind is Kind.CAUSAL else Full())
 
 

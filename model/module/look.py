@@ -139,13 +139,13 @@ class Proof:
 
     error: float       # as a share of the largest output; 0 where only weights were seen
     row_error: float   # of a row's sum from 1
-    rows: int          # compared
+    rows: int          # compared, over all heads
 
 
 def _proof(attention: "Attention") -> Proof:
     if attention.call is None:
         assert attention.weights is not None
-        return Proof(0.0, float(abs(attention.weights.sum(-1) - 1).max()), 0)
+        return Proof(0.0, float(abs(attention.weights.sum(-1) - 1)[~attention.sees_nothing].max(initial=0)), 0)
     from model.capture.module_proof import prove
 
     try:
@@ -153,8 +153,7 @@ def _proof(attention: "Attention") -> Proof:
     except (UserError, ValueError) as error:
         attention.reasons.append(first_line(error, 200).rstrip("."))
         return Proof(math.inf, math.inf, 0)
-    assert attention.call.rows is not None
-    return Proof(*prove(attention, layer), len(attention.call.rows) * layer.heads)
+    return Proof(*prove(attention, layer))
 
 
 def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "Observation") -> Verification:
@@ -175,6 +174,10 @@ def _verification(arranged: Arranged, proofs: "dict[Attention, Proof]", seen: "O
         reasons.append(f"In a pass that nobody observed the module put out something else (by {seen.difference:.2g} of "
                        f"the largest number), so that these weights are of the observed pass alone.")
     mine = [proofs[each] for each in members]
+    unproved = [each.module for each in members if each.call is not None and not proofs[each].rows]
+    if unproved:
+        reasons.append(f"No row of {', '.join(unproved[:3])}{' …' if len(unproved) > 3 else ''} could be compared with "
+                       f"what the module put out there: a head that may look at nothing makes that NaN.")
     error = math.nan if len(by_hand) == len(members) else max(each.error for each in mine)
     return Verification("reported" if reasons else "verified", error, max(each.row_error for each in mine), math.nan,
                         tolerance, sum(each.rows for each in mine), tuple(reasons))
