@@ -14,6 +14,7 @@ from model.core.record import Layer
 if TYPE_CHECKING:
     from torch import Tensor
 
+DROWNED = -1e20   # added to a score, it leaves nothing of it in float32, and a file may hold it
 LARGE = 2**20  # bytes of queries from which a call counts as large
 SINKS = ("s_aux", "sinks")
 # Keywords that are read here, or that change nothing about who looks where beyond the mask that comes with them. A
@@ -141,7 +142,7 @@ def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
     drowned = ~allowed.any(-1, keepdim=True) & torch.isfinite(numbers).all(-1, keepdim=True)
     if drowned.any():
         allowed = allowed | drowned
-        numbers = numbers.masked_fill(drowned, torch.finfo(torch.float32).min)
+        numbers = numbers.masked_fill(drowned, DROWNED)
     return recognise_mask(allowed.numpy()), recognise_bias(numbers.masked_fill(~allowed, 0).numpy())
 
 

@@ -26,7 +26,7 @@ from model.capture.transformers_internals import eager_attention, every_fused_ma
 from model.core.allocator import release_free_pages
 from model.core.heads import tensor_of
 from model.core.masks import Mask, edited_mask
-from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, UserError, Window
+from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, Window
 from model.core.types import KindHeadId, Progress, quiet
 
 if TYPE_CHECKING:
@@ -156,7 +156,6 @@ def _edit_call(call: Call, allowed: Mask, temperatures: dict[int, float]) -> Cal
     """The call with another mask and its heads' temperatures."""
     if allowed is not call.allowed:
         call.allowed = allowed
-        _check_rows(call)
     if temperatures:
         call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))], np.float32)
     return call
@@ -257,12 +256,3 @@ def _equation_one(call: Call) -> "Tensor":
             as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale,
             softcap=call.softcap, bias=bias, sink=sink, temperature=1.0 if temperature is None else temperature)[0])
     return torch.cat(outputs, dim=1).transpose(0, 1)[None].contiguous()
-
-
-def _check_rows(call: Call) -> None:
-    """Hiding must leave every row a key, unless a sink can take it all."""
-    keys = slice(0, call.key.shape[1])
-    if call.sink is None and not all(call.allowed.block(rows, keys).any(-1).all()
-                                     for rows in _blocks(call.query.shape[1])):
-        raise UserError("Hiding this would leave some token with nothing to look at; hide fewer tokens, or not the "
-                        "only one that it may see.")

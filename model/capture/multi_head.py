@@ -106,6 +106,6 @@ def compare_output(found: Attention, output: Any, batch_first: bool, batch: int)
         states = item_of(states if batch_first else states.transpose(0, 1), batch)
     ours = as_numbers(states[torch.from_numpy(call.rows).to(states.device)])[None]
     scale = float(np.abs(call.outputs[np.isfinite(call.outputs)]).max(initial=0)) or 1.0
-    same = ours.shape == call.outputs.shape and np.allclose(ours, call.outputs, 0, found.tolerance * scale, equal_nan=True)
-    if not same:
+    if ours.shape != call.outputs.shape or not np.allclose(ours, call.outputs, 0, found.tolerance * scale,
+                                                           equal_nan=True):
         found.reasons.append("it puts out something else than the attention that it computed")

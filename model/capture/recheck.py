@@ -24,7 +24,8 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
     for members, layer in _together(calls, layers):
         outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
         mixed, sums = recompute(layer, kept)
-        sees = ~np.broadcast_to(empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])[:, kept], sums.shape)
+        empty = empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])
+        sees = ~np.broadcast_to(empty[:, kept], sums.shape)
         outputs = np.where(sees[..., None], outputs, 0)
         scale = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
         with np.errstate(invalid="ignore"):   # infinity by infinity
@@ -40,7 +41,8 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
     """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
     groups: dict[tuple, list[int]] = {}
     for number, layer in enumerate(layers):
-        plain = layer.allowed.block(slice(0, 1), slice(0, 1)).ndim == 2 and layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
+        plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
+        plain = plain and layer.allowed.block(slice(0, 1), slice(0, 1)).ndim == 2
         same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
         groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (number,), []).append(number)
     for members in groups.values():

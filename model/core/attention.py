@@ -50,7 +50,11 @@ def softmax(scores: Tensor, allowed: Tensor | None = None, *, temperature: float
 def attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None = None, *, scale: float | None = None,
               softcap: float | None = None, bias: Tensor | None = None, temperature: float | Tensor = 1.0,
               sink: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Equation (1): the mix of values (..., query, d_v) and the weights that mixed them (..., query, key)."""
+    """Equation (1): the mix of values (..., query, d_v) and the weights that mixed them (..., query, key).
+
+    A row that may look at nothing has weights of 0 and mixes nothing, as torch's fused kernels have it. """
     weights = softmax(scores(query, key, scale=scale, softcap=softcap, bias=bias), allowed, temperature=temperature,
                       sink=sink)
+    if allowed is not None:
+        weights = weights.masked_fill(~allowed.any(-1, keepdim=True), 0)
     return weights @ value, weights

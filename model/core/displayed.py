@@ -11,6 +11,7 @@ from model.core.query import Kind, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.view import View
 
+BLIND_NAMED = 6      # rows that see nothing, at most, that a note names
 MAX_UNPOOLED = 2048  # a head of more tokens than this is shown pooled, and in exact tiles
 
 
@@ -38,6 +39,7 @@ class DisplayedHead:
     # float32 (row, column), NaN where the mask forbids; None where scores have no meaning (words) or are not reported
     scores: np.ndarray | None
     notes: tuple[str, ...]         # sentences on what differs from the plain head
+    blind: tuple[int, ...] = ()    # rows that see nothing: the mask allows them no key
 
     def row_of(self, token: int | None) -> int | None:
         """The row in which this query token stands, if it is shown."""
@@ -153,11 +155,25 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
         raise UserError("Nothing is left to show with these filters; show special tokens again or choose all "
                         "quadrants.")
     cut = len(rows) < len(all_rows) or len(columns) < len(all_columns)
+    nothing = layer.sees_nothing[view.head]
+    blind = tuple(at for at, row in enumerate(rows) if nothing[list(all_rows[row].tokens)].all())
     return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[row] for row in rows),
                          tuple(all_columns[column] for column in columns),
                          _filtered(weights[np.ix_(rows, columns)], view),
                          None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
-                         _notes(layer, view, cut))
+                         _notes(layer, view, cut) + _blind_notes([all_rows[rows[at]] for at in blind], len(rows)),
+                         blind)
+
+
+def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
+    """Which rows see nothing, in words."""
+    if not blind:
+        return ()
+    if len(blind) == count:
+        return ("masked out: the mask lets no token of this head look at anything",)
+    named = ", ".join(f"{item.text} ({item.tokens[0]})" for item in blind[:BLIND_NAMED])
+    more = f" and {len(blind) - BLIND_NAMED} more" if len(blind) > BLIND_NAMED else ""
+    return (f"sees nothing, as the mask allows no key: {named}{more}",)
 
 
 def _filtered(weights: np.ndarray, view: View) -> np.ndarray:

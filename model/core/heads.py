@@ -47,6 +47,7 @@ class Overview:
     layers: tuple[int, ...]         # numbers in the model
     cells: tuple[np.ndarray, ...]   # for each layer uint8 (head, row, column): round(255 · √weight), max-pooled
     pool: tuple[int, int]           # tokens in a cell: queries, keys
+    masked_out: tuple[HeadId, ...] = ()   # heads that the mask lets look at nothing, (layer, head)
 
     @property
     def nbytes(self) -> int:
@@ -215,7 +216,9 @@ def overview(attention_map: AttentionMap) -> Overview:
     weight never disappears."""
     pool = -(-len(attention_map.queries) // THUMBNAIL), -(-len(attention_map.keys) // THUMBNAIL)
     cells = tuple(_thumbnails(layer, pool) for layer in attention_map.layers)
-    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool)
+    masked_out = tuple((layer.index, int(head)) for layer in attention_map.layers
+                       for head in np.flatnonzero(layer.sees_nothing.all(1)))
+    return Overview(attention_map.kind, tuple(layer.index for layer in attention_map.layers), cells, pool, masked_out)
 
 
 def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads, tables
-from model.core.masks import Mask
+from model.core.masks import Mask, empty_rows
 from model.core.models import Models
 from model.core.query import Kind, Query
-from model.core.record import AttentionMap
+from model.core.record import AttentionMap, Reported
 from model.core.types import HeadId, Progress
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ class HeadMeasures:
     heads: tuple[HeadId, ...]        # in the order of the arrays
     values: dict[str, np.ndarray]    # {measure: float64 (head)}
     uniform: dict[str, np.ndarray]   # the same if every row had equal weight on each allowed key
+    left_out: np.ndarray             # rows that may look at nothing and count in no mean, int (head)
 
     def by_head(self, name: str) -> dict[HeadId, float]:
         """{(layer, head): value} of one measure."""
@@ -105,23 +106,30 @@ def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray
     return sums
 
 
-def _means(blocks: Iterable[Block], shape: tuple[int, int], special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
-    """Means over queries; the first token has no previous one and the last no next one, so those two divide by one row
-    less."""
+def _means(blocks: Iterable[Block], sees: np.ndarray, special: np.ndarray, square: bool) -> dict[str, np.ndarray]:
+    """Means over the queries that see something, bool (head or 1, query), NaN of none; the first token has no previous
+    one and the last no next one, so those two leave one row more out."""
     totals: dict[str, np.ndarray] = {}
     for rows, keys, block in blocks:
         for name, part in _block_sums(block, rows, keys, special, square).items():
             totals[name] = totals.get(name, 0) + part.astype(np.float64)
-    return {name: total / max(1, shape[0] - (name in ("previous", "next"))) for name, total in totals.items()}
+    counted = {"previous": sees[:, 1:], "next": sees[:, :-1]}
+    counts = {name: counted.get(name, sees).sum(1) for name in totals}
+    if sees.shape[1] == 1:   # of one token there is no previous and no next one, so both are 0
+        counts |= {name: sees.sum(1) for name in counted}
+    return {name: np.divide(total, counts[name], out=np.full(len(total), np.nan), where=counts[name] > 0)
+            for name, total in totals.items()}
 
 
-def uniform_blocks(allowed: Mask, shape: tuple[int, int]) -> Iterator[Block]:
-    """Blocks as `heads.weight_blocks` gives them, of rows that look at every allowed key alike."""
+def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | None = None) -> Iterator[Block]:
+    """Blocks as `heads.weight_blocks` gives them, of rows that look at every allowed key alike. sees: bool (head,
+    query), which rows of weights without a mask see anything."""
     for start in range(0, shape[0], heads.ROWS):
         rows = slice(start, min(start + heads.ROWS, shape[0]))
         keys = allowed.reach(rows, shape[1])
         block = allowed.block(rows, keys).astype(np.float32)
         block = block.reshape(-1, *block.shape[-2:])   # one head stands for all that share a mask
+        block = block if sees is None else block * sees[:, rows, None]
         yield rows, keys, block / np.maximum(block.sum(-1, keepdims=True), 1)
 
 
@@ -131,13 +139,19 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
     values: dict[str, list[np.ndarray]] = {measure.name: [] for measure in MEASURES if square or measure.crosses}
     uniform: dict[str, list[np.ndarray]] = {name: [] for name in values}
     baselines: dict[int, dict[str, np.ndarray]] = {}   # by the identity of the mask, which layers share
+    left_out = []
     for layer in attention_map.layers:
-        key, shape = id(layer.allowed), layer.shape[1:]
-        if key not in baselines:
-            baselines[key] = _means(uniform_blocks(layer.allowed, shape), shape, special, square)
-        means = _means(heads.weight_blocks(layer), shape, special, square)
+        key, shape, sees = id(layer.allowed), layer.shape[1:], ~layer.sees_nothing
+        if isinstance(layer, Reported) and not sees.all():
+            baselines[key] = _means(uniform_blocks(layer.allowed, shape, sees), sees, special, square)
+        elif key not in baselines:
+            baselines[key] = _means(uniform_blocks(layer.allowed, shape), ~empty_rows(layer.allowed, *shape), special,
+                                    square)
+        means = _means(heads.weight_blocks(layer), sees, special, square)
+        left_out.append((~sees).sum(1))
         for name in values:
             values[name].append(means[name])
             uniform[name].append(np.broadcast_to(baselines[key][name], layer.heads))
     return HeadMeasures(attention_map.kind, tables.head_ids(attention_map),
-                        *({name: np.concatenate(parts) for name, parts in each.items()} for each in (values, uniform)))
+                        *({name: np.concatenate(parts) for name, parts in each.items()} for each in (values, uniform)),
+                        np.concatenate(left_out))

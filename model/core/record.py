@@ -12,7 +12,7 @@ import numpy as np
 
 from model.core.finite import check_finite
 from model.core.masks import Bias, Dense, Mask, Relative, arrays_of, empty_rows, frozen_array
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Query
 from model.core.saving import record_file
 from model.core.tokens import Tokens
 

@@ -7,7 +7,7 @@ import torch
 from model.core.query import Hide, Query, UserError
 from model.core.record import Tokens
 from model.core.types import KindHeadId, Progress
-from model.scratch import edits, record_pass
+from model.scratch import edits
 from model.scratch.reader import Reader
 from model.scratch.tokens import UNKNOWN
 from model.studies.attribution import LONGEST, AttributionQuery
@@ -32,11 +32,8 @@ class ScratchAnswer(ExplainedAnswer):
         return self.opened.transformer(ids)[:, place]
 
     def forward_hidden(self, token: int) -> torch.Tensor:
-        """Logits (1, vocabulary) with one token hidden as key. Raises UserError where a row would be empty."""
-        hidden = frozenset([Hide("source", token)])
-        record_pass.check_rows(self.opened.transformer, hidden,
-                               {"source": len(self.tokens), "target": self.target.shape[1]})
-        with edits.apply_edits(self.opened.transformer, hidden):
+        """Logits (1, vocabulary) with one token hidden as key."""
+        with edits.apply_edits(self.opened.transformer, {Hide("source", token)}):
             return self.forward(self.tensors, self.place)
 
     @property

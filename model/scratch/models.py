@@ -9,7 +9,7 @@ from model.core.query import NoNextWord, Query, UserError
 from model.core.record import Omission, Tokens
 from model.core.trace import LastVectors, Trace
 from model.core.types import HeadId, Progress, Span
-from model.scratch import attribution, edits, head_scores, patching, perplexity, pronoun_choice, record_pass, trace
+from model.scratch import attribution, edits, head_scores, patching, perplexity, pronoun_choice, trace
 from model.scratch import tokens as scratch_tokens
 from model.scratch.reader import Reader, Sides
 from model.studies.attribution import AttributionQuery
@@ -149,7 +149,6 @@ class Translator(Induction):
 
         edits.check(self.transformer, {edit for edit in query.edits if getattr(edit, "side", "source") == "source"},
                     {"source": len(source)})
-        record_pass.check_rows(self.transformer, query.edits, {"source": len(source), "target": 1})
         with self.threads({"source": source}), edits.apply_edits(self.transformer, query.edits, self.taken(query)):
             return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])
 

@@ -34,7 +34,6 @@ class Reader:
         sides, omitted, notes = self.sides(query)
         lengths = {side: len(each) for side, each in sides.items()}
         edits.check(self.transformer, query.edits, lengths)
-        record_pass.check_rows(self.transformer, query.edits, lengths)
         with self.threads(sides):
             logits, seen = self.run(query, sides, report)
             maps = record_pass.maps(self.transformer, seen, sides, query.edits)

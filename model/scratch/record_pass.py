@@ -11,7 +11,7 @@ from torch import nn
 from model.core import heads
 from model.core.finite import largest
 from model.core.masks import Relative
-from model.core.query import Edit, Kind, Patch, UserError
+from model.core.query import Edit, Kind, Patch
 from model.core.record import AttentionMap, Layer, Tokens, Verification
 from model.core.types import Progress
 from model.scratch import edits as edit_actions
@@ -52,17 +52,6 @@ def _sides(model: Transformer) -> int:
     return 2 if model.config.encoder_layers and model.config.decoder_layers else 1
 
 
-def check_rows(model: Transformer, edits: frozenset[Edit], lengths: dict[str, int]) -> None:
-    """Raises UserError if the hidden tokens leave a row with nothing to look at."""
-    for kind in {kind for kind, _ in edit_actions.attentions(model)}:
-        n_keys = lengths.get(edit_actions.key_side(model, kind), 0)
-        n_queries = lengths.get("target", 0) if kind == Kind.CROSS else n_keys
-        open_rows = edit_actions.mask(model, kind, edits).block(slice(0, n_queries), slice(0, n_keys)).any(-1)
-        if not open_rows.all():
-            raise UserError(f"Token {int(np.argmin(open_rows))} would have nothing left to look at in {kind} "
-                            f"attention; hide fewer tokens.")
-
-
 def maps(model: Transformer, seen: dict, sides: dict[str, Tokens], edits: frozenset[Edit]) -> tuple[AttentionMap, ...]:
     """The attention maps of a pass, from its probes. `sides` has the tokens of "source" and, where there is one, of
     "target"."""
@@ -99,8 +88,10 @@ def verify(model: Transformer, seen: dict, maps: tuple[AttentionMap, ...], toler
             difference = np.abs(heads.head_outputs(cast(Layer, layer), rows) - produced[:, rows]).max()
             with np.errstate(invalid="ignore"):   # infinity by infinity
                 errors.append(float(difference / max(np.abs(produced).max(), 1e-30)))
-            row_errors += [float(np.abs(heads.row_weights(layer, row).sum(-1) - 1).max()) for row in rows]
-            checked += layer.heads * len(rows)
+            sees = ~layer.sees_nothing
+            row_errors += [float(np.abs(heads.row_weights(layer, row).sum(-1) - 1)[sees[:, row]].max(initial=0))
+                           for row in rows]
+            checked += int(sees[:, rows].sum())
     error, row_error = largest(errors), largest(row_errors)
     right = error <= tolerance and row_error <= tolerance
     reasons = () if right else (f"weights · value differs from the model's own output by {error:.2g} of the largest, "

@@ -126,14 +126,19 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
     return (x_log_x(half, base=2) - x_log_x(half + shares, base=2)).sum(1) + (0.5 - np.log2(rows) / 2).sum(), len(rows)
 
 
-def _blocks(layer: Layer | Reported, info: KeyInfo, patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, int]]:
-    """(pattern, sum over rows, rows) of every block of rows."""
+def _blocks(layer: Layer | Reported, info: KeyInfo,
+            patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+    """(pattern, sum over rows (head), rows (head)) of every block of rows; those that see nothing are left out."""
     for rows, keys, block in heads.weight_blocks(layer):
+        nothing = layer.sees_nothing[:, rows]
         allowed = layer.allowed.block(rows, keys)
         allowed = allowed if allowed.ndim == 2 else np.any(allowed, axis=0)
         i, j = np.arange(rows.start, rows.stop)[:, None], np.arange(keys.start, keys.stop)[None, :]
         for pattern in patterns:
-            yield pattern.name, *divergences(block, pattern.keys(i, j, info) & allowed)
+            cells = pattern.keys(i, j, info) & allowed
+            total, count = divergences(block, cells)
+            blind = (nothing & cells.any(1)).sum(1)   # the divergence of a row without weights is 1 bit
+            yield pattern.name, total - blind, count - blind
 
 
 def fit(attention_map: AttentionMap) -> HeadFits:
@@ -142,13 +147,14 @@ def fit(attention_map: AttentionMap) -> HeadFits:
     patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
     found: dict[str, list[np.ndarray]] = {pattern.name: [] for pattern in patterns}
     for layer in attention_map.layers:
-        totals, counts = {name: np.zeros(layer.heads) for name in found}, dict.fromkeys(found, 0)
+        totals, counts = ({name: np.zeros(layer.heads) for name in found} for _ in range(2))
         for name, total, rows in _blocks(layer, info, patterns):
             totals[name] += total
             counts[name] += rows
+        least = np.maximum(1, MIN_ROW_SHARE * (~layer.sees_nothing).sum(1))
         for name, total in totals.items():
-            applies = counts[name] >= max(1, MIN_ROW_SHARE * layer.shape[1])
-            found[name].append(np.clip(1 - total / counts[name], 0, 1) if applies else np.full(layer.heads, np.nan))
+            fits = np.divide(total, counts[name], out=np.full(layer.heads, np.nan), where=counts[name] >= least)
+            found[name].append(np.clip(1 - fits, 0, 1))
     fits = {name: np.concatenate(each) for name, each in found.items()}
     return HeadFits(attention_map.kind, tables.head_ids(attention_map),
                     {name: each for name, each in fits.items() if not np.isnan(each).all()})

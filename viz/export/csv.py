@@ -2,7 +2,8 @@
 
 UTF-8 without a byte order mark, comma, CRLF (RFC 4180). The header holds the key tokens, in order, so that two equal
 tokens are two columns; each row is one query: its token, then one weight a key, in the fewest digits that give back the
-same float32. Rows are queries however the picture is turned; words and filters are those of the view.
+same float32, or no numbers where the row sees nothing. Rows are queries however the picture is turned; words and
+filters are those of the view.
 
 Text cells are made harmless for spreadsheets, which run what begins with = + - @: such a cell gets an apostrophe before
 it, and so does one where apostrophes precede such a sign; a token ' stays as it is. The same holds after a semicolon, a
@@ -50,7 +51,8 @@ def export(record: AttentionRecord, view: View, options: Options = PLAIN) -> byt
     writer = csv.writer(table)
     writer.writerow(["query", *(guard_cell(unit.text) for unit in shown.columns), "provenance"])
     last = provenance.dumps(record, view, options.link)
-    for unit, weights in zip(shown.rows, shown.weights, strict=True):
-        writer.writerow([guard_cell(unit.text), *map(str, weights), last])
+    for row, (unit, weights) in enumerate(zip(shown.rows, shown.weights, strict=True)):
+        cells = [""] * len(weights) if row in shown.blind else map(str, weights)
+        writer.writerow([guard_cell(unit.text), *cells, last])
         last = ""
     return table.getvalue().encode("utf-8")

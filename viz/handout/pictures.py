@@ -90,11 +90,12 @@ def head_of(body: bytes, state: bytes) -> SavedHead:
     scores = _scores(arrays["scores"], codes.shape[1:], number(header["low"]),
                      number(header["high"])) if "scores" in arrays else None
     notes = tuple(text(note, 1000) for note in header["notes"][:NOTES])
+    blind = tuple(integer(row, 0, len(rows) - 1) for row in header.get("blind", ()))   # older files have none
     bound = None if header["bound"] is None else number(header["bound"])
     require(bound is None or bound > 0)
     weights = _weights(codes, bound, header["absent"])
     pictures = tuple(DisplayedHead(kind, integer(layer, 0, 9999), integer(head, 0, 9999), rows, columns, weight, scores,
-                                   notes)
+                                   notes, blind)
                      for (layer, head), weight in zip(header["heads"], weights, strict=True))
     return SavedHead(pictures, _view(pictures[0], how), integer(header["height"], 40, 4000), bound,
                      switch(how.get("marking", False)))

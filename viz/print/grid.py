@@ -38,6 +38,9 @@ def plan(record: AttentionRecord, view: View, raster: bool) -> PicturePlan:
             opened = (layer, head) == (view.layer, view.head)
             sheet.box(x + left, y + top, wide * size, high * size, edge=theme.ACCENT if opened else theme.HAIRLINE,
                       line=1.6 if opened else 0.5)
+            if (layer, head) in overview.masked_out:
+                sheet.text(x + left + wide * size / 2, y + top + high * size / 2 + 2.5, WORDS["masked_out"], size=6,
+                           colour=theme.INK["light"], align="center")
             if (layer, head) in marks:
                 sheet.text(x + left + wide * size - 1.5, y + top + 7, str(marks[layer, head]), size=7, face="bold",
                            colour=theme.ACCENT, align="right")

@@ -27,6 +27,8 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, si
     words = strings("measures")
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
+    if measures.left_out.any():
+        st.caption(words["left_out"].format(count=int(measures.left_out.max())))
     table = head_table.head_table(measures, fits, silencing)
     record, view, link = page.record(), page.view(), page.link()
     clickable_table(page, table, column_config(table, silencing), key="head-table",

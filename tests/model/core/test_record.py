@@ -3,8 +3,9 @@ import dataclasses
 import numpy as np
 import pytest
 
+from model.core import heads
 from model.core.finite import NotFinite
-from model.core.masks import Causal, Dense, Full, Relative
+from model.core.masks import Causal, Dense, Full, Hidden, Narrowed, Relative
 from model.core.query import Hide, Kind, Silence, Temper, UserError
 from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
@@ -42,12 +43,23 @@ def test_shapes_that_do_not_fit_are_refused_with_what_was_expected(changes):
         layer(**changes)
 
 
-def test_a_row_that_may_look_at_nothing_is_an_error_that_names_the_row():
-    mask = np.ones((QUERIES, KEYS), bool)
-    mask[3] = False
-    with pytest.raises(UserError, match="Token 3 may look at nothing"):
-        layer(allowed=Dense(mask))
-    layer(allowed=Dense(mask), sink=np.zeros(HEADS, np.float32))   # a sink always takes the rest
+@pytest.mark.parametrize("sink", [None, np.zeros(HEADS, np.float32)])
+def test_row_that_may_look_at_nothing_has_weights_of_zero(sink):
+    mask = np.ones((HEADS, QUERIES, KEYS), bool)
+    mask[:, 3] = mask[1] = False
+    made = layer(allowed=Dense(mask), sink=sink)
+    assert (made.sees_nothing == ~mask.any(-1)).all()
+    sums = np.stack([heads.weights(made, head).sum(-1) for head in range(HEADS)])
+    assert ((sums == 0) == made.sees_nothing).all() and (sums[~made.sees_nothing] > 0.1).all()
+
+
+def test_bytes_count_the_mask_inside_a_mask():
+    dense = Dense(np.ones((QUERIES, KEYS), bool))
+    shared = layer()
+    plain, hidden = (dataclasses.replace(record(), maps=(AttentionMap(
+        Kind.CROSS, tokens(QUERIES), tokens(KEYS), (dataclasses.replace(shared, allowed=mask),)),)).nbytes
+        for mask in (Full(), Hidden(Narrowed(dense, 2, 1), (0,))))
+    assert hidden - plain == dense.values.nbytes
 
 
 def weights() -> np.ndarray:

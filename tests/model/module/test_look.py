@@ -245,7 +245,6 @@ def test_attention_by_hand_is_reported_with_its_module(one_head):
     (nn.Sequential(nn.Linear(4, 4), nn.Softmax(-1)), torch.randn(2, 4), "Sequential calls none of torch's attention"),
     (nn.LSTM(4, 4), torch.randn(2, 3, 4), "LSTM calls none of torch's attention"),
     (nn.Linear(4, 4), torch.randn(2, 5), "Linear could not run on these inputs"),
-    (Grouped(), {"x": torch.randn(1, 4, 24), "mask": torch.eye(4).bool() & (torch.arange(4) > 0)}, "at least one key"),
 ])
 def test_what_is_not_proved_is_refused_with_its_name_and_the_reason(network, inputs, why):
     with pytest.raises(UserError) as refused:

@@ -172,11 +172,11 @@ def test_a_window_needs_a_decoder():
         ask(small(decoder_layers=0), edits=[Window(2)])
 
 
-def test_hiding_the_last_allowed_key_is_refused(model):
-    with pytest.raises(UserError, match="nothing left to look at"):
-        ask(model, target=TARGET, edits=[Hide("target", 0)])
-    with pytest.raises(UserError, match="nothing left to look at"):
-        ask(model, "a b", edits=[Hide("source", 0), Hide("source", 1)])
+def test_hiding_the_last_allowed_key_leaves_a_row_that_sees_nothing(model):
+    hidden = ask(model, target=TARGET, edits=[Hide("target", 0)])
+    assert hidden[Kind.CAUSAL].layers[0].sees_nothing[:, 0].all() and hidden.verification.status == "verified"
+    blind = ask(model, "a b", edits=[Hide("source", token) for token in range(2)])
+    assert blind.maps[0].layers[0].sees_nothing.all() and blind.verification.status == "verified"
 
 
 @pytest.mark.parametrize("scheme", ["sinusoidal", "alibi"])

@@ -124,6 +124,9 @@ export function mount(element, bytes, send) {
   function drawMarks() {
     around(opened, spotOf(state.open), 2);
     badges.replaceChildren();
+    for (const spot of (body.masked_out ?? []).map(spotOf)) {
+      if (spot) place(node("div", "masked", "", badges), spot.x, spot.y, plan.side, plan.side);
+    }
     for (const [index, rank] of state.marks) {
       const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;
@@ -153,7 +156,8 @@ export function mount(element, bytes, send) {
     legend.replaceChildren(low, bar, ...others);
   }
 
-  const nameOf = ({ layer, head }) => fill(body.text.name, { layer, head });
+  const nameOf = ({ layer, head, index }) =>
+    fill(body.text[body.masked_out?.includes(index) ? "masked_out" : "name"], { layer, head });
 
   function facts({ index }) {
     const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];

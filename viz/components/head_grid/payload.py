@@ -75,7 +75,8 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     """
     header = {"room": room, "part": "body", "layers": list(overview.layers),
               "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
-              "height": height, "silence": silence, "colours": COLOURS, "text": strings("components")["grid"]}
+              "height": height, "silence": silence, "colours": COLOURS, "text": strings("components")["grid"],
+              "masked_out": [head_ids(overview).index(head) for head in overview.masked_out]}
     sections = {"cells": np.concatenate(overview.cells)}
     if behind is not None:
         header |= {"look": behind.look, "opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}

@@ -52,6 +52,10 @@ export function mount(element, bytes, send) {
   }
 
   const name = (axis, at) => fill(view.body.text.position, { token: axis.texts[at], position: axis.tokens[at] });
+  const rowName = (row) => {
+    const from = name(view.rows, row);
+    return view.body.blind?.includes(row) ? fill(view.body.text.blind, { from }) : from;
+  };
   const between = (row, column) => ({ from: name(view.rows, row), to: name(view.columns, column) });
   const pairName = (row, column) => fill(view.body.text.pair, between(row, column));
 
@@ -99,7 +103,8 @@ export function mount(element, bytes, send) {
   // Title and rows of the tooltip for what is under the pointer or the cursor.
   function about({ row, column }) {
     if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
-    if (column === undefined) return [name(view.rows, row), view.state.marking ? [] : most(row, 3)];
+    const nothing = view.state.marking || view.body.blind?.includes(row);
+    if (column === undefined) return [rowName(row), nothing ? [] : most(row, 3)];
     return [pairName(row, column), facts(row, column)];
   }
 
@@ -198,7 +203,8 @@ export function mount(element, bytes, send) {
     table.replaceChildren();
     if (focus === null) return;
     const made = node("table", "", undefined, table), from = name(view.rows, focus);
-    node("caption", "", fill(words.table, { from }), made);
+    const blind = view.body.blind?.includes(focus);
+    node("caption", "", blind ? rowName(focus) : fill(words.table, { from }), made);
     const line = (tag, cells) => {
       const row = node("tr", "", undefined, made);
       for (const cell of cells) node(tag, "", cell, row);
@@ -208,7 +214,7 @@ export function mount(element, bytes, send) {
       line("td", [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]);
     });
     const list = most(focus, 3).map((each) => each.join(" ")).join(", ");
-    if (!view.state.marking) live.textContent = fill(words.said, { from, list });
+    if (!view.state.marking) live.textContent = blind ? rowName(focus) : fill(words.said, { from, list });
   }
 
   function set(focus, pair) {

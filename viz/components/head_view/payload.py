@@ -50,8 +50,8 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
     header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
-              "sums": bound is None and bool(np.abs(np.nansum(shown.weights, 1) - 1).max() < ROW_SUM_TOLERANCE),
-              "bound": bound, "absent": _absent(shown.weights), "notes": list(shown.notes),
+              "sums": bound is None and _sums_to_one(shown),
+              "bound": bound, "absent": _absent(shown.weights), "blind": list(shown.blind), "notes": list(shown.notes),
               "height": height if isinstance(height, int) else HEIGHT,
               "above": height.above if isinstance(height, Below) else None, "colours": COLOURS,
               "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
@@ -61,6 +61,12 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     if shown.scores is not None:
         sections["scores"], header["low"], header["high"] = range_codes(shown.scores)
     return pack(header, sections)
+
+
+def _sums_to_one(shown: DisplayedHead) -> bool:
+    """Whether every row that sees something sums to 1, and there is such a row."""
+    sums = np.delete(np.nansum(shown.weights, 1), shown.blind)
+    return bool(sums.size and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE)
 
 
 def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:

@@ -13,6 +13,9 @@ def row_claim(record: AttentionRecord, view: View) -> str:
     """A sentence in Markdown about the token in focus in the open head."""
     attention_map, token = record[view.kind], view.token or 0
     layer, keys, words = attention_map.layer(view.layer), attention_map.keys, strings("heads")["row"]
+    if layer.sees_nothing[view.head, token]:
+        looking = token_label(attention_map.queries, token)
+        return words["blind"].format(head=head_label(view.layer, view.head), a=looking)
     weights = heads.row_weights(layer, token)[view.head]
     allowed = layer.allowed.block(slice(token, token + 1), slice(0, len(keys))).reshape(-1, 1, len(keys))
     count = max(1, int(allowed[view.head if len(allowed) > 1 else 0].sum()))

@@ -16,5 +16,5 @@ from viz.pages.heads.ranking import measure_claim
     ([0.0, 0.0, 0.0], "0·0 **0.000** share of the row, 1 of 3, as 2 other heads in these digits")])
 def test_a_place_is_shared_by_what_prints_the_same(values, words):
     made = HeadMeasures(Kind.SELF, ((0, 0), (0, 1), (1, 0)), {"previous": np.array(values)},
-                        {"previous": np.full(3, 0.1)})
+                        {"previous": np.full(3, 0.1)}, np.zeros(3, int))
     assert words in measure_claim(made, "previous", (0, 0), "title")

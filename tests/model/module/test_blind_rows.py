@@ -1,0 +1,176 @@
+"""Rows that may look at nothing, and heads that their mask switches off, on every route that `look` reads."""
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from model.core import heads, measures
+from model.core.query import Kind
+from model.core.view import View
+from model.imported.record_file import read_record
+from model.module.look import look
+from viz.export import csv as csv_export
+from viz.pages.heads.focused_row import row_claim
+
+TOKENS, WIDTH, HEADS = 6, 16, 4
+
+
+class Projected(nn.Module):
+    """Queries, keys and values of four heads; what follows differs by route."""
+
+    def __init__(self, mask: torch.Tensor) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+        self.mask = mask
+
+    def split(self, x: torch.Tensor) -> list[torch.Tensor]:
+        return [part(x).unflatten(-1, (HEADS, -1)).transpose(1, 2) for part in (self.query, self.key, self.value)]
+
+
+class Fused(Projected):
+    def forward(self, x):
+        return functional.scaled_dot_product_attention(*self.split(x), attn_mask=self.mask).transpose(1, 2).flatten(2)
+
+
+class ByHand(Projected):
+    axes = 4
+
+    def forward(self, x):
+        query, key, value = self.split(x) if self.axes == 4 else [part[0] for part in self.split(x)]
+        scores = query @ key.transpose(-1, -2) / math.sqrt(WIDTH / HEADS)
+        mask = self.mask if self.axes == 4 or self.mask.ndim < 4 else self.mask[0]
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else scores + mask
+        mixed = scores.softmax(-1) @ value
+        return (mixed if self.axes == 4 else mixed[None]).transpose(1, 2).flatten(2)
+
+
+class ByHandThreeAxes(ByHand):
+    axes = 3
+
+
+class Torchs(nn.Module):
+    needs = False
+
+    def __init__(self, mask: torch.Tensor) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(WIDTH, HEADS, batch_first=True)
+        mask = mask if mask.ndim == 2 else mask[0]
+        self.mask = ~mask if mask.dtype == torch.bool else mask
+
+    def forward(self, x):
+        return self.attention(x, x, x, attn_mask=self.mask, need_weights=self.needs)[0]
+
+
+class TorchsWithWeights(Torchs):
+    needs = True
+
+
+def masks(which: str) -> torch.Tensor:
+    mask = torch.ones(TOKENS, TOKENS, dtype=torch.bool).tril()
+    if which == "rows":
+        mask[2] = False
+        return mask
+    mask = mask.repeat(1, HEADS, 1, 1)
+    if which == "head":
+        mask[0, 1] = False
+    else:
+        mask[0, 1, 3] = mask[0, 2, 0] = False
+    return mask
+
+
+ROUTES = [Fused, ByHand, ByHandThreeAxes, Torchs, TorchsWithWeights]
+
+
+@pytest.fixture(params=[(route, which, kind) for route in ROUTES for which in ("rows", "head", "rows of heads")
+                        for kind in ("bool", "float")],
+                ids=lambda each: f"{each[0].__name__}-{each[1]}-{each[2]}")
+def case(request):
+    """(module, what it is given, which keys each row may see, its weights by numpy)."""
+    route, which, kind = request.param
+    torch.manual_seed(0)
+    allowed = masks(which)
+    given = allowed if kind == "bool" else torch.zeros(allowed.shape).masked_fill(~allowed, -math.inf)
+    module, x = route(given).eval(), torch.randn(1, TOKENS, WIDTH)
+    open_keys = np.broadcast_to(allowed.numpy().reshape(-1, TOKENS, TOKENS), (HEADS, TOKENS, TOKENS))
+    return module, x, open_keys
+
+
+def reference(module: nn.Module, x: torch.Tensor, open_keys: np.ndarray) -> np.ndarray:
+    """Softmax of q kᵀ / √d_k over the open keys, in float64 and without torch's attention; 0 where none is open."""
+    if isinstance(module, Projected):
+        weights = [(part.weight, part.bias) for part in (module.query, module.key)]
+    else:
+        joined = module.attention
+        weights = list(zip(joined.in_proj_weight.chunk(3), joined.in_proj_bias.chunk(3)))[:2]
+    query, key = ((x[0].double() @ weight.double().T + bias.double()).detach().numpy()
+                  .reshape(TOKENS, HEADS, -1).swapaxes(0, 1) for weight, bias in weights)
+    raised = np.exp(query @ key.swapaxes(1, 2) / math.sqrt(WIDTH / HEADS)) * open_keys
+    return np.divide(raised, raised.sum(-1, keepdims=True), out=np.zeros_like(raised),
+                     where=raised.sum(-1, keepdims=True) > 0)
+
+
+def test_rows_without_keys_are_shown_and_the_others_are_right(case, tmp_path):
+    module, x, open_keys = case
+    record, wanted = look(module, x), reference(*case)
+    layer, blind = record.maps[0].layers[0], ~open_keys.any(-1)
+    assert (layer.sees_nothing == blind).all()
+    found = np.stack([heads.weights(layer, head) for head in range(HEADS)])
+    assert np.abs(found - wanted).max() < 1e-6
+    assert record.verification.status in ("verified", "reported") and math.isfinite(record.verification.row_sum_error)
+    with record.save(tmp_path / "r.safetensors").open("rb") as file:
+        opened = read_record(file, "r")
+    assert (opened.maps[0].layers[0].sees_nothing == blind).all()
+
+
+def test_rows_without_keys_are_proved_by_the_rows_beside_them():
+    torch.manual_seed(0)
+    for route in (Fused, Torchs, TorchsWithWeights):
+        record = look(route(masks("rows")).eval(), torch.randn(1, TOKENS, WIDTH))
+        assert record.verification.status == "verified" and record.verification.rows_checked == HEADS * (TOKENS - 1)
+
+
+def test_measures_leave_out_rows_that_see_nothing(case):
+    module, x, open_keys = case
+    found, wanted = measures.measure(look(module, x).maps[0]), reference(*case)
+    sees = open_keys.any(-1)
+    assert (found.left_out == (~sees).sum(1)).all()
+    entropy = -(wanted * np.log2(np.where(wanted > 0, wanted, 1))).sum(-1)
+    for head in range(HEADS):
+        if not sees[head].any():
+            assert np.isnan(found.values["entropy"][head]) and (0, head) not in found.by_head("entropy")
+            continue
+        assert found.values["entropy"][head] == pytest.approx(entropy[head][sees[head]].mean(), abs=1e-5)
+        previous = [wanted[head, row, row - 1] for row in range(1, TOKENS) if sees[head, row]]
+        assert found.values["previous"][head] == pytest.approx(np.mean(previous), abs=1e-5)
+
+
+def test_pages_and_files_say_what_a_blind_row_is():
+    torch.manual_seed(0)
+    record = look(Fused(masks("head")).eval(), torch.randn(1, TOKENS, WIDTH))
+    view = View(kind=Kind.CAUSAL, head=1, token=2)
+    assert heads.overview(record.maps[0]).masked_out == ((0, 1),)
+    assert "sees nothing" in row_claim(record, view) and "sees nothing" not in row_claim(record, View(kind=Kind.CAUSAL))
+    rows = csv_export.export(record, view).decode().splitlines()
+    assert rows[2].split(",")[1:TOKENS + 1] == [""] * TOKENS
+
+
+def test_a_finite_mask_over_a_whole_row_drowns_the_scores_and_the_row_is_uniform():
+    torch.manual_seed(0)
+    low = torch.zeros(TOKENS, TOKENS).masked_fill(~masks("rows"), torch.finfo(torch.float32).min)
+    for route in (Fused, Torchs):
+        record = look(route(low).eval(), torch.randn(1, TOKENS, WIDTH))
+        assert record.verification.status == "verified"
+        assert heads.weights(record.maps[0].layers[0], 0)[2] == pytest.approx(np.full(TOKENS, 1 / TOKENS))
+
+
+def test_a_drowned_row_is_saved_and_opened(tmp_path):
+    low = torch.zeros(TOKENS, TOKENS).masked_fill(~masks("rows"), torch.finfo(torch.float32).min)
+    record = look(Fused(low).eval(), torch.randn(1, TOKENS, WIDTH))
+    with record.save(tmp_path / "r.safetensors").open("rb") as file:
+        opened = read_record(file, "r")
+    for head in range(HEADS):
+        assert np.abs(heads.weights(opened.maps[0].layers[0], head)
+                      - heads.weights(record.maps[0].layers[0], head)).max() < 1e-6
