@@ -58,7 +58,7 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     LIMITS.refuse_above("heads", sum(math.prod(arrays.shape(array)[:-2]) for array in names), name, "save fewer layers")
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
-    error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1).max()) for layer in layers)
+    error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max()) for layer in layers)
     rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
     notes = (f"Rows were rounded to {' and '.join(rounded)}: their sums are within {error:.4f} of 1.",
              ) if rounded and error > ROW_SUM_TOLERANCE else ()
@@ -202,7 +202,9 @@ def _check(name: str, kind: Kind, index: int, weights: np.ndarray, share: np.nda
         raise UserError(f"{name}: layer {index} has NaN or infinite weights; {_not_finite(weights)}.")
     low, high, tolerance = float(weights.min()), float(weights.max()), _rounding(weights)[1]
     sums = _sums(weights, share)
-    off = np.abs(sums - 1)
+    off = np.abs(sums - 1) * (sums > 0)   # a row of zeros sees nothing
+    if not sums.any():
+        raise UserError(f"{name}: layer {index} has nothing but zeros; save the weights after the softmax.")
     if low < 0 or high > 1 + tolerance:
         raise UserError(f"{name}: layer {index} has numbers from {low:.3g} to {high:.3g}, and weights are from 0 to 1; "
                         f"{_out_of_range(weights)}.")
@@ -220,7 +222,7 @@ def _not_finite(weights: np.ndarray) -> str:
     if np.isneginf(weights).any() and not np.isnan(weights).any():
         return "-inf is what a mask adds before the softmax, so save them after it"
     if (np.isnan(weights).all(-1) == np.isnan(weights).any(-1)).all() and not np.isinf(weights).any():
-        return "whole rows are NaN, as of padding that may look at nothing, so leave those tokens out"
+        return "whole rows are NaN, as of padding that may look at nothing, so save 0 there"
     return "save them from a pass without NaN and infinity, in float32"
 
 
@@ -247,10 +249,8 @@ def _dropped(weights: np.ndarray, sums: np.ndarray) -> bool:
 
 def _off_by(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
     """Why weights from 0 to 1 have rows that do not sum to 1, and the way out."""
-    right, columns = np.abs(sums - 1) <= tolerance, weights.sum(-2)
-    if (right | (sums == 0)).all():
-        return (f"{int((sums == 0).sum())} rows are all 0, as of padding that may look at nothing, so save the weights "
-                f"without those tokens")
+    sums = sums[sums > 0]
+    columns = weights.sum(-2)
     if np.abs(columns - 1).max() <= max(tolerance, 1e-3):
         return "the columns do, so exchange the last two axes: rows are queries"
     if np.ptp(sums) <= 2 * tolerance:

@@ -148,7 +148,7 @@ WIDE, LOWER = softmax(1, 2, 24, 24), softmax(1, 2, 24, 24, causal=True, seed=3)
 KEPT = np.random.default_rng(1).random(WIDE.shape) > 0.3
 PADDED = np.where(np.arange(24)[:, None] < 3, 0, WIDE)
 CAUSES = {
-    "dropout": WIDE * KEPT / 0.7, "dropout's": LOWER * KEPT / 0.7, "padding": PADDED,
+    "dropout": WIDE * KEPT / 0.7, "dropout's": LOWER * KEPT / 0.7,
     "exchange the last two axes": WIDE.swapaxes(2, 3), "exponential": np.log(WIDE), "divide by that": WIDE * 100,
     "rows sums to 0.5000, so divide": WIDE / 2, "a share is missing": WIDE * np.linspace(0.5, 0.9, 24)[:, None],
     "1/255": np.round(WIDE * 255) / 255, "1/127": np.round(WIDE * 127) / 127,
@@ -156,6 +156,12 @@ CAUSES = {
     "8-bit float": torch.from_numpy(WIDE).to(torch.float8_e4m3fn).double().numpy(),
     "a mask adds": np.where(np.tri(24) > 0, WIDE, -np.inf), "whole rows are NaN": np.where(PADDED > 0, PADDED, np.nan),
 }
+
+
+def test_rows_of_zeros_see_nothing():
+    layer = opened(saved(attention=PADDED, tokens=[f"t{at}" for at in range(24)])).maps[0].layers[0]
+    assert (layer.sees_nothing == (np.arange(24) < 3)).all()
+    assert "nothing but zeros" in refusal(saved(attention=PADDED * 0, tokens=[f"t{at}" for at in range(24)]))
 
 
 @pytest.mark.parametrize("said", list(CAUSES))
