@@ -58,7 +58,8 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     LIMITS.refuse_above("heads", sum(math.prod(arrays.shape(array)[:-2]) for array in names), name, "save fewer layers")
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
-    error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max()) for layer in layers)
+    error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max())
+                for layer in layers)
     rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
     notes = (f"Rows were rounded to {' and '.join(rounded)}: their sums are within {error:.4f} of 1.",
              ) if rounded and error > ROW_SUM_TOLERANCE else ()
