@@ -161,6 +161,9 @@ CAUSES = {
 def test_rows_of_zeros_see_nothing():
     layer = opened(saved(attention=PADDED, tokens=[f"t{at}" for at in range(24)])).maps[0].layers[0]
     assert (layer.sees_nothing == (np.arange(24) < 3)).all()
+    masked = np.concatenate([WIDE, WIDE * 0])
+    layers = opened(saved(attention=masked, tokens=[f"t{at}" for at in range(24)])).maps[0].layers
+    assert [layer.sees_nothing.all() for layer in layers] == [False, True]
     assert "nothing but zeros" in refusal(saved(attention=PADDED * 0, tokens=[f"t{at}" for at in range(24)]))
 
 
