@@ -58,13 +58,9 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     LIMITS.refuse_above("heads", sum(math.prod(arrays.shape(array)[:-2]) for array in names), name, "save fewer layers")
     maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
-<<<<<<< HEAD
-    error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max())
-=======
     if all(layer.sees_nothing.all() for layer in layers):
         raise UserError(f"{name} has nothing but zeros; save the weights after the softmax.")
     error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max(initial=0))
->>>>>>> 7e1075f3 (Open files in which the mask empties a whole layer)
                 for layer in layers)
     rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
     notes = (f"Rows were rounded to {' and '.join(rounded)}: their sums are within {error:.4f} of 1.",
