@@ -1,6 +1,5 @@
 """The frame: model, text, navigation; hands a PageContext to one page."""
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -9,13 +8,12 @@ from starlette.middleware import Middleware
 
 from model.ask import sources
 from model.core.query import UserError
-from viz.components.files import routes
+from viz.components.files import module_code, routes
 from viz.compression import Compression
-from viz.link import from_params
-from viz.page import SECTIONS, Page, PageContext, page_after, pages
+from viz.page import PRESENTED_FROM, SECTIONS, Page, PageContext, page_after, pages
 from viz.session import session
 from viz.startup import local_lifespan
-from viz.streamlit_patch import DeltaGenerator, StreamlitPage
+from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import strings
 from viz.widgets.errors import errors_as_sentences
 from viz.widgets.figure import page_theme
@@ -31,6 +29,8 @@ from viz.widgets.verification import show_badge
 HOME = "heads"
 IMAGES = Path(__file__).parent / "assets" / "images"
 STYLE = Path(__file__).parent / "viz" / "page.css"
+_HISTORY = st.components.v2.component("clearhead_history",
+                                      js=module_code("js/history.js", "module.entries", otherwise=""))
 
 
 def step_presentation(page: PageContext, by: int) -> None:
@@ -38,10 +38,10 @@ def step_presentation(page: PageContext, by: int) -> None:
     one."""
     if page.name != "handout":
         if handout().items:
-            session().presented_from = page.name
+            PRESENTED_FROM.value = page.name
             page.open_next("handout", figure=1)
         return
-    page.set_controls(figure=max(1, min(page.controls["figure"] + by, len(handout().items))))
+    page.set(figure=max(1, min(page.controls["figure"] + by, len(handout().items))))
 
 
 def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
@@ -84,17 +84,21 @@ def show_next(page: PageContext) -> None:
 def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapping[str, StreamlitPage]) -> None:
     """Draws one page."""
     now, context = session(), PageContext(name, page, menu)
-    if not now.page:
-        now.state = from_params(st.query_params, name, page.controls)
-    elif now.page != name:
-        pause()
-        if (leave := pages()[now.page][0].leave) is not None:
-            leave()
-        now.state = replace(now.state, screen="")
+    first, left = not now.page, now.page not in ("", name)
+    if left and (leave := pages()[now.page][0].leave) is not None:
+        leave()
     now.page = name
+    if left or went_back():
+        pause()
+    if first or went_back():
+        context.restore()
+    elif left:
+        context.correct(screen="")
     st.html(STYLE)
+    _HISTORY(key="history")
     fit_question(context)
-    context.update_address()
+    if not first:   # a link stays as it was typed
+        context.write_address()
     store_texts(context)
     if now.state.present:
         prepare_room(name in lessons())

@@ -21,6 +21,7 @@ from viz.state import TEXTS, State
 # characters of an address: nginx and Apache refuse a request line of more than 8 kB, and what a mail program makes of
 # an address that is to be checked first is longer by a third
 LONGEST = 6_000
+PASSING = "passing"   # the last parameter of an address that no reader chose; it never stands in the address bar
 BASE = 200       # of them for scheme, host and path
 NUMBER = r"\d{1,6}"
 SHORT_NAME = "[0-9a-f]{16}"

@@ -13,20 +13,21 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import Edit, Query
+from model.core.query import Edit, Query, UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import waiting
-from viz.link import address, to_params
+from viz.link import PASSING, address, from_params, to_params
 from viz.page_controls import Control
 from viz.provenance import stated_address
-from viz.session import session
-from viz.state import State, complete_view
+from viz.session import Kept, session
+from viz.state import LECTURE, QUESTION, VIEW, State, complete_view
 from viz.streamlit_patch import StreamlitPage
 
 SECTIONS = ("Look", "Test", "Learn", "Take away")
 NEEDS = ("record", "head", "nothing")
 READS = ("text", "picture", "both")
+PRESENTED_FROM = Kept("")   # the page that a presentation left for the handout's figures
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,9 @@ class Page:
 class PageContext:
     """What a page gets from the frame: the state, the answers to questions, and the ways to change the state.
 
-    There is one copy of the state, the session's, so that a page, its fragments and its callbacks see the same. What
-    changes it is called from a widget; the page, or the fragment around the widget, then runs again.
+    There is one copy of the state, the session's, so that a page, its fragments and its callbacks see the same. It is
+    changed here and nowhere else: by `set`, from a widget, whereupon the page, or the fragment around the widget, runs
+    again; by `restore`, when the browser comes with an address of its own.
     """
 
     def __init__(self, name: str, about: Page, menu: Mapping[str, StreamlitPage]) -> None:
@@ -105,9 +107,7 @@ class PageContext:
 
     def view(self) -> View:
         """The view, complete; waits for the record."""
-        view = complete_view(self.state, self.record())
-        session().open_head = view.layer, view.head
-        return view
+        return complete_view(self.state, self.record())
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
         """The answer to any question, waited for. Raises UserError if there is none. height: of the skeleton that
@@ -118,27 +118,49 @@ class PageContext:
         """The answers to many questions, each as soon as it is there; how: as of `viz.waiting.ask_each`."""
         return waiting.ask_each(questions, **how)
 
-    def set_view(self, **changes: Any) -> None:
-        """Changes fields of the view; `head` takes (layer, head)."""
-        session().state = self.state.with_view(**changes)
-        self.update_address()
+    def set(self, *, passing: bool = False, **changes: Any) -> None:
+        """The one way to change the state: fields of the question, of the view (`head` takes (layer, head)) and this
+        page's own controls, all at once. After another question the state keeps what still makes sense, and an edited
+        text keeps the head that is open; what a control cannot be is ignored. passing: no reader chose it, as in a
+        film, so that it is no entry of the browser's history."""
+        asked = {name: changes.pop(name) for name in QUESTION & changes.keys()}
+        seen = {name: changes.pop(name) for name in VIEW & changes.keys()}
+        state = self._with_open_head() if asked and "model" not in asked else self.state
+        state = state.with_question(**asked) if asked else state
+        state = state.with_view(**seen) if seen else state
+        state = replace(state, **{name: changes.pop(name) for name in LECTURE & changes.keys()})
+        self._put(with_controls(state, self.name, self.about, changes), passing)
+        self.write_address()
 
-    def set_question(self, **changes: Any) -> None:
-        """Another model, text, text_b, target or image; the state keeps what still makes sense, and an edited text
-        keeps the head that is open."""
+    def correct(self, **fields: Any) -> None:
+        """Puts other fields in the state, whereupon nothing else in it changes: for the frame, before it draws."""
+        self._put(replace(self.state, **fields))
+
+    def restore(self) -> None:
+        """Puts what the browser's address says in the place of the state. Controls of other pages, of which it says
+        nothing, stay."""
+        read, others = from_params(st.query_params, self.name, self.about.controls), self.state.control_values
+        kept = {each for each in others if each[0] != self.name}
+        self._put(replace(read, control_values=read.control_values | kept), restored=True)
+
+    def _put(self, state: State, passing: bool = False, restored: bool = False) -> None:
         now = session()
-        if now.open_head is not None and changes.get("model", now.state.model) == now.state.model:
-            now.state = now.state.with_view(head=now.open_head)
-        now.state = now.state.with_question(**changes)
+        now.state, now.passing, now.restored = state, passing, restored
 
-    def set_controls(self, **changes: Any) -> None:
-        """Changes some of this page's own controls; what a control cannot be is ignored."""
-        session().state = with_controls(self.state, self.name, self.about, changes)
-        self.update_address()
+    def _with_open_head(self) -> State:
+        """The state in which the head on screen is chosen, if there is one."""
+        try:
+            record = sources.cached(self.query())
+        except UserError:
+            return self.state
+        if record is None:
+            return self.state
+        view = complete_view(self.state, record)
+        return self.state.with_view(head=(view.layer, view.head))
 
     def open_page(self, name: str, **controls: Any) -> None:
         """Opens another page, with some of its controls set; for a callback there is `open_next`."""
-        session().state = with_controls(self.state, name, pages()[name][0], controls)
+        self._put(with_controls(self.state, name, pages()[name][0], controls))
         st.switch_page(self.menu[name])
 
     def open_next(self, name: str, **controls: Any) -> None:
@@ -156,27 +178,24 @@ class PageContext:
         them."""
         return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
-    def update_address(self) -> None:
+    def write_address(self) -> None:
         """Writes the state into the address bar. One that stands for more than the start names model and text; where
-        nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned there."""
+        nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned there.
+
+        Streamlit adds an entry to the browser's history every time; viz/components/js/history.js leaves one for each
+        click, key press or drag, and none for an address that ends with PASSING, which it takes off."""
         wanted = to_params(self.state, self.name, self.about.controls)
         if wanted and self.about.needs == "record":
             wanted = to_params(self.state, self.name, self.about.controls, named=True)
         if dict(st.query_params) != wanted:
-            st.query_params.from_dict(wanted)
+            st.query_params.from_dict(wanted | ({PASSING: ""} if session().passing else {}))
 
     def present(self, on: bool) -> None:
         """Begins or ends the presentation; one that left another page for the handout ends where it began."""
-        now = session()
-        now.state = replace(self.state, present=on, screen="")
-        origin, now.presented_from = now.presented_from, ""
+        self.set(present=on, screen="")
+        origin, PRESENTED_FROM.value = PRESENTED_FROM.value, ""
         if origin and not on and self.name == "handout":
             self.open_next(origin)
-
-    def show_screen(self, name: str) -> None:
-        """Which screen of a lesson is seen in a lecture."""
-        session().state = replace(self.state, screen=name)
-        self.update_address()
 
 
 def own_address() -> str:

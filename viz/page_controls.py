@@ -1,7 +1,7 @@
 """The controls that a page declares for itself: each knows its start, what it may be, and how it stands in a URL.
 
 A page says `Page(..., controls=(Number("t", 1.0, 0.01, 100), ...))`; `page.controls["t"]` is then its value and
-`page.set_controls(t=0.5)` changes it. `clean` and `read` give the value in its one canonical form, or None for anything
+`page.set(t=0.5)` changes it. `clean` and `read` give the value in its one canonical form, or None for anything
 that the control cannot be; whatever comes from outside and is None is as if it were not there. """
 import math
 import re

@@ -1,6 +1,6 @@
 """What the page remembers between two runs: what is asked, how it is looked at, and which parts of that somebody
 chose."""
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from model.core import heads, pictures
@@ -14,6 +14,9 @@ from viz.readable_scale import readable_scale, tenth_weight
 
 WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # what is worked out from the record until somebody chooses it
 TEXTS = ("text", "text_b", "target")                      # what is typed
+QUESTION = {"model", "image", *TEXTS}
+VIEW = {each.name for each in fields(View)}
+LECTURE = {"present", "screen"}
 
 
 @dataclass(frozen=True)
@@ -64,17 +67,19 @@ class State:
         return replace(self, view=replace(self.view, **changes), user_set=self.user_set | names)
 
     def with_question(self, **changes: Any) -> "State":
-        """The state after another question. Another model or example starts with its own head; an edited text keeps the
-        head that was open, another picture the patch too, and every one the scale that somebody chose. A model
-        with pictures of its own starts with one of them."""
+        """The state after another question. Another model or example (text and second text) starts with its own head;
+        an edited text keeps the head that was open, another picture the patch too, and every one the scale that
+        somebody chose. A model with pictures of its own starts with one of them."""
         absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
         asked = replace(self, absent_texts=absent, **changes)
         if asked.model != self.model:
             image = changes["image"] if "image" in changes else self.image and pictures.fitting(asked.model, self.image)
-            return replace(asked, image=image, user_set=self.user_set & {"scale"},
-                           view=replace(self.view, overlay=(), quadrant="", order="layer"))
-        kept = {"kind", "head", "scale"} | ({"token"} if set(changes) == {"image"} else set())
-        return replace(asked, user_set=self.user_set & kept, view=replace(self.view, quadrant=""))
+            asked = replace(asked, image=image)
+        elif not {"text", "text_b"} <= changes.keys():
+            kept = {"kind", "head", "scale"} | ({"token"} if set(changes) == {"image"} else set())
+            return replace(asked, user_set=self.user_set & kept, view=replace(self.view, quadrant=""))
+        return replace(asked, user_set=self.user_set & {"scale"},
+                       view=replace(self.view, overlay=(), quadrant="", order="layer"))
 
 
 def complete_view(state: State, record: AttentionRecord) -> View:

@@ -100,6 +100,13 @@ def take_turns() -> None:
     SafeSessionState.__init__ = begun   # type: ignore[method-assign]
 
 
+def went_back() -> bool:
+    """Whether this run answers the browser's Back or Forward (https://github.com/streamlit/streamlit/pull/16989), so
+    that st.query_params says where it went."""
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
 def open_browser() -> None:
     """Opens this server's page in a browser of this machine, as Streamlit does for any script."""
     cli_util.open_browser(server_util.get_url("localhost"))

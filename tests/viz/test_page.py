@@ -121,7 +121,7 @@ def test_an_edited_text_keeps_the_head_that_was_open_and_another_model_does_not(
     session = Session(open_head=(3, 1))
     monkeypatch.setattr(page_contract, "session", lambda: session)
     page = PageContext("heads", pages()["heads"][0], {})
-    page.set_question(text="The cat sat.")
+    page.set(text="The cat sat.")
     assert (session.state.view.layer, session.state.view.head) == (3, 1) and "head" in session.state.user_set
-    page.set_question(model="smollm2")
+    page.set(model="smollm2")
     assert session.state.user_set == frozenset()

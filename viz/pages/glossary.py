@@ -19,11 +19,11 @@ def render(page: PageContext) -> None:
     with st.container(width=READABLE):
         st.markdown(words["lead"])
         st.text_input(words["find"], max_chars=60, placeholder=words["example"],
-                      **bind(page.set_controls, "find", page.controls["find"]))
+                      **bind(page.set, "find", page.controls["find"]))
     if opened:
         with st.container(key="opened"):
             _card(opened, words, wide=True)
-            st.button(words["close"], type="tertiary", key="close-term", on_click=lambda: page.set_controls(term=""))
+            st.button(words["close"], type="tertiary", key="close-term", on_click=lambda: page.set(term=""))
     matches = [term for term in search(page.controls["find"]) if term is not opened]
     st.caption(words["count"].format(count=len(matches), total=len(terms())) if matches else
                words["none"].format(find=escape_markdown(page.controls["find"])))

@@ -60,10 +60,10 @@ def _ways_out(page: PageContext, sentence: str) -> None:
         for offer in writers:
             if offer.on_disk:
                 st.button(words["read"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
-                          on_click=partial(page.set_question, model=offer.id))
+                          on_click=partial(page.set, model=offer.id))
         for offer in (each for name in OURS for each in offers if each.id == name):
             st.button(words["ours"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
-                      help=offer.good_for, on_click=partial(page.set_question, model=offer.id, text_b=None, target=None,
+                      help=offer.good_for, on_click=partial(page.set, model=offer.id, text_b=None, target=None,
                                                             text=words["ours_texts"][offer.id]))
         if absent and sources.may_fetch():
             st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
@@ -72,7 +72,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 
 def _fetch(page: PageContext, model: str) -> None:
     """Asks for a model that the frame then brings to this disk, with its progress and its stop."""
-    page.set_question(model=model)
+    page.set(model=model)
     session().fetching = model
 
 
@@ -130,7 +130,7 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
             st.caption(words["limit"])
             return
         button_setting(page, words["forward"], "forward", wrote=(*wrote, answer.ids[0]))
-        st.button(words["sample"], key="sample", on_click=lambda: page.set_controls(wrote=(*wrote, _drawn(chances))))
+        st.button(words["sample"], key="sample", on_click=lambda: page.set(wrote=(*wrote, _drawn(chances))))
     st.caption(words["choose"])
     with st.container(horizontal=True):
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
@@ -162,7 +162,7 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
         drawn = head_grid(page.ask(OverviewQuery(query, Kind.CAUSAL)),
                           GridState(opened, order=list(shares), tooltip_values={words["elsewhere"]: shares}),
                           height=340, key="next-grid",
-                          on_event=lambda event: page.set_view(head=(event.layer, event.head)))
+                          on_event=lambda event: page.set(head=(event.layer, event.head)))
         picture_button(drawn, (record,))
     with right:
         view = View(Kind.CAUSAL, *opened, token=last, lens="text", scale="root")

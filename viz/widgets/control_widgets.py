@@ -27,27 +27,27 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
     if closed:
         value = min(options, key=lambda option: abs(option - value))
     slider(label, sorted({*options, value}), value, say=say, help=help, key=f"slider-{name}",
-           turn=lambda chosen: page.set_controls(**{name: chosen}))
+           turn=lambda chosen: page.set(**{name: chosen}))
 
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:
     """One of a few, all in view, under its label; options is {value: words}."""
     st.segmented_control(label, list(options), format_func=lambda option: options[option], required=True, wrap=True,
-                         help=help, **bind(page.set_controls, name, page.controls[name]))
+                         help=help, **bind(page.set, name, page.controls[name]))
 
 
 def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> None:
     """A switch."""
-    st.toggle(label, help=help, **bind(page.set_controls, name, page.controls[name]))
+    st.toggle(label, help=help, **bind(page.set, name, page.controls[name]))
 
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
     """Any of a few numbered things, as small buttons; options is {number: words}."""
     st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
-             **bind(lambda **changes: page.set_controls(**{field: tuple(value) for field, value in changes.items()}),
+             **bind(lambda **changes: page.set(**{field: tuple(value) for field, value in changes.items()}),
                     name, list(page.controls[name])))
 
 
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:
     """A button that turns several controls at once."""
-    st.button(words, key=key, on_click=lambda: page.set_controls(**changes))
+    st.button(words, key=key, on_click=lambda: page.set(**changes))

@@ -20,7 +20,7 @@ def drawn_control(name: str = "drawn") -> Numbers:
 def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
     """Asks for the curve. Whether one is drawn: the page may then show the real one, in this one's place or below."""
     values = page.controls[control.name]
-    sketch(control, values, axes, key=f"sketch-{control.name}", turn=page.set_controls)
+    sketch(control, values, axes, key=f"sketch-{control.name}", turn=page.set)
     return len(values) == PLACES
 
 

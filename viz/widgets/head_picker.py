@@ -25,11 +25,11 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
                        on_event=lambda event: _take(page, event))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(record.kinds) > 1:
-            segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set_view, "kind",
+            segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set, "kind",
                      view.kind)
         st.selectbox(words["head"], head_ids(record[view.kind]),
                      format_func=lambda head: words["head_name"].format(layer=head[0], head=head[1]), width=220,
-                     **bind(page.set_view, "head", (view.layer, view.head)))
+                     **bind(page.set, "head", (view.layer, view.head)))
         # beside the picture, since a part of a page that answers alone leaves the sidebar's as it was
         st.caption(f"{escape_markdown(record.card.title)} · {verdict(record)}", width="content")
     return record, view
@@ -37,4 +37,4 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
 
 def _take(page: PageContext, event: StripEvent) -> None:
     if event.token is not None:
-        page.set_view(token=event.token)
+        page.set(token=event.token)

@@ -68,7 +68,7 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
     def clicked() -> None:
         place = clicked_head(st.session_state[key], heads)
         if place is not None:
-            page.set_view(head=place)
+            page.set(head=place)
             page.open_next("heads")
 
     shown = table.assign(pattern=table["pattern"].map(TITLES)).reset_index()

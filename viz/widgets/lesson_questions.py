@@ -28,12 +28,12 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> bool:
     if chosen not in letters:
         st.radio(prompt["ask"], letters,
                  format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
-                 on_change=lambda: page.set_controls(**{control: st.session_state[key]}),
+                 on_change=lambda: page.set(**{control: st.session_state[key]}),
                  label_visibility="collapsed")
         return False
     st.markdown("\n\n".join(_judged(prompt, letters.index(chosen), words["yours"])))
     st.button(words["again"], type="tertiary", key=f"again-{control}",
-              on_click=lambda: page.set_controls(**{control: ""}))
+              on_click=lambda: page.set(**{control: ""}))
     return True
 
 

@@ -60,10 +60,10 @@ def fit_question(page: PageContext) -> None:
     if wanted != "both" and wanted not in reads and not is_unknown(now.state.model):
         if wanted == "picture":
             now.text_model = now.state.model
-            page.set_question(model=now.picture_model or next(iter(picture_models()), FETCHED))
+            page.set(model=now.picture_model or next(iter(picture_models()), FETCHED))
         else:
             now.picture_model = now.state.model
-            page.set_question(model=now.text_model or State().model)
+            page.set(model=now.text_model or State().model)
         reads = what_it_reads(now.state.model)
     pictured = "picture" in reads and wanted != "text"
     if pictured:

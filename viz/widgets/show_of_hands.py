@@ -22,17 +22,17 @@ def ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[st
                 st.markdown(f"{'✓' if right else '✗'} **{answer['text']}**")
             else:
                 st.button(f"**{place + 1}**  {answer['text']}", type="tertiary", key=f"answer-{control}-{letter}",
-                          on_click=page.set_controls, kwargs={control: letter})
+                          on_click=page.set, kwargs={control: letter})
         with count:
             hands(question, place, len(letters), key=f"hands-{control}-{letter}", told=told, right=right)
         if told:
             st.markdown(answer["why"])
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if told:
-            st.button(words["again"], type="tertiary", key=f"again-{control}", on_click=page.set_controls,
+            st.button(words["again"], type="tertiary", key=f"again-{control}", on_click=page.set,
                       kwargs={control: ""})
         else:
-            st.button(words["reveal"], key=f"reveal-{control}", on_click=page.set_controls,
+            st.button(words["reveal"], key=f"reveal-{control}", on_click=page.set,
                       kwargs={control: letters[prompt["right"]]})
         clear_hands(question, key=f"hands-{control}-clear")
     return told

@@ -21,7 +21,7 @@ from viz.widgets.upload import most_megabytes, take
 
 
 def _from_widget(page: PageContext, field: str) -> None:
-    page.set_question(**{field: st.session_state[f"ask_{field}"]})
+    page.set(**{field: st.session_state[f"ask_{field}"]})
 
 
 def _from_example() -> None:
@@ -37,7 +37,7 @@ def _from_example() -> None:
 
 def _add(page: PageContext) -> None:
     if st.session_state["ask_add"].strip():
-        page.set_question(model=st.session_state["ask_add"].strip())
+        page.set(model=st.session_state["ask_add"].strip())
 
 
 def _import(page: PageContext) -> None:
@@ -53,7 +53,7 @@ def _import(page: PageContext) -> None:
         session().import_error = str(error)
         return
     session().import_error = ""
-    page.set_question(model=model, text=text, text_b=None, target=None)
+    page.set(model=model, text=text, text_b=None, target=None)
 
 
 def _import_widget(page: PageContext) -> None:
@@ -86,7 +86,7 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
     typed = {field: st.session_state[f"ask_{field}"] for field, value in asked.items()
              if st.session_state[f"ask_{field}"] != value}
     if first and typed:
-        page.set_question(**typed)
+        page.set(**typed)
         st.rerun()
     return badge
 

@@ -153,13 +153,13 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     with st.container(horizontal=True):
         offered = [name for name in names if name in RELATIONS or name == relation]
         st.selectbox(words["relation"], offered, format_func=lambda name: words["relation_names"].get(name, name),
-                     width=280, **bind(page.set_controls, "relation", relation))
+                     width=280, **bind(page.set, "relation", relation))
         choice_for(page, "drawn", words["drawn"], words["drawn_names"])
     if not places:
         st.info(words["no_sentence"].format(words=LONGEST))
         return
     place = page.controls["tree"] if page.controls["tree"] in places else places[0]
-    st.selectbox(words["which_sentence"], places, **bind(page.set_controls, "tree", place),
+    st.selectbox(words["which_sentence"], places, **bind(page.set, "tree", place),
                  format_func=lambda each: sentence_at(report, each).text)
     choice = _choice(page, report, relation)
     _draw(report, place, relation, choice, looks_of(report, place, relation, choice))
@@ -168,8 +168,8 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
 
 
 def _open_heads(page: PageContext, text: str, choice: HeadChoice) -> None:
-    page.set_question(text=text)
-    page.set_view(head=(choice.layer, choice.head))
+    page.set(text=text)
+    page.set(head=(choice.layer, choice.head))
     page.open_next("heads")
 
 

@@ -18,7 +18,7 @@ STANDING = 520   # pixels: how tall columns stand
 def columns_switch(page: PageContext, words: dict) -> bool:
     """The remembered switch; True for columns."""
     shown = page.view().transpose
-    st.toggle(words["columns"], help=words["columns_help"], **bind(page.set_view, "transpose", shown))
+    st.toggle(words["columns"], help=words["columns_help"], **bind(page.set, "transpose", shown))
     return shown
 
 

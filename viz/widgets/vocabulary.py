@@ -28,7 +28,7 @@ def another_reader(page: PageContext, record: AttentionRecord) -> None:
     other = next((offer for offer in sources.catalogue() if offer.id == wanted), None)
     if other is not None and small_models.vocabulary(record.card.id):
         st.button(words["pretrained"].format(model=other.title), key="pretrained",
-                  on_click=lambda: page.set_question(model=other.id),
+                  on_click=lambda: page.set(model=other.id),
                   help=words["pretrained_about"].format(model=other.title, size=other.size / 1e6))
 
 

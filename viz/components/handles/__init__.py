@@ -15,7 +15,7 @@ replay = _COMPONENT.replay
 def handles(control: Numbers, values: tuple[float, ...], drawn: HandleSet, *, faint: tuple[int, ...] = (), key: str,
             turn: Callable[..., None]) -> Picture:
     """Draws the handles at `values` and returns the picture; a move calls turn(CONTROL=new values) before the page runs
-    again, so a page passes page.set_controls.
+    again, so a page passes page.set.
 
     faint: bars that count for nothing now (masked). A focused handle moves with the arrow keys, faster with Page Up and
     Page Down, to the ends with Home and End. While one drags, a move is sent about eight times a second.

@@ -86,7 +86,7 @@ def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
             value = page.controls[control]
             chosen[control] = value if value in options else start if start in options else options[0]
             st.selectbox(words["axes"][control], options, format_func=lambda name: titles[name], width=330,
-                         **bind(page.set_controls, control, chosen[control]))
+                         **bind(page.set, control, chosen[control]))
     return chosen
 
 
@@ -122,9 +122,9 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
         heads = atlas.heads
         known = [point for point in points if point < len(heads)]
         if len(known) == 1:
-            page.set_view(head=heads[known[0]])
+            page.set(head=heads[known[0]])
         if first and known:
-            page.set_controls(heads=tuple(known) if len(known) > 1 else ())
+            page.set(heads=tuple(known) if len(known) > 1 else ())
 
     figure(lambda theme: atlas_scatter(theme, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
                                        colour=titles[axes["colour"]]), key=key, on_pick=pick,
@@ -145,7 +145,7 @@ def _chosen(page: PageContext, atlas: Atlas) -> None:
     names = {row.measure: row.measure.replace("_", " ") for row in atlas.tables["measures"].itertuples()}
     plain_table(atlas.wide().loc[chosen].round(3), {"head": words["head"]} | names, key="atlas-chosen",
                 alt=words["chosen"].format(n=len(chosen)))
-    st.button(words["clear"], key="atlas-clear", on_click=lambda: page.set_controls(heads=()))
+    st.button(words["clear"], key="atlas-clear", on_click=lambda: page.set(heads=()))
 
 
 def _sources(page: PageContext) -> None:
@@ -161,8 +161,8 @@ def _sources(page: PageContext) -> None:
         options[page.controls["beside"]] = page.controls["beside"]
     st.selectbox(words["beside"], list(options), format_func=lambda name: options.get(name, name),
                  accept_new_options=not sources.catalogue_only(),
-                 **bind(page.set_controls, "beside", page.controls["beside"]))
+                 **bind(page.set, "beside", page.controls["beside"]))
 
 
 def _take(page: PageContext, control: str) -> None:
-    page.set_controls(**{control: st.session_state[f"atlas-{control}"].strip()})
+    page.set(**{control: st.session_state[f"atlas-{control}"].strip()})

@@ -32,7 +32,7 @@ def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> No
     near = neighbours(atlas.wide(), head, NEAR)
     if near:
         st.caption(words["near"])
-        pills(words["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set_view,
+        pills(words["near"], [(other, f"{head_label(*other)}  {far:z.2f}") for other, far in near], page.set,
               "head", None, "atlas-near")
     st.button(words["open"], key="atlas-open", on_click=_open, args=(page, atlas, head))
     measure = measure if measure in atlas.measures else atlas.measures[0]
@@ -113,8 +113,8 @@ def _word(tokens: list[str], place: int) -> str:
 def _open(page: PageContext, atlas: Atlas, head: HeadId, row: dict[str, Any] | None = None) -> None:
     """Opens the head on *Heads*: at the example's very cell, or on the sentence of the sidebar."""
     if row is not None or atlas.about["model"] != page.state.model:
-        page.set_question(model=atlas.about["model"], text=page.state.text if row is None else row["text"])
-    page.set_view(kind=atlas.kind, head=head)
+        page.set(model=atlas.about["model"], text=page.state.text if row is None else row["text"])
+    page.set(kind=atlas.kind, head=head)
     if row is not None and row["query"] >= 0 and row["key"] >= 0:
-        page.set_view(token=int(row["query"]), pair=(int(row["query"]), int(row["key"])))
+        page.set(token=int(row["query"]), pair=(int(row["query"]), int(row["key"])))
     page.open_next("heads")

@@ -116,7 +116,7 @@ def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRec
     with left:
         drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
         picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=", ".join(names.values())),
-                                     key="block_diagram", on_open=lambda name: page.set_controls(box=name)),
+                                     key="block_diagram", on_open=lambda name: page.set(box=name)),
                        (record,))
     with right:
         _draw(lesson, names[box.name], box, tokens)

@@ -50,7 +50,7 @@ def _controls(page: PageContext, table: list[Row]) -> set[Row]:
     there = [row for row in table if row.model]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(words["measure_all"], type="primary", key="claims-all", disabled=page.controls["all"],
-                  help=words["measure_all_help"].format(count=len(there)), on_click=page.set_controls,
+                  help=words["measure_all_help"].format(count=len(there)), on_click=page.set,
                   kwargs={"all": True})
         if page.controls["all"] or asked:
             st.button(words["stop"], key="claims-stop", on_click=_stop, args=(page,))
@@ -65,7 +65,7 @@ def _ask(row: Row) -> None:
 
 def _stop(page: PageContext) -> None:
     st.session_state[ASKED], st.session_state[f"{ASKED}-stopped"] = set(), True
-    page.set_controls(all=False)
+    page.set(all=False)
 
 
 def _count(place: DeltaGenerator, results: list[Result]) -> None:

@@ -205,7 +205,7 @@ def _open(page: PageContext, picture: Picture) -> None:
     """Opens the page of a picture at the very view."""
     if picture.model:
         asked = {"image": picture.image} if picture.image else {}
-        page.set_question(model=picture.model, text=picture.text, text_b=None, target=None, **asked)
+        page.set(model=picture.model, text=picture.text, text_b=None, target=None, **asked)
     view: dict[str, Any] = {}
     if picture.kind:
         view["kind"] = Kind(picture.kind)
@@ -214,5 +214,5 @@ def _open(page: PageContext, picture: Picture) -> None:
     if picture.pair is not None:
         view |= {"pair": picture.pair, "token": picture.pair[0]}
     if view:
-        page.set_view(**view)
+        page.set(**view)
     page.open_page(picture.page, **dict(picture.settings))

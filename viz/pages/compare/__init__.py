@@ -113,7 +113,7 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
     example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
     st.text_input(label, max_chars=max(LONGEST, len(start)), help=words["other_help" if shorter else "donor_help"],
-                  **bind(lambda other: page.set_controls(other="" if other.strip() == start else other), "other",
+                  **bind(lambda other: page.set(other="" if other.strip() == start else other), "other",
                          page.controls["other"].strip() or start))
     return page.controls["other"].strip() or start
 
@@ -122,7 +122,7 @@ def _model(page: PageContext) -> str:
     """Another model that is on this disk; one that a link names and that is not is said to be missing."""
     words, titles, wanted = strings("compare"), alternatives(page.state.model), page.controls["against"]
     chosen = wanted if wanted in titles else next(iter(titles))
-    st.selectbox(words["model"], titles, format_func=titles.__getitem__, **bind(page.set_controls, "against", chosen))
+    st.selectbox(words["model"], titles, format_func=titles.__getitem__, **bind(page.set, "against", chosen))
     if wanted and wanted != chosen:
         st.caption(words["model_missing"].format(model=escape_markdown(wanted), title=escape_markdown(titles[chosen])))
     return chosen
@@ -138,8 +138,8 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
     """choose(head=…), which leaves the edit at the head `edited`, or moves it along where that is None."""
     def choose(head: tuple[int, int]) -> None:
         layer, number = edited or (-1, -1)
-        page.set_controls(edit_layer=layer, edit_head=number)
-        page.set_view(head=head)
+        page.set(edit_layer=layer, edit_head=number)
+        page.set(head=head)
 
     return choose
 
@@ -148,12 +148,12 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
     words, asked, edited = strings("compare"), record.query, _edited(page, record, view)
     place = (view.kind, *edited)
     if record.picture is not None and page.controls["edit"] not in pictures.EDITS:
-        page.set_controls(edit="zero")
+        page.set(edit="zero")
     if record.picture is None and page.controls["edit"] == "hide":
-        page.set_controls(edit="zero")
+        page.set(edit="zero")
     if edited != (view.layer, view.head) and page.controls["edit"] not in ("window", "hide"):
         _place(words["edited_head"], record, view.kind, "edited", edited,
-               lambda edited: page.set_controls(edit_layer=edited[0], edit_head=edited[1]))
+               lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]))
     offered = {edit: name for edit, name in words["edits"].items()
                if (edit in pictures.EDITS if record.picture is not None else edit != "hide")}
     label = words["edit_all" if page.controls["edit"] in ("window", "hide") else "edit"]
@@ -176,7 +176,7 @@ def _window(page: PageContext) -> Window:
     words, fields = strings("compare")["window"], st.columns([1, 1, 3])
     for place, (name, low) in enumerate((("width", 1), ("first", 0))):
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
-                                   **bind(page.set_controls, name, page.controls[name]))
+                                   **bind(page.set, name, page.controls[name]))
     return Window(page.controls["width"], page.controls["first"])
 
 
@@ -185,7 +185,7 @@ def _head(page: PageContext, record: AttentionRecord, kind: Kind) -> tuple[int, 
     wanted = (page.controls["layer_b"], page.controls["head_b"])
     chosen = wanted if record[kind].has(*wanted) else (record[kind].layers[0].index, 0)
     _place(strings("compare")["second_head"], record, kind, "second", chosen,
-           lambda second: page.set_controls(layer_b=second[0], head_b=second[1]))
+           lambda second: page.set(layer_b=second[0], head_b=second[1]))
     return chosen
 
 

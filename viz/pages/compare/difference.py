@@ -59,7 +59,7 @@ def difference_section(page: PageContext, records: tuple[AttentionRecord, Attent
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
         if not over_pictures(records):   # whose colours have one scale of their own
-            segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set_view, "scale",
+            segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
     over: tuple[PatchValues, ...] = ()
     focus: int | None = None
@@ -148,7 +148,7 @@ def _picture(page: PageContext, view: View, shown: DisplayedHead, aligned: Align
     def take(event: ViewEvent) -> None:
         first = aligned.rows[event.token].first if event.token is not None else ()
         if first:
-            page.set_view(token=first[0])
+            page.set(token=first[0])
 
     view = replace(view, lens="matrix", token=_focus(view, aligned), pair=None)
     picture_button(head_view(shown, view, height=height, bound=bound, key=key, on_event=take), records)
@@ -183,7 +183,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     # dark is what the title asks for
     values = ranked if counterpart else 1 - ranked[::-1]
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
-    choose = choose or page.set_view
+    choose = choose or page.set
     colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
                          bound=max(values.abs().max(), EQUAL), ranked=True)
     coloured_grid(overview, view, colours, offered.index, key="compare-grid", records=records, choose=choose)

@@ -30,7 +30,7 @@ def other_picture(page: PageContext, asked: Query) -> Query:
     wanted = page.controls["picture"]
     chosen = wanted if wanted in options else next(iter(options))
     st.selectbox(strings("compare")["other_picture"], list(options), format_func=options.__getitem__, width=320,
-                 **bind(page.set_controls, "picture", chosen))
+                 **bind(page.set, "picture", chosen))
     return replace(asked, image=chosen)
 
 
@@ -42,7 +42,7 @@ def hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hide
 
     def take(event: PatchEvent) -> None:
         if event.token is not None and tokens.place(event.token) is not None:
-            page.set_controls(hidden=event.token)
+            page.set(hidden=event.token)
 
     patch_strip(record, replace(view, token=token), key="compare-hide", says=strings("compare")["hide_which"],
                 on_event=take)
@@ -92,7 +92,7 @@ def three_over_pictures(page: PageContext, records: tuple[AttentionRecord, Atten
     is in focus in all."""
     def take(event: PatchEvent) -> None:
         if event.token is not None:
-            page.set_view(token=event.token)
+            page.set(token=event.token)
 
     columns = st.columns(3, gap="small")
     for place, (column, name) in enumerate(zip(columns, ("first", "second", "difference"), strict=True)):

@@ -59,7 +59,7 @@ def render(page: PageContext) -> None:
     set_report = case_set_section(page, record.card, rows)
     if case is not None and twins is not None:
         silencing_section(page, case, twins, set_report)
-    vocabulary(record.card.id, record.card.title, lambda text: page.set_question(text=text))
+    vocabulary(record.card.id, record.card.title, lambda text: page.set(text=text))
     _sources(words["source"])
 
 
@@ -75,7 +75,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
                             it=f"*{escape_markdown(case.word('pronoun'))}*"))
         names = words["ask"]["row_names"]
         st.segmented_control(words["ask"]["rows"], list(names), format_func=names.get, required=True, wrap=True,
-                             **bind(page.set_controls, "rows", rows))
+                             **bind(page.set, "rows", rows))
     place = words_of(attention_map.queries, case)
     here, there = noun_weights(attention_map, place), None
     if other is not None:
@@ -112,13 +112,13 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
             colours = HeadValues(values, f"{a} − {b}", signed=True, bound=reach)
             drawn = head_grid(overview, GridState(twins.heads[place][1:], tooltip_values=numbers, values=colours),
                               height=GRID, key=f"coref_{side}",
-                              on_event=lambda event: page.set_view(head=(event.layer, event.head)))
+                              on_event=lambda event: page.set(head=(event.layer, event.head)))
             picture_button(drawn, (page.ask(query),))
     st.caption(words["same"].format(reach=format_weight(reach), **bold), width=READABLE_WIDE)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(_open_numbers(twins, place, bold), width="content")
         if st.button(words["open_button"], key="coref_open", type="tertiary"):
-            page.set_view(head=twins.heads[place][1:])
+            page.set(head=twins.heads[place][1:])
             page.open_page("heads")
 
 

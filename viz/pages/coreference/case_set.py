@@ -36,7 +36,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     question = CasesQuery(page.state.model, sources.revision(page.state.model), cases)
     if sources.cached(question) is None and card.parameters > SMALL and not page.controls["run"]:
         st.button(words["run"].format(n=len(cases), model=escape_markdown(card.title)),
-                  on_click=lambda: page.set_controls(run=True), type="primary")
+                  on_click=lambda: page.set(run=True), type="primary")
         return None
     answer: SetAnswer = page.ask(question)
     rows = "pronoun" if cases[0].answer else rows

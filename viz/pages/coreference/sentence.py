@@ -45,7 +45,7 @@ def _role(page: PageContext, role: str, case: Case) -> None:
     text = case.sentence
     spans = pronouns(text) if role == "pronoun" else nouns(text)
     options = list(dict.fromkeys([*(text[slice(*span)] for span in spans), case.word(role)]))
-    widget = bind(page.set_controls, role, case.word(role))
+    widget = bind(page.set, role, case.word(role))
     st.pills(strings("coreference")["ask"][role], options, format_func=escape_markdown, **widget)
 
 
@@ -58,7 +58,7 @@ def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event: 
                  if token in pieces(attention_map.queries, span)), None)
     if word is not None:
         roles = {role: case.word(role) for role in ROLES}
-        page.set_controls(**(roles | {page.controls["click"]: word}))
+        page.set(**(roles | {page.controls["click"]: word}))
 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:
@@ -69,7 +69,7 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
         st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")),
                                            b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
                       placeholder=case.sentence,
-                      **bind(page.set_controls, "twin", page.controls["twin"] or (known or "")))
+                      **bind(page.set, "twin", page.controls["twin"] or (known or "")))
     for text in (page.controls["twin"], known):
         if text and text != case.sentence:
             try:

@@ -133,7 +133,7 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
         with left:
             bars = HandleSet([str(place) for place in range(keys)], words["scores"], words["scores"])
             picture_button(handles(SCORES, page.controls["s"], bars, faint=tuple(range(seen, keys)),
-                                   key="tile-scores", turn=page.set_controls))
+                                   key="tile-scores", turn=page.set))
             with st.container(horizontal=True, gap="small"):
                 for name, values in PRESETS.items():
                     button_setting(page, words["presets"][name], f"scores-{name}", s=values)

@@ -39,7 +39,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
     if not page.controls["run"]:
         asks = words["run"].format(model=escape_markdown(record.card.title), count=len(texts(which)))
-        st.button(asks, type="primary", on_click=lambda: page.set_controls(run=True))
+        st.button(asks, type="primary", on_click=lambda: page.set(run=True))
         st.caption(words["run_about"], width=READABLE)
         return
     wanted, wrong = questions(model, sources.revision(model), kind, which), []

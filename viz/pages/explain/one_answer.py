@@ -44,13 +44,13 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
     st.caption(words["click"][way])
     if way == "vector":
         st.text_input(words["other"], max_chars=300, placeholder=comparison_sentence(page), help=words["other_help"],
-                      **bind(page.set_controls, "other", controls["other"]))
+                      **bind(page.set, "other", controls["other"]))
         return
     tokens = record[kind_of(record)].queries
     if way == "target":
         chosen = controls["at"] if controls["at"] >= 0 else target_word(tokens)
         sentence_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
-                       on_event=lambda event: page.set_controls(at=max(1, event.token or 0)))
+                       on_event=lambda event: page.set(at=max(1, event.token or 0)))
     elif way != "label":
         sentence_strip(tokens, focus=_focus(page, tokens), pairs=False, key="explain_strip",
                        on_event=lambda event: _take(page, tokens, event))
@@ -58,9 +58,9 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
         if way == "next":
             button_setting(page, words["after"], "explain_after", at=len(page.state.text))
         st.text_input(words["word"], max_chars=40, help=words["word_help"], width=220,
-                      **bind(page.set_controls, "word", controls["word"]))
+                      **bind(page.set, "word", controls["word"]))
         st.text_input(words["rival"], max_chars=40, help=words["rival_help"], width=220,
-                      **bind(page.set_controls, "rival", controls["rival"]))
+                      **bind(page.set, "rival", controls["rival"]))
 
 
 def matching_view(record: AttentionRecord, view: View) -> View:
@@ -91,7 +91,7 @@ def _focus(page: PageContext, tokens: Tokens) -> int | None:
 
 def _take(page: PageContext, tokens: Tokens, event: StripEvent) -> None:
     if event.token is not None and not tokens.special[event.token]:
-        page.set_controls(at=tokens.spans[event.token][0])
+        page.set(at=tokens.spans[event.token][0])
 
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:

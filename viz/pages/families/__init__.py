@@ -58,7 +58,7 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"],
-                          **bind(page.set_controls, "say", page.controls["say"]))
+                          **bind(page.set, "say", page.controls["say"]))
             revealed = lesson.predict()
         query = sources.open_query(BOTH, sentence(page))
         record = page.ask(query)
@@ -123,7 +123,7 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
         own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
         st.text_input(words["french"], max_chars=160, help=words["french_help"],
                       placeholder=swap_gender(french_of(own)),
-                      **bind(page.set_controls, "french", page.controls["french"]))
+                      **bind(page.set, "french", page.controls["french"]))
         button_setting(page, words["swapped"], "swapped", french="")
         typed = page.controls["french"].strip() or swap_gender(french_of(own))
         other: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, target=typed)))

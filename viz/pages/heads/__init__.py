@@ -54,7 +54,7 @@ def _title(page: PageContext) -> None:
     texts = _twins(page)
 
     def swapped() -> None:
-        page.set_question(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
+        page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"#### {strings('heads')['question']}", width="content")
@@ -79,7 +79,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
     with left:
         _grid(page, record, view, measures)
         # in a presentation its buttons are not drawn
-        of_token = None if page.state.present else look_here_first(record[view.kind], view, measures, page.set_view)
+        of_token = None if page.state.present else look_here_first(record[view.kind], view, measures, page.set)
     with right:
         why = why_scale(page, record, view)
         _head_bar(page, record, view, why)
@@ -90,7 +90,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         with of_token:
             look_from_and_at(record[view.kind], view,
                              page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0),
-                             page.set_view)
+                             page.set)
     if measures is None:   # of a long text they take longer than the picture, which is there before them
         page.ask(question, height=0)
         st.rerun()
@@ -127,11 +127,11 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
         if readers:
             reader = max(readers, key=lambda offer: offer.on_disk)
             st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with",
-                      on_click=lambda: page.set_question(model=reader.id))
+                      on_click=lambda: page.set(model=reader.id))
     for note in record.notes:
         st.caption(escape_markdown(note))
     if any(tokens.unknown):
-        vocabulary(record.card.id, record.card.title, lambda text: page.set_question(text=text))
+        vocabulary(record.card.id, record.card.title, lambda text: page.set(text=text))
 
 
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
@@ -139,20 +139,20 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
     it away."""
     words, attention_map = strings("heads"), record[view.kind]
     if len(record.kinds) > 1:
-        segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set_view, "kind",
+        segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set, "kind",
                  view.kind)
     if record.picture is not None and attention_map.queries.grid is not None:
-        patch_strip(record, view, key="strip-picture", on_event=lambda event: page.set_view(token=event.token))
+        patch_strip(record, view, key="strip-picture", on_event=lambda event: page.set(token=event.token))
         return
     cross = view.kind.base is Kind.CROSS
     chosen = "token" in page.state.user_set and page.state.view.token is not None
     sentence_strip(attention_map.queries, focus=view.token, pair=None if cross or hidden else view.pair,
                    pairs=not (cross or hidden), chosen=bool(chosen or view.pair or hidden), key="strip",
-                   on_event=lambda event: page.set_view(token=event.token,
+                   on_event=lambda event: page.set(token=event.token,
                                                         pair=view.pair if cross or hidden else event.pair))
     if cross and not hidden:
         sentence_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
-                       on_event=lambda event: page.set_view(pair=None if event.token is None
+                       on_event=lambda event: page.set(pair=None if event.token is None
                                                             else (view.token, event.token)))
 
 
@@ -178,7 +178,7 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
               **{name: f"by {BY_NAME[name].title}" for name in (measures.values if measures else ())}}
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
-        select(words["order"], orders, page.set_view, "order", view.order if view.order in orders else "layer",
+        select(words["order"], orders, page.set, "order", view.order if view.order in orders else "layer",
                quiet=True)
         values, label = grid_colours(page, view.kind, measures)
     ranked = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
@@ -201,7 +201,7 @@ def _silencing_switch() -> None:
 
 def _take(page: PageContext, event: GridEvent) -> None:
     """A head that was clicked; one to be silenced is compared as soon as the page runs."""
-    page.set_view(head=(event.layer, event.head))
+    page.set(head=(event.layer, event.head))
     if event.silence:
         page.open_next("compare", **_edited("zero"))
 
@@ -216,14 +216,14 @@ def _head_bar(page: PageContext, record: AttentionRecord, view: View, why: str) 
     """Which head is open, and the ways to show it. why: its scale was chosen."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}")
-        lens_bar(record, view, page.set_view)
-        filters(record, view, page.set_view, why)
+        lens_bar(record, view, page.set)
+        filters(record, view, page.set, why)
 
 
 def _open_picture(page: PageContext, record: AttentionRecord, view: View) -> Picture:
     """The open head over the picture that the model reads."""
     return open_picture(record, view, key="head-picture", height=Below(ABOVE) if page.state.present else PICTURE,
-                        on_event=lambda event: page.set_view(token=event.token))
+                        on_event=lambda event: page.set(token=event.token))
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View, why: str) -> Picture:
@@ -232,7 +232,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View, why: str)
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
                      overlay=overlaid_heads(record, view), height=Below(ABOVE) if page.state.present else PICTURE,
                      guess=guess, why_scale=why, key="head",
-                     on_event=lambda event: page.set_view(token=event.token, pair=event.pair))
+                     on_event=lambda event: page.set(token=event.token, pair=event.pair))
 
 
 def _what_holds(page: PageContext, record: AttentionRecord, view: View) -> None:

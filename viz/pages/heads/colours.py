@@ -29,7 +29,7 @@ def grid_colours(page: PageContext, kind: Kind, measures: HeadMeasures
     wanted = page.controls["colour"]
     chosen = wanted if wanted in options else ""
     st.selectbox(words["colour"], list(options), format_func=lambda name: options[name], label_visibility="collapsed",
-                 **bind(page.set_controls, "colour", chosen))
+                 **bind(page.set, "colour", chosen))
     if chosen.startswith(FROM_FILE) and result is not None:
         name = chosen.removeprefix(FROM_FILE)
         return result.averages.by_head(name), f"{AVERAGES[name]}, {result.name}"

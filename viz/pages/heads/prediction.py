@@ -56,12 +56,12 @@ def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
 def restart(page: PageContext) -> None:
     """Covers the head."""
     session().predicted = ""
-    page.set_controls(predict="cover", marks=())
+    page.set(predict="cover", marks=())
 
 
 def _leave(page: PageContext) -> None:
     session().predicted = ""
-    page.set_controls(predict="", marks=())
+    page.set(predict="", marks=())
 
 
 def covered_head(page: PageContext, record: AttentionRecord) -> None:
@@ -83,7 +83,7 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
             st.info(words["long"].format(longest=LONGEST))
             return
         shown, may = _shown(record, view)
-        segments(words["lens"], words["lenses"], page.set_view, "lens", _plain(view).lens)
+        segments(words["lens"], words["lenses"], page.set, "lens", _plain(view).lens)
         head_view(cover(shown, may), replace(_plain(view), pair=None), height=HIGH,
                   guess=Guess(f"cover\n{_name(record, view)}", True), key="covered",
                   on_event=lambda event: _take(page, _name(record, view), event))
@@ -105,10 +105,10 @@ def _token(record: AttentionRecord, view: View) -> str:
 def _take(page: PageContext, name: str, event: ViewEvent) -> None:
     """Marks that are to be revealed, or another row in focus."""
     if event.marks is None:
-        page.set_view(token=event.token)
+        page.set(token=event.token)
         return
     session().predicted = name
-    page.set_controls(predict="shown", marks=tuple(query * STRIDE + key for query, key in event.marks[:MOST]))
+    page.set(predict="shown", marks=tuple(query * STRIDE + key for query, key in event.marks[:MOST]))
 
 
 def marked_cells(page: PageContext, record: AttentionRecord, view: View) -> Guess | None:

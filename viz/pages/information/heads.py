@@ -42,7 +42,7 @@ def _asked(page: PageContext, lesson: Lesson) -> information.Information | None:
         choice_for(page, "texts", words["which"], words["names"])
         if page.controls["texts"] == "own":
             st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200,
-                         **bind(page.set_controls, "own", page.controls["own"]))
+                         **bind(page.set, "own", page.controls["own"]))
             if not page.controls["own"].strip():
                 st.caption(words["nothing"])
         _, view = real_head(page, token=False)

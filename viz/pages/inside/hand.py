@@ -53,9 +53,9 @@ def _say(lesson: Lesson, words: dict, vectors: dict[str, tuple[float, ...]], loo
 
 def _turn(page: PageContext, moved: dict[str, Any]) -> None:
     if "looks" in moved:
-        page.set_controls(looks=TOKENS[moved["looks"]])
+        page.set(looks=TOKENS[moved["looks"]])
     else:
-        page.set_controls(**{PLACES[name].name: numbers for name, numbers in moved.items()})
+        page.set(**{PLACES[name].name: numbers for name, numbers in moved.items()})
 
 
 def looking_says(words: dict, row: small_head.SmallHead, looks: int) -> str:

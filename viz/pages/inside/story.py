@@ -29,7 +29,7 @@ def draw_story(page: PageContext, lesson: Lesson, here: StepContext, revealed: b
     plain = numbers | {"token": here.spoken(query=True), "key": here.spoken(here.key)}
     head_story(drawn, [words["alts"][name].format(**plain) if name != "out" or handed else without
                        for name in SCENES], scene, here.key,
-               covered=not revealed, without=without, key="story", turn=lambda told: page.set_controls(
+               covered=not revealed, without=without, key="story", turn=lambda told: page.set(
                    **{{"key": "to"}.get(name, name): value for name, value in told.items()}))
     if chosen_key(page, here.path) != here.key:
         st.rerun()   # another key was clicked, which is in the pictures below as well

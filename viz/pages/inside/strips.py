@@ -26,7 +26,7 @@ def draw_strips(page: PageContext, lesson: Lesson, here: StepContext, revealed: 
             return
         st.caption(words["key"])
         sentence_strip(here.record[here.view.kind].keys, focus=here.key, pairs=False, key="inside_keys",
-                       on_event=lambda event: page.set_controls(to=-1 if event.token is None else event.token))
+                       on_event=lambda event: page.set(to=-1 if event.token is None else event.token))
         with st.container(horizontal=True, vertical_alignment="bottom"):
             _steps(page, lesson)
             columns = columns_switch(page, words)
@@ -37,11 +37,11 @@ def _steps(page: PageContext, lesson: Lesson) -> None:
     """Back, the steps by name, forward."""
     words, here = lesson.prose["widgets"], NAMES.index(page.controls["step"])
     st.button("←", key="step-back", help=words["back"], disabled=here == 0,
-              on_click=lambda: page.set_controls(step=NAMES[here - 1]))
+              on_click=lambda: page.set(step=NAMES[here - 1]))
     choice_for(page, "step", words["step"],
                {name: f"{number + 1} {lesson.prose['steps'][name]['short']}" for number, name in enumerate(NAMES)})
     st.button("→", key="step-on", help=words["on"], disabled=here == len(NAMES) - 1,
-              on_click=lambda: page.set_controls(step=NAMES[here + 1]))
+              on_click=lambda: page.set(step=NAMES[here + 1]))
 
 
 def _step(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool) -> None:

@@ -70,7 +70,7 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             points = HandleSet([str(place) for place in range(len(x))], words["points"], mode="points", height=320)
-            picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set_controls))
+            picture_button(handles(POINTS, turned["p"], points, key="points", turn=page.set))
             slider_for(page, "h", words["h"], log_steps(0.1, 5, 12), help=words["h_help"])
             slider_for(page, "k", words["k"], range(1, len(x) + 1))
             slider_for(page, "q", words["q"], [float(f"{value:z.2f}") for value in np.arange(-3, 3.01, 0.1)])

@@ -82,7 +82,7 @@ def _lengths(page: PageContext, lesson: Lesson) -> bool:
                 shares = HandleSet(words["names"], words[control.name], words[control.name], "shares", 170)
                 with place:
                     picture_button(handles(control, page.controls[control.name], shares, key=f"shares-{control.name}",
-                                           turn=page.set_controls))
+                                           turn=page.set))
             if not revealed:
                 return False
             with st.container(horizontal=True, gap="small"):
@@ -248,7 +248,7 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             point = HandleSet([words["start"]], words["start"], words["plane"], "points", 300)
-            picture_button(handles(START, page.controls["start"], point, key="start", turn=page.set_controls))
+            picture_button(handles(START, page.controls["start"], point, key="start", turn=page.set))
             slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0),
                        say=lambda value: f"{value:g}" if value else words["never"])
         with right:

@@ -26,14 +26,14 @@ def three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
         with first:
             st.text_input(words["signs"], max_chars=60, help=words["signs_help"],
-                          **bind(page.set_controls, "signs", page.controls["signs"]))
+                          **bind(page.set, "signs", page.controls["signs"]))
         with second:
             slider_for(page, "step", words["step"], known, say=str, closed=True)
         with third:
             slider_for(page, "soft", words["soft"], (0.5, 1, 2, 4, 10))
         with fourth:
             st.text_input(words["wish"], max_chars=1, help=words["wish_help"],
-                          **bind(page.set_controls, "wish", page.controls["wish"]))
+                          **bind(page.set, "wish", page.controls["wish"]))
         text = page.controls["signs"].replace(" ", "")
         right, wished = distillation.number(text[-1:]), distillation.number(page.controls["wish"])
         if right is None or wished is None or len(text) < 2:

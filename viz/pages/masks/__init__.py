@@ -59,7 +59,7 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
         left, middle = pictures.columns([5, 4], gap="small")
         with left:
             picture_button(mask_editor(allowed, texts, marked=page.controls["row"], key="mask",
-                                       on_paint=lambda painted: page.set_controls(
+                                       on_paint=lambda painted: page.set(
                 flips=tuple(int(cell) for cell in np.flatnonzero((painted ^ rule).ravel())))))
         with middle, computing():
             weights = masking.masked_weights(scores, allowed, "before")

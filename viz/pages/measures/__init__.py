@@ -37,7 +37,7 @@ def render(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE)
     if len(record.kinds) > 1:
         segments(strings("heads")["kind"], {kind: kind.label(strings("heads")["kinds"]) for kind in record.kinds},
-                 page.set_view, "kind", view.kind)
+                 page.set, "kind", view.kind)
     fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
     measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)

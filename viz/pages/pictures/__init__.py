@@ -111,12 +111,12 @@ def _ways_out(page: PageContext, sentence: str) -> None:
                       key="fetch-pictures", type="primary", on_click=_fetch, args=(page, offer.id))
         for name in picture_models():
             st.button(words["open"].format(model=escape_markdown(offers[name].title)), key=f"open-{name}",
-                      on_click=lambda name=name: page.set_question(model=name))
+                      on_click=lambda name=name: page.set(model=name))
 
 
 def _fetch(page: PageContext, model: str) -> None:
     """Asks for a model that the frame then brings to this disk, with its progress and its stop."""
-    page.set_question(model=model)
+    page.set(model=model)
     session().fetching = model
 
 
@@ -148,7 +148,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
         _display(page, view)
     return open_picture(record, view, key="picture", height=Below(ABOVE) if page.state.present else LARGE,
                         look=page.controls["look"], opacity=page.controls["opacity"],
-                        on_event=lambda event: page.set_view(token=event.token))
+                        on_event=lambda event: page.set(token=event.token))
 
 
 def _display(page: PageContext, view: View) -> None:
@@ -158,11 +158,11 @@ def _display(page: PageContext, view: View) -> None:
         choice_for(page, "look", words["look"], words["looks"])
         slider(words["opacity"], sorted({*OPACITIES, page.controls["opacity"]}), page.controls["opacity"],
                say=lambda share: format_share(share, 0), key="slider-opacity",
-               turn=lambda share: page.set_controls(opacity=share))
+               turn=lambda share: page.set(opacity=share))
         slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
-               key="slider-keep", turn=lambda share: page.set_view(keep=share), help=words["keep_help"])
-        toggle(words["hide_special"], page.set_view, "hide_special", view.hide_special)
-        toggle(words["renormalise"], page.set_view, "renormalise", view.renormalise)
+               key="slider-keep", turn=lambda share: page.set(keep=share), help=words["keep_help"])
+        toggle(words["hide_special"], page.set, "hide_special", view.hide_special)
+        toggle(words["renormalise"], page.set, "renormalise", view.renormalise)
 
 
 def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -172,11 +172,11 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
         st.markdown(f"##### {words['every_head']}", width="content", help=words["every_head_help"])
         if len(record.kinds) > 1:
             segments(strings("heads")["kind"], {kind: kind.label(strings("heads")["kinds"]) for kind in record.kinds},
-                     page.set_view, "kind", view.kind)
+                     page.set, "kind", view.kind)
     drawn = head_grid(rows_overview(attention_map, view), GridState((view.layer, view.head)),
                       behind=picture_behind(record, view, page.controls["look"], page.controls["opacity"]),
                       height=LARGE + 60, key="picture-grid",
-                      on_event=lambda event: page.set_view(head=(event.layer, event.head)))
+                      on_event=lambda event: page.set(head=(event.layer, event.head)))
     picture_button(drawn, (record,))
 
 

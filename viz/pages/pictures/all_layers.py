@@ -27,7 +27,7 @@ def rollout_section(page: PageContext, record: AttentionRecord, view: View) -> N
     """Both from the token in focus, and by how much their rows differ."""
     words, discard, token = strings("pictures")["rollout"], page.controls["discard"], view.token or 0
     slider(words["discard"], sorted({*DISCARDS, discard}), discard, say=lambda share: format_share(share, 0),
-           key="slider-discard", turn=lambda share: page.set_controls(discard=share))
+           key="slider-discard", turn=lambda share: page.set(discard=share))
     found: PatchRollout = page.ask(PatchRolloutQuery(record.query, view.kind, discard))
     tokens = record[view.kind].keys
     for place, (name, matrix) in zip(st.columns(2, gap="medium"), (("right", found.right), ("copied", found.copied)),

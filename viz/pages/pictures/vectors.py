@@ -54,7 +54,7 @@ def positions_section(page: PageContext, record: AttentionRecord, view: View) ->
 
 def _place(page: PageContext, event: PatchEvent) -> None:
     if event.token is not None:
-        page.set_controls(place=event.token)
+        page.set(place=event.token)
 
 
 def position_vectors(trace: Trace, count: int) -> np.ndarray | None:
@@ -87,7 +87,7 @@ def similar_section(page: PageContext, record: AttentionRecord, view: View) -> N
     with left:
         drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
                              PatchState(token, page.controls["look"], page.controls["opacity"]), height=HIGH,
-                             key="picture-similar", on_event=lambda event: page.set_view(token=event.token))
+                             key="picture-similar", on_event=lambda event: page.set(token=event.token))
         picture_button(drawn, (record,))
     with right:
         st.markdown(similar_claim(cosines, tokens, token))
@@ -112,7 +112,7 @@ def norms_section(page: PageContext, record: AttentionRecord, view: View) -> Non
     layers = [block.index for block in blocks]
     chosen = page.controls["after"] if page.controls["after"] in layers else layers[-1]
     slider(words["after"], layers, chosen, say=str, key="slider-after",
-           turn=lambda layer: page.set_controls(after=layer))
+           turn=lambda layer: page.set(after=layer))
     norms = lengths(blocks[layers.index(chosen)].after)
     of_patches = norms[list(tokens.patches)]
     marked = outliers(norms, tokens.patches)

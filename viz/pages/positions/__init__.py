@@ -63,7 +63,7 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
     at_first = "rotary" if page.controls["heads"] == HEADS else "alibi"
     words, chosen = lesson.prose["relative"], page.controls["relative"] or at_first
     st.segmented_control(words["scheme"], list(words["schemes"]), format_func=words["schemes"].__getitem__,
-                         required=True, wrap=True, **bind(page.set_controls, "relative", chosen))
+                         required=True, wrap=True, **bind(page.set, "relative", chosen))
     if chosen == "rotary":
         rotary_section(page, lesson)
     elif chosen == "alibi":

@@ -84,12 +84,12 @@ def _block(page: PageContext, lesson: Lesson) -> bool:
 def _switches(page: PageContext, words: dict) -> None:
     """What is turned is also explained: `about` names it."""
     def turn(**changes: bool) -> None:
-        page.set_controls(**changes, about=next(iter(changes)))
+        page.set(**changes, about=next(iter(changes)))
 
     for name in design.SWITCHES:
         st.toggle(words["switches"][name], **bind(turn, name, page.controls[name]))
     slider(words["switches"]["groups"], range(1, design.HEADS + 1), page.controls["groups"], say=str,
-           key="slider-groups", turn=lambda groups: page.set_controls(groups=groups, about="groups"))
+           key="slider-groups", turn=lambda groups: page.set(groups=groups, about="groups"))
     with st.container(horizontal=True, gap="small"):
         for name, whole in (("paper", design.PAPER), ("today", design.TODAY)):
             button_setting(page, words["presets"][name], f"preset-{name}", **asdict(whole))
@@ -124,7 +124,7 @@ def _drawing(page: PageContext, lesson: Lesson, this: design.Design) -> None:
     of = {box.name: OF_BOX[box.kind] for box in boxes}
     alt = lesson.prose["block"]["alt_diagram"].format(order=", ".join(box.words for box in boxes))
     picture_button(block_diagram(boxes, opened, alt=alt, key="since-block",
-                                 on_open=lambda name: page.set_controls(about=of[name])))
+                                 on_open=lambda name: page.set(about=of[name])))
 
 
 def _parameters(lesson: Lesson, this: design.Design) -> None:

@@ -137,7 +137,7 @@ def _own_names() -> list[str]:
 def _own_row(page: PageContext, words: dict) -> Row:
     names = _own_names()
     picture_button(handles(LOGITS, page.controls["z"], HandleSet(names, words["logits"], words["logits"]),
-                           faint=page.controls["masked"], key="logits", turn=page.set_controls))
+                           faint=page.controls["masked"], key="logits", turn=page.set))
     with st.container(horizontal=True, gap="small"):
         for preset, values in PRESETS.items():
             button_setting(page, words["presets"][preset], f"preset-{preset}", z=values)

@@ -92,7 +92,7 @@ def _sentence(page: PageContext, words: dict, model: str) -> str:
     left, right = st.columns(2, gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
     with left:
         st.text_input(words["text"], max_chars=LONGEST,
-                      **bind(lambda say: page.set_controls(say=say, wrote=()), "say", text))
+                      **bind(lambda say: page.set(say=say, wrote=()), "say", text))
     if right is not None:
         with right:
             _choose(page, words, model, there)
@@ -102,7 +102,7 @@ def _sentence(page: PageContext, words: dict, model: str) -> str:
 def _choose(page: PageContext, words: dict, model: str, there: list[str]) -> None:
     """Which decoder reads: each begins with a sentence of its own."""
     st.segmented_control(words["by"], there, format_func=words["titles"].__getitem__, required=True, wrap=True,
-                         **bind(lambda by: page.set_controls(by=by, say="", wrote=(), block=0, at_head=AUTO), "by",
+                         **bind(lambda by: page.set(by=by, say="", wrote=(), block=0, at_head=AUTO), "by",
                                 model))
 
 
@@ -129,9 +129,9 @@ def _on_event(page: PageContext, event: Event) -> None:
     if event.lesson is not None:
         page.open_next(event.lesson)
     if event.write is not None:
-        page.set_controls(wrote=(*page.controls["wrote"], event.write))
+        page.set(wrote=(*page.controls["wrote"], event.write))
     if event.opened is not None:
-        page.set_controls(block=event.opened[0], at_head=event.opened[1])
+        page.set(block=event.opened[0], at_head=event.opened[1])
 
 
 def _notes(page: PageContext, words: dict, answer: Story) -> None:

@@ -63,7 +63,7 @@ def _chosen(page: PageContext) -> str:
 
     def changed() -> None:
         pause()
-        page.set_controls(film=st.session_state["view_film"], step=-1, open="", says="")
+        page.set(film=st.session_state["view_film"], step=-1, open="", says="")
 
     st.session_state["view_film"] = chosen
     st.segmented_control(words["film"], list(known), format_func=known.__getitem__, required=True, wrap=True,
@@ -78,4 +78,4 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
     if following is None:
         pause()
     else:
-        page.set_controls(step=following)
+        page.set(step=following)

@@ -64,10 +64,10 @@ def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool)
         if len(frames) > 1:
             slider(words["step"], frames, step, say=lambda value: f"{value:,}", key="slider-step",
                    # its end is the newest, also of one that grows
-                   turn=lambda chosen: page.set_controls(step=-1 if chosen == frames[-1] else chosen))
+                   turn=lambda chosen: page.set(step=-1 if chosen == frames[-1] else chosen))
         if growing:
             if page.controls["step"] >= 0:
-                st.button(words["newest"], key="newest", on_click=lambda: page.set_controls(step=-1))
+                st.button(words["newest"], key="newest", on_click=lambda: page.set(step=-1))
         elif session().playing:
             st.button(words["pause"], key="pause", on_click=pause)
         else:
@@ -78,7 +78,7 @@ def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool)
 def _play(page: PageContext, frames: tuple[int, ...], step: int) -> None:
     session().playing = True
     if step == frames[-1]:
-        page.set_controls(step=frames[0])
+        page.set(step=frames[0])
 
 
 def _curves(story: Story, step: int, last: int) -> None:
@@ -111,10 +111,10 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     _says(page, model, record)
     if len(record.kinds) > 1:
         segments(words["kind"], {name: words["kinds"][name] for name in record.kinds},
-                 lambda which: page.set_controls(open=f"{which}.0.0"), "which", kind)
+                 lambda which: page.set(open=f"{which}.0.0"), "which", kind)
     st.markdown(f"##### {words['grid'].format(step=step)}", help=words["grid_help"])
     drawn = head_grid(page.ask(OverviewQuery(query, kind)), GridState((layer, head)), height=190, key="film_grid",
-                      on_event=lambda event: page.set_controls(open=f"{kind}.{event.layer}.{event.head}"))
+                      on_event=lambda event: page.set(open=f"{kind}.{event.layer}.{event.head}"))
     picture_button(drawn, (record,))
     st.markdown(f"##### {words['head'].format(layer=layer, head=head, step=step)}")
     row, pair = pair_of(record, kind)
@@ -146,10 +146,10 @@ def _says(page: PageContext, model: str, record: AttentionRecord) -> None:
     words = strings("training")
     if record.picture is None:
         st.text_input(words["text"], help=words["text_help"], placeholder=words["texts"][model.split("-")[0]],
-                      **bind(page.set_controls, "says", _text(page, model)))
+                      **bind(page.set, "says", _text(page, model)))
         return
     titles, now = {entry.key: entry.name for entry in pictures.examples()[model]}, _picture(page, model)
-    select(words["picture"], titles, page.set_controls, "says", now.key)
+    select(words["picture"], titles, page.set, "says", now.key)
     ink = 1 - record.picture[..., 0] / 127.5   # paper −1, ink 1
     figure(lambda theme: tiles(theme, [[(now.name, ink)]], height=180), key="film-picture",
            alt=words["picture_alt"].format(name=now.name))

@@ -72,7 +72,7 @@ def _start(page: PageContext) -> None:
     try:
         session().training = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]),
                                                       chosen["rate"], chosen["steps"]))
-        page.set_controls(step=-1, open="", says="")
+        page.set(step=-1, open="", says="")
     except UserError as error:
         session().training_error = str(error)
 

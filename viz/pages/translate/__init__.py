@@ -63,7 +63,7 @@ def render(page: PageContext) -> None:
     with right:
         open_head(page, now)
     decision_section(page, model, state.text, "" if swap is None else swap.twin)
-    vocabulary(model, record.card.title, lambda text: page.set_question(text=text))
+    vocabulary(model, record.card.title, lambda text: page.set(text=text))
     _sources(words["source"])
     if session().playing:
         repeat(WORD_SECONDS, partial(_next, page, now))
@@ -95,7 +95,7 @@ def _twins(page: PageContext, model: str, swap: small_models.Swap, record: Atten
 
 def _swapped(page: PageContext, swap: small_models.Swap, key: str) -> None:
     if st.session_state[key] is not None:
-        page.set_question(text=swap.with_adjective(st.session_state[key]))
+        page.set(text=swap.with_adjective(st.session_state[key]))
 
 
 def _pronoun(record: AttentionRecord) -> str:
@@ -121,7 +121,7 @@ def _next(page: PageContext, now: WordView) -> None:
     if now.word + 1 >= len(now.shown.queries):
         pause()
     else:
-        page.set_controls(word=now.word + 1)
+        page.set(word=now.word + 1)
 
 
 def _sources(words: dict) -> None:

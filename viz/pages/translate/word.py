@@ -88,12 +88,12 @@ def sentence_strips(page: PageContext, now: WordView) -> None:
 
 def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
     if event.token is not None:
-        page.set_controls(word=event.token)
+        page.set(word=event.token)
 
 
 def _play(page: PageContext) -> None:
     session().playing = True
-    page.set_controls(word=0, stepping=True)
+    page.set(word=0, stepping=True)
 
 
 def _first(tokens: Tokens, count: int) -> Tokens:
@@ -130,7 +130,7 @@ def open_head(page: PageContext, now: WordView) -> None:
         st.session_state[key] = f"{layer}.{head}"
         st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
                      label_visibility="collapsed", width=110,
-                     on_change=lambda: page.set_controls(open=st.session_state[key]))
+                     on_change=lambda: page.set(open=st.session_state[key]))
     view = View(kind, layer, head, now.word)
     record = replace(now.record, maps=(now.shown,))
     drawn = head_view(displayed_head(record, view), view, height=430, key="translate_head",

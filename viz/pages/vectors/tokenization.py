@@ -26,7 +26,7 @@ COLOURS = ("blue", "green", "violet")   # of neighbouring pieces, in turn
 
 def field(page: PageContext, name: str, label: str, longest: int) -> str:
     """A line of text that is one of the page's controls."""
-    st.text_input(label, max_chars=longest, **bind(page.set_controls, name, page.controls[name]))
+    st.text_input(label, max_chars=longest, **bind(page.set, name, page.controls[name]))
     return page.controls[name]
 
 

@@ -53,11 +53,11 @@ def _bring(page: PageContext, key: str) -> None:
         now.picture_error = str(error)
         return
     now.own_pictures[picture.sha256] = picture.name
-    page.set_question(image=picture.sha256)
+    page.set(image=picture.sha256)
 
 
 def _choose(page: PageContext) -> None:
-    page.set_question(image=st.session_state["ask_picture"])
+    page.set(image=st.session_state["ask_picture"])
 
 
 def picture_widgets(page: PageContext) -> None:
@@ -120,4 +120,4 @@ def _short(options: dict[str, str], sha256: str) -> Any:
 
 def _from_pills(page: PageContext) -> None:
     if st.session_state["picture-pills"] is not None:
-        page.set_question(image=st.session_state["picture-pills"])
+        page.set(image=st.session_state["picture-pills"])

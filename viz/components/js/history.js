@@ -1,0 +1,31 @@
+// One entry of the browser's history for each click, key press or drag that changes the address, where Streamlit adds
+// one for every change of it: the first change after a press is a new entry, those that follow take its place. An
+// address that ends with PASSING changed by itself, as in a film, and is no entry.
+const PASSING = /[?&]passing=$/;
+const { pushState, replaceState } = History.prototype;
+let presses = 0, entered = 0, later;
+
+// Safari refuses more than a hundred addresses in ten seconds: the last one of a long drag waits.
+function write(how, ...given) {
+  clearTimeout(later);
+  try {
+    how.apply(history, given);
+  } catch {
+    later = setTimeout(write, 1000, replaceState, ...given);
+  }
+}
+
+function press({ type, repeat, detail }) {
+  // a click that no pointer made is a screen reader's or a script's
+  if (!repeat && (type !== "click" || detail === 0)) presses += 1;
+}
+
+for (const type of ["pointerdown", "keydown", "click", "drop"]) addEventListener(type, press, true);
+addEventListener("popstate", () => clearTimeout(later), true);
+history.pushState = (state, title, address) => {
+  const clean = address.replace(PASSING, ""), enters = clean === address && presses !== entered;
+  if (enters) entered = presses;
+  write(enters ? pushState : replaceState, state, title, clean);
+};
+
+export const entries = () => {};
