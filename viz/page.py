@@ -134,7 +134,7 @@ class PageContext:
 
     def correct(self, **fields: Any) -> None:
         """Puts other fields in the state, whereupon nothing else in it changes: for the frame, before it draws."""
-        self._put(replace(self.state, **fields))
+        session().state = replace(self.state, **fields)
 
     def restore(self) -> None:
         """Puts what the browser's address says in the place of the state. Controls of other pages, of which it says

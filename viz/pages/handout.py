@@ -29,7 +29,7 @@ from viz.handout.store import Stored
 from viz.handout.tables import table_of
 from viz.page import Page, PageContext
 from viz.page_controls import Number
-from viz.session import session
+from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
@@ -37,6 +37,7 @@ from viz.widgets.handout_button import handout, set_cookie, stored, update
 from viz.widgets.upload import most_megabytes, take
 
 PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
+_ERROR = Kept("")   # what is wrong with the handout file that was dropped
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
               "mask_editor": mask_editor, "token_strip": token_strip, "transformer_diagram": transformer_diagram,
@@ -74,9 +75,9 @@ def render(frame: PageContext) -> None:
         if figures.items:
             _out(frame, figures)
         _in(figures)
-    if session().handout_error:
-        st.error(escape_markdown(session().handout_error))
-        session().handout_error = ""
+    if _ERROR.value:
+        st.error(escape_markdown(_ERROR.value))
+        _ERROR.value = ""
     if not figures.items:
         st.info(words["how"])
     elif not stored().unsaved:
@@ -98,7 +99,7 @@ def _changes(how: Callable[[Handout], Handout]) -> None:
     try:
         update(how)
     except UserError as error:
-        session().handout_error = str(error)
+        _ERROR.value = str(error)
 
 
 def _title(figures: Handout) -> None:
@@ -134,7 +135,7 @@ def _in(figures: Handout) -> None:
                 return
             loaded = load(given[0])   # not inside the change, for which others would wait
         except UserError as error:
-            session().handout_error = str(error)
+            _ERROR.value = str(error)
         else:
             _changes(lambda known: loaded)
 

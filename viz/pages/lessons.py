@@ -31,7 +31,7 @@ def render(page: PageContext) -> None:
             with column:
                 _card(page, name, names.index(name) + 1, prose[name], done.get(name, {}))
     if done:
-        st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget)
+        st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget, args=(page,))
     sheet_list(page)
     _beside(page, words)
 

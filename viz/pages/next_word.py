@@ -19,9 +19,9 @@ from viz.figures.bars import bars
 from viz.format import format_weight, token_markdown
 from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
-from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, slider_for
+from viz.widgets.errors import FETCHING
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
@@ -73,7 +73,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 def _fetch(page: PageContext, model: str) -> None:
     """Asks for a model that the frame then brings to this disk, with its progress and its stop."""
     page.set(model=model)
-    session().fetching = model
+    FETCHING.value = model, model
 
 
 def _next_word(page: PageContext) -> None:

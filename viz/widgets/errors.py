@@ -8,9 +8,10 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import NotOnDisk, UserError
 from viz.page import PageContext
-from viz.session import session
+from viz.session import Kept
 from viz.text import escape_markdown, strings
 
+FETCHING = Kept(("", ""))   # the model that is being downloaded, and the one that cannot be opened without: an adapter
 log = logging.getLogger("clearhead")
 
 
@@ -41,5 +42,5 @@ def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> 
         st.markdown(f"{escape_markdown(offer.title)}: {offer.size / 1e6:,.0f} MB, {escape_markdown(offer.licence)}. "
                     f"{escape_markdown(offer.good_for)}")
     if st.button(words["fetch"].format(model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
-        session().fetching, session().fetching_for = model, page.state.model
+        FETCHING.value = model, page.state.model
         st.rerun()

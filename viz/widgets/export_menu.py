@@ -6,9 +6,11 @@ from model.core.view import View
 from viz.components.slider import slider
 from viz.page import PageContext
 from viz.print.options import Options
-from viz.session import session
+from viz.session import Kept
 from viz.text import strings
 from viz.widgets.link_box import link_box
+
+_ZOOM = Kept(2)   # pixels of an exported picture for each of the screen's
 
 
 def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
@@ -19,7 +21,7 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
     with st.popover(words["export"], type="tertiary"):
         st.caption(words["link"])
         link_box(page)
-        zoom = session().export_zoom
+        zoom = _ZOOM.value
         slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")
         for subject in (view.lens, "grid", "numbers"):
@@ -32,7 +34,7 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _set_zoom(times: int) -> None:
-    session().export_zoom = times
+    _ZOOM.value = times
 
 
 def _button(suffix: str, record: AttentionRecord, view: View, options: Options) -> None:

@@ -17,12 +17,15 @@ from viz.figures import table
 from viz.figures.drawing import FigureSpec
 from viz.handout.item import Item
 from viz.handout.pdf import browser, printed
-from viz.session import session
+from viz.session import Kept
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
 from viz.widgets.handout_button import add_item, show_result
 
 WIDE = 720   # pixels of a figure's PDF
+_PICKED = Kept("")                        # key of the figure in which a point was just picked
+_SAVING = Kept[frozenset[str]](frozenset())   # keys of the figures whose *Save* is open
+_CAMERA = Kept("png")                     # what a figure's camera saves
 
 
 def page_theme() -> str:
@@ -37,25 +40,25 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
     one another's place have one key: the browser changes a chart in less time than it builds one. `alt` says in a
     sentence what it shows, with its numbers. on_pick: as of `viz.components.chart.chart`; the page runs again after it.
     A fragment: its tools answer without the page."""
-    camera, saving, name = session().camera, session().saving, name_for(name or key, "figure")
+    camera, saving, name = _CAMERA.value, _SAVING.value, name_for(name or key, "figure")
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
 
     def use(tool: str) -> None:
         if tool == "keep":
             add_item(lambda where, link: _kept(draw("light"), alt, where, link))
         else:
-            saving.symmetric_difference_update({key})
+            _SAVING.value = saving ^ {key}
 
     def pick(points: list[int]) -> None:
         if on_pick is not None:
-            session().picked = key
+            _PICKED.value = key
             on_pick(points)
 
     chart(draw(page_theme()).to_plotly_json(), key=f"chart-{key}", alt=alt,
           config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use,
           on_pick=None if on_pick is None else pick)
-    if session().picked == key:   # the page around the figure follows
-        session().picked = ""
+    if _PICKED.value == key:   # the page around the figure follows
+        _PICKED.value = ""
         st.rerun()
     if key in saving:
         _save(lambda: draw("light"), key, name, camera)
@@ -94,7 +97,7 @@ def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> 
 
 
 def _set_camera(name: str) -> None:
-    session().camera = st.session_state[name]
+    _CAMERA.value = st.session_state[name]
 
 
 def html(drawn: FigureSpec) -> bytes:

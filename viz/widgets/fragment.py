@@ -5,8 +5,10 @@ from typing import Any
 import streamlit as st
 
 from viz.page import PageContext
-from viz.session import session
+from viz.session import Kept
 from viz.widgets.errors import errors_as_sentences
+
+PLAYING = Kept(False)   # whether a film, or a translation, goes on by itself
 
 
 def fragment(page: PageContext, draw: Callable[..., None], *given: Any) -> None:
@@ -42,4 +44,4 @@ def repeat(seconds: float, act: Callable[[], None]) -> None:
 
 def pause() -> None:
     """Ends what goes on by itself, a film or a translation."""
-    session().playing = False
+    PLAYING.value = False

@@ -19,7 +19,7 @@ from viz.handout.item import Item
 from viz.handout.store import HandoutStore, Stored
 from viz.link import address
 from viz.page import own_address, pages
-from viz.session import session
+from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MakeItem = Callable[[str, str], Item]   # make(where, link): the item of a picture or a table
 
+NAME = Kept("")     # under which the server keeps the handout
+_TOAST = Kept("")   # what came of "add to handout", to be said once
 COOKIE = "clearhead_handout"
 BETWEEN = " · "   # the parts of where a figure stands: the page's title, the model, the text
 STORE = HandoutStore(folder=sources.handout_folder)
@@ -35,9 +37,8 @@ _CODE = st.components.v2.component("clearhead_cookie", js=module_code("js/cookie
 
 def _name() -> str:
     """Under which name this session's handout is kept."""
-    if not session().handout:
-        session().handout = STORE.name(st.context.cookies.get(COOKIE))
-    return session().handout
+    NAME.value = NAME.value or STORE.name(st.context.cookies.get(COOKIE))
+    return NAME.value
 
 
 def handout() -> Handout:
@@ -93,17 +94,17 @@ def add_item(make: MakeItem) -> None:
         item = make(*page_and_link())
         count = len(update(lambda known: replace(known, items=(*known.items, item))).items)
         words, unsaved = strings("handout"), stored().unsaved
-        session().toast = (words["added"].format(count=count)
+        _TOAST.value = (words["added"].format(count=count)
                            + (" " + escape_markdown(words["unsaved"].format(reason=unsaved)) if unsaved else ""))
     except UserError as error:
-        session().toast = escape_markdown(str(error))
+        _TOAST.value = escape_markdown(str(error))
 
 
 def show_result() -> None:
     """Says once what came of `add_item`."""
-    if session().toast:
-        st.toast(session().toast)
-        session().toast = ""
+    if _TOAST.value:
+        st.toast(_TOAST.value)
+        _TOAST.value = ""
         set_cookie()
 
 

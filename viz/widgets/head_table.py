@@ -14,12 +14,14 @@ from viz import provenance
 from viz.export import head_table
 from viz.format import head_label, paper_head_label
 from viz.page import PageContext
-from viz.session import session
+from viz.session import Kept
 from viz.text import strings
 from viz.widgets.handout_button import table_button
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+_SILENCING = Kept[SilencingQuery | None](None)   # the column of the measures that is being computed
 
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
@@ -102,7 +104,7 @@ def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt:
 def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None:
     """The button that asks for the column, and the wait for it, which another button ends."""
     words = strings("measures")
-    if session().silencing != question:
+    if _SILENCING.value != question:
         st.button(words["silence"], key="silence-all", on_click=_set_silencing, args=(question,))
         st.caption(words["silence_about"].format(n=heads))
         return
@@ -117,4 +119,4 @@ def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None
 
 
 def _set_silencing(question: SilencingQuery | None) -> None:
-    session().silencing = question
+    _SILENCING.value = question

@@ -6,11 +6,13 @@ import streamlit as st
 from viz.components.component import component_value
 from viz.components.files import module_code
 from viz.page import PageContext, pages
-from viz.session import session
+from viz.session import Kept
 from viz.text import strings
 from viz.widgets.lesson_questions import LETTERS, prompts
 
 KEY = "progress"
+_KNOWN = Kept[dict[str, dict[str, str]] | None](None)   # what the browser remembers of the lessons; None: not asked
+_FORGET = Kept(False)                                    # whether it shall forget that
 # the answers at one lesson: {control: letter}
 Answers = dict[str, str]
 _CODE = st.components.v2.component("clearhead_progress",
@@ -20,30 +22,26 @@ _CODE = st.components.v2.component("clearhead_progress",
 def remember_answers(page: PageContext) -> None:
     """Gives the browser what is answered on this lesson's page; an answer that was cleared stays remembered until it is
     given anew, or all are forgotten."""
-    now, answers = session(), {name: value for name, value in page.controls.items() if is_question(name) and value}
+    known, answers = _KNOWN.value, {name: value for name, value in page.controls.items() if is_question(name) and value}
     if not answers:
         return
-    if now.answered is not None:
-        now.answered = now.answered | {page.name: now.answered.get(page.name, {}) | answers}
+    if known is not None:
+        _KNOWN.value = known | {page.name: known.get(page.name, {}) | answers}
     _CODE(key=KEY, data={"lesson": page.name, "answers": answers, "read": False, "forget": False})
 
 
 def answered() -> dict[str, Answers]:
     """By lesson what this browser remembers; empty until it has said so, and the page then runs again."""
-    now = session()
-    _CODE(key=KEY, data={"lesson": "", "answers": {}, "read": now.answered is None, "forget": now.forget_answers},
+    _CODE(key=KEY, data={"lesson": "", "answers": {}, "read": _KNOWN.value is None, "forget": _FORGET.value},
           on_event_change=_take)
-    now.forget_answers = False
-    return now.answered or {}
+    _FORGET.value = False
+    return _KNOWN.value or {}
 
 
-def forget() -> None:
+def forget(page: PageContext) -> None:
     """For a button's callback: the browser forgets all answers, and so do the lessons that are open here."""
-    now = session()
-    now.forget_answers, now.answered = True, {}
-    for name, (page, _) in pages().items():
-        now.state = now.state.with_control_values(
-            name, **{control.name: None for control in page.controls if is_question(control.name)})
+    _FORGET.value, _KNOWN.value = True, {}
+    page.correct(control_values=frozenset(each for each in page.state.control_values if not is_question(each[1])))
 
 
 def is_question(control: str) -> bool:
@@ -60,7 +58,7 @@ def right_answers(name: str, answers: Answers) -> tuple[int, int]:
 
 
 def _take() -> None:
-    session().answered = parse_event(component_value(KEY))
+    _KNOWN.value = parse_event(component_value(KEY))
 
 
 def parse_event(value: Any) -> dict[str, Answers]:

@@ -1,16 +1,19 @@
 """Whether a model looks at text or at pictures, and which one a page opens that takes only one of the two."""
 import contextlib
-from dataclasses import replace
 
 from model.ask import sources
 from model.core import pictures
 from model.core.query import UserError
 from viz.page import PageContext
-from viz.session import session
+from viz.session import Kept, session
 from viz.state import State
 from viz.text import strings
+from viz.widgets.pictures.choice import OWN_PICTURES
 
 FETCHED = "dinov2-small"   # offered where no model of pictures is on disk
+_TEXT_MODEL = Kept("")      # the last model of text, for pages that take no other
+_PICTURE_MODEL = Kept("")   # the last model of pictures, for the page Pictures
+_PICTURE = Kept("")         # the last picture, by its sha256
 
 
 def what_it_reads(model: str) -> frozenset[str]:
@@ -41,13 +44,12 @@ def picture_models() -> list[str]:
 
 def _join(image: str | None) -> None:
     """Keeps a picture that a link or a reloaded page named as long as this session, as if it had been brought here."""
-    now = session()
-    if image is None or image in now.own_pictures:
+    if image is None or image in OWN_PICTURES.value:
         return
     with contextlib.suppress(UserError):   # one that is gone is said to be where it would be drawn
-        picture = pictures.join(image, now.id)
+        picture = pictures.join(image, session().id)
         if not picture.licence:
-            now.own_pictures[image] = picture.name
+            OWN_PICTURES.value = OWN_PICTURES.value | {image: picture.name}
 
 
 def fit_question(page: PageContext) -> None:
@@ -55,32 +57,27 @@ def fit_question(page: PageContext) -> None:
     what was there comes back with the next page that takes it."""
     if not page.about.asks_with(page.controls):
         return
-    now, wanted = session(), page.about.reads
-    reads = what_it_reads(now.state.model)
-    if wanted != "both" and wanted not in reads and not is_unknown(now.state.model):
+    wanted, reads = page.about.reads, what_it_reads(page.state.model)
+    if wanted != "both" and wanted not in reads and not is_unknown(page.state.model):
         if wanted == "picture":
-            now.text_model = now.state.model
-            page.set(model=now.picture_model or next(iter(picture_models()), FETCHED))
+            _TEXT_MODEL.value = page.state.model
+            model = _PICTURE_MODEL.value or next(iter(picture_models()), FETCHED)
         else:
-            now.picture_model = now.state.model
-            page.set(model=now.text_model or State().model)
-        reads = what_it_reads(now.state.model)
-    pictured = "picture" in reads and wanted != "text"
+            _PICTURE_MODEL.value = page.state.model
+            model = _TEXT_MODEL.value or State().model
+        page.correct(**vars(page.state.with_question(model=model)))
+        reads = what_it_reads(model)
+    state, pictured = page.state, "picture" in reads and wanted != "text"
     if pictured:
-        if now.state.image is None:
-            last = now.picture or pictures.offered(now.state.model)[0].sha256
-            image = last if now.state.model == now.picture_model else pictures.fitting(now.state.model, last)
-            now.state = replace(now.state, image=image)
-        _join(now.state.image)
-    elif now.state.image is not None:
-        now.picture, now.state = now.state.image, replace(now.state, image=None)
-    _fit_text(pictured and "text" in reads)
-
-
-def _fit_text(beside: bool) -> None:
-    """In the place of the sentence that nobody typed, texts that a picture is compared with, or the other way round.
-    beside: whether texts stand beside a picture."""
-    now, plain, compared = session(), State().text, strings("pictures")["compared"]
-    known, fitting = (plain, compared) if beside else (compared, plain)
-    if now.state.text == known:
-        now.state = replace(now.state, text=fitting)
+        if state.image is None:
+            last = _PICTURE.value or pictures.offered(state.model)[0].sha256
+            page.correct(image=last if state.model == _PICTURE_MODEL.value else pictures.fitting(state.model, last))
+        _join(page.state.image)
+    elif state.image is not None:
+        _PICTURE.value = state.image
+        page.correct(image=None)
+    # in the place of the sentence that nobody typed, texts that a picture is compared with, or the other way round
+    plain, compared = State().text, strings("pictures")["compared"]
+    known, fitting = (plain, compared) if pictured and "text" in reads else (compared, plain)
+    if state.text == known:
+        page.correct(text=fitting)

@@ -1,37 +1,33 @@
 """The frame's sidebar: model, verification, text, examples."""
-from dataclasses import replace
-
 import streamlit as st
 
 from model.ask import sources
 from model.ask.sources import Entry
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from model.core.view import View
 from viz.examples import examples
 from viz.link import left_out
 from viz.page import PageContext
-from viz.session import session
+from viz.session import Kept, session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
+from viz.widgets.errors import FETCHING
 from viz.widgets.fields import text_value
 from viz.widgets.pictures.choice import picture_widgets
 from viz.widgets.reading import what_it_reads
 from viz.widgets.upload import most_megabytes, take
+
+_IMPORT_ERROR = Kept("")   # what is wrong with the file that was dropped
 
 
 def _from_widget(page: PageContext, field: str) -> None:
     page.set(**{field: st.session_state[f"ask_{field}"]})
 
 
-def _from_example() -> None:
+def _from_example(page: PageContext) -> None:
     chosen = next((example for example in examples() if example.name == st.session_state["ask_example"]), None)
     if chosen is not None:
-        state = session().state
-        view = View(lens=state.view.lens, scale=state.view.scale, transpose=state.view.transpose,
-                    words=state.view.words)
-        session().state = replace(state, text=chosen.text, text_b=chosen.text_b, view=view,
-                                  user_set=state.user_set & {"scale"})
+        page.set(text=chosen.text, text_b=chosen.text_b)
     st.session_state["ask_example"] = None
 
 
@@ -43,16 +39,16 @@ def _add(page: PageContext) -> None:
 def _import(page: PageContext) -> None:
     """Opens the file that was dropped; what is wrong with it is said under its place."""
     if st.session_state["ask_npz"] is None:
-        session().import_error = ""
+        _IMPORT_ERROR.value = ""
     try:
         dropped = take("ask_npz")
         if dropped is None:
             return
         model, text = sources.import_file(*dropped, session().id)
     except UserError as error:
-        session().import_error = str(error)
+        _IMPORT_ERROR.value = str(error)
         return
-    session().import_error = ""
+    _IMPORT_ERROR.value = ""
     page.set(model=model, text=text, text_b=None, target=None)
 
 
@@ -62,8 +58,8 @@ def _import_widget(page: PageContext) -> None:
     with st.expander(words["import_title"]):
         st.file_uploader(words["import_file"], type=["npz", "safetensors"], key="ask_npz", help=words["import_help"],
                          max_upload_size=most_megabytes(LIMITS.file_bytes), on_change=_import, args=(page,))
-        if session().import_error:
-            st.error(escape_markdown(session().import_error))
+        if _IMPORT_ERROR.value:
+            st.error(escape_markdown(_IMPORT_ERROR.value))
 
 
 def ask_widgets(page: PageContext) -> DeltaGenerator:
@@ -104,7 +100,7 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
         st.toggle(words["chat"], key="ask_chat", on_change=_from_widget, args=(page, "chat"), help=words["chat_help"])
     st.session_state["ask_example"] = None
     st.selectbox(words["examples"], [example.name for example in examples()], key="ask_example",
-                 on_change=_from_example, placeholder=words["examples_pick"],
+                 on_change=_from_example, args=(page,), placeholder=words["examples_pick"],
                  format_func=lambda name: next(example.title for example in examples() if example.name == name))
     with st.expander(words["more"], expanded=bool(page.state.text_b or page.state.target)):
         for field in ("text_b", "target"):
@@ -157,10 +153,10 @@ def _label(name: str, offer: Entry | None) -> str:
 def fetch_model(page: PageContext) -> None:
     """A download of the page's model, if one is under way: how far it is, and a button that stops it. Once the model is
     there the page runs anew; raises UserError if that failed."""
-    now = session()
-    if not now.fetching or page.state.model not in (now.fetching, now.fetching_for):
+    model, needed_by = FETCHING.value
+    if not model or page.state.model not in (model, needed_by):
         return
-    words, job = strings("frame"), sources.fetch(now.fetching, now.id)
+    words, job = strings("frame"), sources.fetch(model, session().id)
     place = st.empty()
     with place.container():
         bar = st.progress(0.0, text=words["fetching"])
@@ -171,10 +167,10 @@ def fetch_model(page: PageContext) -> None:
         _end_fetching()
         job.result()
     finally:
-        job.withdraw(now.id)
+        job.withdraw(session().id)
         place.empty()
     st.rerun()
 
 
 def _end_fetching() -> None:
-    session().fetching = ""
+    FETCHING.value = "", ""

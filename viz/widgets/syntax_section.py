@@ -168,8 +168,7 @@ def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
 
 
 def _open_heads(page: PageContext, text: str, choice: HeadChoice) -> None:
-    page.set(text=text)
-    page.set(head=(choice.layer, choice.head))
+    page.set(text=text, head=(choice.layer, choice.head))
     page.open_next("heads")
 
 

@@ -6,9 +6,11 @@ import streamlit as st
 
 from model.core.limits import MB
 from model.core.query import UserError
-from viz.session import session
+from viz.session import Kept
 from viz.streamlit_patch import forget_upload, is_dropped
 from viz.text import strings
+
+_READ = Kept[dict[str, str]]({})   # the last file that each uploader gave to be read once
 
 
 def most_megabytes(limit: int) -> int:
@@ -20,12 +22,12 @@ def take(key: str) -> tuple[bytes, str] | None:
     """(content, name) of the file that was dropped on the uploader of this key, for its on_change: read once, and then
     Streamlit keeps no copy. None where there is nothing new. Raises UserError for a file that is gone already."""
     file = st.session_state[key]
-    if file is None or (is_dropped(file) and session().read_uploads.get(key) == file.file_id):
+    if file is None or (is_dropped(file) and _READ.value.get(key) == file.file_id):
         return None
     if is_dropped(file):
         raise UserError(strings("frame")["upload_dropped"])
     content: bytes = file.getvalue()
-    session().read_uploads[key] = file.file_id
+    _READ.value = _READ.value | {key: file.file_id}
     forget_upload(file)
     return content, file.name
 

@@ -7,9 +7,10 @@ import streamlit as st
 from model.ask import small_models, sources
 from model.core.record import AttentionRecord
 from viz.page import PageContext
-from viz.session import session
+from viz.session import Kept
 from viz.text import escape_markdown, strings
 
+_DRAFT = Kept[tuple[str, ...]](())   # phrases that were clicked together
 READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the catalogue that know any word
 
 
@@ -38,7 +39,7 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
     groups = small_models.vocabulary(model)
     if not groups:
         return
-    words, draft = strings("vocabulary"), session().draft
+    words, draft = strings("vocabulary"), _DRAFT.value
     with st.expander(words["title"].format(model=escape_markdown(title)), expanded=bool(draft)):
         st.markdown(words["lead"].format(n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
@@ -51,15 +52,19 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
         with st.container(horizontal=True):
             st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,
                       args=(use, text))
-            st.button(words["undo"], key="draft-undo", disabled=not draft, on_click=lambda: draft.pop())
-            st.button(words["clear"], key="draft-clear", disabled=not draft, on_click=draft.clear)
+            st.button(words["undo"], key="draft-undo", disabled=not draft, on_click=_put, args=(draft[:-1],))
+            st.button(words["clear"], key="draft-clear", disabled=not draft, on_click=_put, args=((),))
 
 
 def _add(key: str) -> None:
     if st.session_state[key] is not None:
-        session().draft.append(st.session_state[key])
+        _put((*_DRAFT.value, st.session_state[key]))
 
 
 def _use(use: Callable[[str], None], text: str) -> None:
     use(text)
-    session().draft.clear()
+    _put(())
+
+
+def _put(draft: tuple[str, ...]) -> None:
+    _DRAFT.value = draft

@@ -112,9 +112,10 @@ def _word(tokens: list[str], place: int) -> str:
 
 def _open(page: PageContext, atlas: Atlas, head: HeadId, row: dict[str, Any] | None = None) -> None:
     """Opens the head on *Heads*: at the example's very cell, or on the sentence of the sidebar."""
+    wanted: dict[str, Any] = {"kind": atlas.kind, "head": head}
     if row is not None or atlas.about["model"] != page.state.model:
-        page.set(model=atlas.about["model"], text=page.state.text if row is None else row["text"])
-    page.set(kind=atlas.kind, head=head)
+        wanted |= {"model": atlas.about["model"], "text": page.state.text if row is None else row["text"]}
     if row is not None and row["query"] >= 0 and row["key"] >= 0:
-        page.set(token=int(row["query"]), pair=(int(row["query"]), int(row["key"])))
+        wanted |= {"token": int(row["query"]), "pair": (int(row["query"]), int(row["key"]))}
+    page.set(**wanted)
     page.open_next("heads")

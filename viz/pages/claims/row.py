@@ -203,10 +203,10 @@ def _chosen_heads(row: Row, result: Result) -> str:
 
 def _open(page: PageContext, picture: Picture) -> None:
     """Opens the page of a picture at the very view."""
-    if picture.model:
-        asked = {"image": picture.image} if picture.image else {}
-        page.set(model=picture.model, text=picture.text, text_b=None, target=None, **asked)
     view: dict[str, Any] = {}
+    if picture.model:
+        view = {"model": picture.model, "text": picture.text, "text_b": None, "target": None}
+        view |= {"image": picture.image} if picture.image else {}
     if picture.kind:
         view["kind"] = Kind(picture.kind)
     if picture.head is not None:

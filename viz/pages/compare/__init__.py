@@ -138,8 +138,7 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
     """choose(head=…), which leaves the edit at the head `edited`, or moves it along where that is None."""
     def choose(head: tuple[int, int]) -> None:
         layer, number = edited or (-1, -1)
-        page.set(edit_layer=layer, edit_head=number)
-        page.set(head=head)
+        page.set(edit_layer=layer, edit_head=number, head=head)
 
     return choose
 

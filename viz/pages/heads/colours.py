@@ -6,9 +6,8 @@ from model.core.measures import BY_NAME, HeadMeasures
 from model.core.query import Kind
 from viz.page import PageContext
 from viz.page_controls import Choice
-from viz.session import session
 from viz.text import strings
-from viz.widgets.corpus_result import AVERAGES, FROM_FILE
+from viz.widgets.corpus_result import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.fields import bind
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))
@@ -19,7 +18,7 @@ def grid_colours(page: PageContext, kind: Kind, measures: HeadMeasures
     """Draws the choice; {(layer, head): number} and what the numbers are, or None for the weights.
     A link to a file's averages shows the weights where no file is."""
     words, query = strings("heads"), page.query()
-    result = session().saved_corpus(query.model, query.revision, kind)
+    result = saved_corpus(query.model, query.revision, kind)
     options = {"": words["colour_none"],
                **{name: words["colour_text"].format(title=BY_NAME[name].title)
                   for name in (measures.values if measures else ())}}

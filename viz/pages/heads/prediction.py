@@ -16,7 +16,7 @@ from viz.format import format_share, format_weight, token_markdown
 from viz.handout.build import head_item
 from viz.page import PageContext
 from viz.page_controls import Choice, Places
-from viz.session import session
+from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
@@ -26,6 +26,7 @@ from viz.widgets.link_box import link_box
 # tokens of a text that is predicted; marks that a link holds; a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
 PREDICT = (Choice("predict", "", ("cover", "shown")), Places("marks", STRIDE * STRIDE, MOST))
+PREDICTED = Kept("")   # the name of the head whose prediction was revealed
 HIGH = 560   # pixels of the covered head
 
 
@@ -46,8 +47,9 @@ def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
     open."""
     phase, name = page.controls["predict"], _name(record, view)
     if phase == "shown":
-        session().predicted = session().predicted or name   # "" where a link brought the marks
-        if session().predicted != name:
+        if session().restored or not PREDICTED.value:   # a link brought the marks, or the browser's Back
+            PREDICTED.value = name
+        if PREDICTED.value != name:
             restart(page)
             phase = "cover"
     return phase == "cover"
@@ -55,12 +57,12 @@ def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
 
 def restart(page: PageContext) -> None:
     """Covers the head."""
-    session().predicted = ""
+    PREDICTED.value = ""
     page.set(predict="cover", marks=())
 
 
 def _leave(page: PageContext) -> None:
-    session().predicted = ""
+    PREDICTED.value = ""
     page.set(predict="", marks=())
 
 
@@ -107,7 +109,7 @@ def _take(page: PageContext, name: str, event: ViewEvent) -> None:
     if event.marks is None:
         page.set(token=event.token)
         return
-    session().predicted = name
+    PREDICTED.value = name
     page.set(predict="shown", marks=tuple(query * STRIDE + key for query, key in event.marks[:MOST]))
 
 

@@ -13,17 +13,18 @@ from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, merge
 from model.studies.corpus_files import FIELD, SUFFIXES, columns, texts
 from viz.page import PageContext
 from viz.provenance import versions
-from viz.session import CorpusResult, session
+from viz.session import Kept, session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.corpus_result import AVERAGES, FROM_FILE
+from viz.widgets.corpus_result import AVERAGES, CORPUS, FROM_FILE, CorpusResult, saved_corpus
 from viz.widgets.head_table import clickable_table, column_config
 from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+_STOPPED = Kept(False)   # whether the reading of the file waits for "go on"
 MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
 
 
@@ -48,7 +49,7 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
                 _read(name, _whole(content, name, field), (model, revision, kind))
         except UserError as error:
             st.error(escape_markdown(str(error)))
-    result = session().saved_corpus(model, revision, kind)
+    result = saved_corpus(model, revision, kind)
     if result is not None:
         _shown(page, result)
 
@@ -72,7 +73,7 @@ def _read(name: str, numbered: tuple[tuple[int, str], ...], asked: tuple[str, st
     words, total, done = strings("measures"), None, 0
     place = st.empty()
     with place.container():
-        stopped = session().corpus_stopped
+        stopped = _STOPPED.value
         bar = st.progress(0.0, text=words["many_progress"].format(done=0, total=len(numbered)))
         st.button(words["many_go_on" if stopped else "many_stop"], key="many-stop",
                   on_click=_stop, args=(not stopped,))
@@ -84,13 +85,13 @@ def _read(name: str, numbered: tuple[tuple[int, str], ...], asked: tuple[str, st
                 break
             total, done = answer if total is None else merge(total, answer), start + len(question.texts)
     if total is not None:
-        session().corpus = CorpusResult(name, *asked[:2], total, len(numbered))
+        CORPUS.value = CorpusResult(name, *asked[:2], total, len(numbered))
     if done == len(numbered):
         place.empty()
 
 
 def _stop(stopped: bool) -> None:
-    session().corpus_stopped = stopped
+    _STOPPED.value = stopped
 
 
 def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int, name: str) -> Averages:

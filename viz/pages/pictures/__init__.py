@@ -25,11 +25,10 @@ from viz.pages.pictures.all_layers import rollout_section
 from viz.pages.pictures.by_layer import layers_section
 from viz.pages.pictures.claims import answer_claim, row_claims
 from viz.pages.pictures.vectors import norms_section, positions_section, similar_section
-from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
-from viz.widgets.errors import errors_as_sentences
+from viz.widgets.errors import FETCHING, errors_as_sentences
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import segments, toggle
 from viz.widgets.folded import folded
@@ -117,7 +116,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 def _fetch(page: PageContext, model: str) -> None:
     """Asks for a model that the frame then brings to this disk, with its progress and its stop."""
     page.set(model=model)
-    session().fetching = model
+    FETCHING.value = model, model
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:

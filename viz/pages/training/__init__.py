@@ -11,12 +11,11 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.training.film import film_stage
 from viz.pages.training.induction_scores import induction_section
-from viz.pages.training.own_run import HEADS, LAYERS, background_training, end_training, own_training
-from viz.session import session
+from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
 from viz.text import strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.folded import folded
-from viz.widgets.fragment import pause, repeat
+from viz.widgets.fragment import PLAYING, pause, repeat
 
 OWN = "own"
 FRAME_SECONDS = 0.6   # of a film that plays
@@ -37,13 +36,13 @@ def render(page: PageContext) -> None:
     if chosen == OWN:
         own_training(page)
     else:
-        if (training := session().training) is not None:
+        if (training := TRAINING.value) is not None:
             background_training(training)
         film = small_models.film(chosen)
         film_stage(page, chosen, film, film.about["steps"], growing=False)
     induction_section(page)
     folded(words["source"]["title"], partial(_sources, words["source"]), key="training-formula")
-    if chosen != OWN and session().playing:
+    if chosen != OWN and PLAYING.value:
         repeat(FRAME_SECONDS, partial(_next, page, film.frames))
 
 
@@ -78,4 +77,4 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
     if following is None:
         pause()
     else:
-        page.set(step=following)
+        page.set(step=following, passing=True)

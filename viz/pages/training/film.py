@@ -23,11 +23,10 @@ from viz.figures.training import training
 from viz.format import token_markdown
 from viz.page import PageContext
 from viz.pages.training.claims import Story, claims, head_name, pair_of
-from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, segments, select
 from viz.widgets.figure import figure
-from viz.widgets.fragment import pause
+from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
 
 ANSWERS = 3      # of a snapshot that are told
@@ -68,7 +67,7 @@ def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool)
         if growing:
             if page.controls["step"] >= 0:
                 st.button(words["newest"], key="newest", on_click=lambda: page.set(step=-1))
-        elif session().playing:
+        elif PLAYING.value:
             st.button(words["pause"], key="pause", on_click=pause)
         else:
             st.button(words["play"], key="play", icon=":material/play_arrow:", on_click=_play,
@@ -76,7 +75,7 @@ def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool)
 
 
 def _play(page: PageContext, frames: tuple[int, ...], step: int) -> None:
-    session().playing = True
+    PLAYING.value = True
     if step == frames[-1]:
         page.set(step=frames[0])
 

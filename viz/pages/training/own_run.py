@@ -14,7 +14,7 @@ from model.training.film import Film
 from model.training.processes import Settings, Status, Training
 from viz.page import PageContext
 from viz.pages.training.film import film_stage
-from viz.session import session
+from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, slider_for
@@ -23,12 +23,14 @@ LAYERS, HEADS = ("1", "2", "3", "4"), ("1", "2", "4", "8")
 RATES = (2e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 6e-3, 1e-2, 2e-2)
 STEPS = (100, 200, 400, 600, 800, 1000, 1500, 2000, 3000, 4000, 6000)
 LOOK = 1.0       # seconds between two looks at a running training
+TRAINING = Kept[Training | None](None)   # the one that was started here
+ERROR = Kept("")                         # why none could be started
 REST = 5.0       # and at one that has ended, so that it is not forgotten
 
 
 def end_training() -> None:
     """The page was left: the training ends."""
-    training, session().training = session().training, None
+    training, TRAINING.value = TRAINING.value, None
     if training is not None:
         processes.end(training)
 
@@ -37,12 +39,12 @@ def own_training(page: PageContext) -> None:
     """Settings, start and stop, and the film as far as it goes."""
     words = strings("training")["settings"]
     st.markdown(words["lead"], width=READABLE_WIDE)
-    training = session().training
+    training = TRAINING.value
     running = training is not None and training.running
     _settings(page, running)
-    if session().training_error:
-        st.warning(escape_markdown(session().training_error))
-        session().training_error = ""
+    if ERROR.value:
+        st.warning(escape_markdown(ERROR.value))
+        ERROR.value = ""
     with st.container(key="own-training"):   # a place that stays, however often what is in it is drawn
         if training is not None:
             st.fragment(_watch, run_every=LOOK if running else REST)(page, training, running)
@@ -60,7 +62,7 @@ def _settings(page: PageContext, running: bool) -> None:
         with st.container(width=260):
             slider_for(page, "steps", words["steps"], STEPS, say=lambda value: f"{value:,}")
         if not running:
-            st.button(words["start" if session().training is None else "again"], type="primary", key="train",
+            st.button(words["start" if TRAINING.value is None else "again"], type="primary", key="train",
                       on_click=_start, args=(page,))
     st.caption(f"{words['about'][page.controls['task']]} {words['limit'].format(most=LIMITS.trainings)}",
                width=READABLE_WIDE)
@@ -70,16 +72,16 @@ def _start(page: PageContext) -> None:
     end_training()
     chosen = page.controls
     try:
-        session().training = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]),
+        TRAINING.value = processes.start(Settings(chosen["task"], int(chosen["layers"]), int(chosen["heads"]),
                                                       chosen["rate"], chosen["steps"]))
         page.set(step=-1, open="", says="")
     except UserError as error:
-        session().training_error = str(error)
+        ERROR.value = str(error)
 
 
 def _watch(page: PageContext, training: Training, was_running: bool) -> None:
     """One look at the training; it renews the lease. Its end is drawn by a run of the whole page."""
-    if session().training is not training:
+    if TRAINING.value is not training:
         st.rerun()
     training.renew()
     news = training.status()

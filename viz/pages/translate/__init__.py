@@ -22,11 +22,10 @@ from viz.pages.translate.word import (
     selected_word,
     sentence_strips,
 )
-from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.folded import folded
-from viz.widgets.fragment import pause, repeat
+from viz.widgets.fragment import PLAYING, pause, repeat
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 OURS = "translator"
@@ -65,7 +64,7 @@ def render(page: PageContext) -> None:
     decision_section(page, model, state.text, "" if swap is None else swap.twin)
     vocabulary(model, record.card.title, lambda text: page.set(text=text))
     _sources(words["source"])
-    if session().playing:
+    if PLAYING.value:
         repeat(WORD_SECONDS, partial(_next, page, now))
 
 
@@ -121,7 +120,7 @@ def _next(page: PageContext, now: WordView) -> None:
     if now.word + 1 >= len(now.shown.queries):
         pause()
     else:
-        page.set(word=now.word + 1)
+        page.set(word=now.word + 1, passing=True)
 
 
 def _sources(words: dict) -> None:

@@ -16,11 +16,10 @@ from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import head_label, token_markdown
 from viz.page import PageContext
-from viz.session import session
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, choice_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import pause
+from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
 
@@ -78,7 +77,7 @@ def sentence_strips(page: PageContext, now: WordView) -> None:
             button_setting(page, words["back"], "word-back", word=now.word - 1)
         if now.word + 1 < len(tokens):
             button_setting(page, words["forward"], "word-forward", word=now.word + 1)
-        if session().playing:
+        if PLAYING.value:
             st.button(words["pause"], key="word-pause", on_click=pause)
         else:
             st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=_play, args=(page,))
@@ -92,7 +91,7 @@ def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
 
 
 def _play(page: PageContext) -> None:
-    session().playing = True
+    PLAYING.value = True
     page.set(word=0, stepping=True)
 
 

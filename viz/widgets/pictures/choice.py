@@ -10,11 +10,13 @@ from model.core.limits import LIMITS
 from model.core.query import UserError
 from viz.components.files import module_code
 from viz.page import PageContext
-from viz.session import session
+from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 from viz.widgets.upload import most_megabytes, take
 
 THUMB = 112   # pixels of the file as it was brought, on the side
+OWN_PICTURES = Kept[dict[str, str]]({})   # names of those that were brought here, by sha256
+_ERROR = Kept("")                         # what is wrong with the one that was brought last
 _PASTE = st.components.v2.component("clearhead_paste", js=module_code("js/paste.js", "module.paste", otherwise=""))
 
 
@@ -32,27 +34,25 @@ def picture_options() -> dict[str, str]:
     """{sha256: name} of what one can choose: those that are shipped, those that were brought in this session, and the
     one of a link."""
     chosen = session().state.image
-    known = {each.sha256: each.name for each in pictures.offered(session().state.model)} \
-        | session().own_pictures
+    known = {each.sha256: each.name for each in pictures.offered(session().state.model)} | OWN_PICTURES.value
     return known if chosen is None or chosen in known else known | {chosen: picture_name(chosen)
                                                                     or strings("pictures")["gone"]}
 
 
 def _bring(page: PageContext, key: str) -> None:
     """Opens what was dropped, pasted or taken; what is wrong with it is said under its place."""
-    now = session()
-    now.picture_error = ""
+    _ERROR.value = ""
     if st.session_state[key] is None:
         return
     try:
         brought = take(key)
         if brought is None:
             return
-        picture = pictures.keep(*brought, now.id)
+        picture = pictures.keep(*brought, session().id)
     except UserError as error:
-        now.picture_error = str(error)
+        _ERROR.value = str(error)
         return
-    now.own_pictures[picture.sha256] = picture.name
+    OWN_PICTURES.value = OWN_PICTURES.value | {picture.sha256: picture.name}
     page.set(image=picture.sha256)
 
 
@@ -72,8 +72,8 @@ def picture_widgets(page: PageContext) -> None:
                      max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
                      args=(page, "ask_picture_file"))
     _PASTE(key="paste", data={"key": "ask_picture_file"})
-    if session().picture_error:
-        st.error(escape_markdown(session().picture_error))
+    if _ERROR.value:
+        st.error(escape_markdown(_ERROR.value))
     with st.expander(words["camera"], on_change="rerun", key="camera-open") as opened:
         if opened.open and not camera_works(st.context.url):
             st.caption(words["no_camera"])
