@@ -15,6 +15,7 @@ from viz.components.component import component_value
 from viz.components.files import module_code
 from viz.link import SCREEN
 from viz.page import PageContext
+from viz.streamlit_patch import went_back
 from viz.text import strings
 from viz.theme import LARGER
 
@@ -54,7 +55,7 @@ def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None])
             return
         kind, said = event
         turned = kind != "screen"
-        act: dict[str, Callable[[Any], None]] = {"on": page.present, "step": step, "screen": page.show_screen}
+        act: dict[str, Callable[[Any], None]] = {"on": page.present, "step": step, "screen": lambda screen: page.set(screen=screen)}
         act[kind](said)
 
     @st.fragment
@@ -63,7 +64,7 @@ def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None])
             st.rerun()
         words = {"leave": strings("frame")["leave_presentation"]}
         if lesson:
-            words = {"lesson": lesson, "screen": page.state.screen, "text": strings("lecture")}
+            words = {"lesson": lesson, "screen": page.state.screen, "back": went_back(), "text": strings("lecture")}
         # in a list, as the slider's message
         _KEYS(key="presentation", data=[{"on": page.state.present} | words], on_event_change=hand_on)
 

@@ -79,7 +79,7 @@ function lecture(parent, data, tell) {
     back: () => screens.move(-1) };
   const { row, place, proof } = line(parent, data, (name) => acts[name]());
   let told = data.screen || TITLE, later;
-  const start = latest?.lesson === data.lesson ? latest.screen : data.screen;
+  const start = latest?.lesson === data.lesson && !data.back ? latest.screen : told;
   const screens = stage(start, ({ name, place: at, of, proof: proves }) => {
     place.textContent = `${at} / ${of}`;
     proof.hidden = !proves;
@@ -91,8 +91,9 @@ function lecture(parent, data, tell) {
     if (black.hidden) screens.move(by);
     black.hidden = true;
   };
+  const turn = (screen) => screens.turn((told = screen || TITLE));   // the browser's Back
   const end = () => (clearTimeout(later), screens.end(), row.remove(), black.remove());
-  return { ...screens, move, end, dark: () => { black.hidden = !black.hidden; } };
+  return { ...screens, move, turn, end, dark: () => { black.hidden = !black.hidden; } };
 }
 
 function obey(key, shown, tell) {
@@ -127,6 +128,7 @@ function begin(parent) {
     leave.textContent = data.leave;
     const next = data.on ? data.lesson : undefined;
     if (!next) latest = undefined;
+    if (next === lesson && data.back) shown?.turn(data.screen);
     if (next === lesson) return;
     shown?.end();
     [lesson, shown] = [next, next && lecture(parent, data, tell)];

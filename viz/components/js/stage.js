@@ -61,8 +61,7 @@ function mark(block, name, wanted) {
 
 // The page as a row of screens. tell({name, place, of}) is called when another one is seen. Gives what moves it.
 export function stage(start, tell) {
-  const [name, step] = (start || TITLE).split(".");
-  const one = { name, step: +step || 0 }, block = () => document.querySelector(BLOCK);
+  const one = {}, block = () => document.querySelector(BLOCK);
   let waiting = 0, screens = [];
 
   // a screen that is not there yet, or no more, leaves one where one is
@@ -97,6 +96,12 @@ export function stage(start, tell) {
   function shown(screen) {
     const spot = one.proof && screen?.parts.map((part) => part.querySelector(PROOF)).find(Boolean);
     return spot ? { ...screen, spot } : screen;
+  }
+
+  function turn(to) {
+    const [name, step] = to.split(".");
+    Object.assign(one, { name, step: +step || 0, proof: false });
+    soon();
   }
 
   const soon = () => { waiting ||= requestAnimationFrame(show); };
@@ -137,6 +142,7 @@ export function stage(start, tell) {
   const sizes = new ResizeObserver(soon);
   sizes.observe(document.documentElement);
   if (block()) sizes.observe(block());
+  turn(start);
   show();
   const end = () => {
     inside.disconnect();
@@ -146,7 +152,7 @@ export function stage(start, tell) {
     for (const each of ["off", "way", "text", "said"]) mark(document, each, []);
   };
   const prove = () => go(here(), one.step, !one.proof);
-  return { move, end, prove, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
+  return { move, end, prove, turn, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
 }
 
 // The elements between the only one that is seen and the page: they take its whole width.
