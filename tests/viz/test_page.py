@@ -4,11 +4,13 @@ from dataclasses import replace
 import pytest
 
 import app
+from model.ask import sources
 from tests.lesson_pages import shown
 from viz import page as page_contract
 from viz.page import NEEDS, SECTIONS, Page, PageContext, page_after, pages, with_controls
+from viz.page_controls import Switch
 from viz.session import Session
-from viz.state import State
+from viz.state import LECTURE, QUESTION, VIEW, State
 from viz.text import FOLDER, strings
 from viz.widgets.lesson import lessons
 
@@ -106,8 +108,10 @@ def test_a_callback_leaves_word_of_the_page_that_is_to_be_opened_and_it_is_opene
 
 
 def test_a_presentation_that_left_a_page_for_the_handout_ends_there(monkeypatch):
-    session = Session(presented_from="heads")
+    session = Session()
     monkeypatch.setattr(page_contract, "session", lambda: session)
+    monkeypatch.setattr("viz.session.session", lambda: session)
+    page_contract.PRESENTED_FROM.value = "heads"
     page = PageContext("handout", pages()["handout"][0], {})
     page.present(False)
     assert session.next_page == ("heads", {}) and not session.state.present
@@ -117,11 +121,77 @@ def test_a_presentation_that_left_a_page_for_the_handout_ends_there(monkeypatch)
     assert session.next_page is None, "one that began on the handout stays there"
 
 
-def test_an_edited_text_keeps_the_head_that_was_open_and_another_model_does_not(monkeypatch):
-    session = Session(open_head=(3, 1))
-    monkeypatch.setattr(page_contract, "session", lambda: session)
+@pytest.fixture
+def heads_page(monkeypatch):
+    """The page Heads of a new session, whose record is there; the address that its changes write is its `address`."""
+    visitor, address = Session(), {}
+    monkeypatch.setattr(page_contract, "session", lambda: visitor)
+    monkeypatch.setattr(page_contract.st, "query_params", QueryParams(address))
     page = PageContext("heads", pages()["heads"][0], {})
-    page.set(text="The cat sat.")
-    assert (session.state.view.layer, session.state.view.head) == (3, 1) and "head" in session.state.user_set
-    page.set(model="smollm2")
-    assert session.state.user_set == frozenset()
+    record = sources.ask(page.query(), "tests").result()
+    monkeypatch.setattr(page_contract.waiting, "ask", lambda question, height: record)
+    page.visitor, page.address = visitor, address
+    return page
+
+
+class QueryParams(dict):
+    def __init__(self, written: dict):
+        super().__init__()
+        self.written = written
+
+    def from_dict(self, params: dict) -> None:
+        self.clear()
+        self.update(params)
+        self.written.clear()
+        self.written.update(params)
+
+
+def test_an_edited_text_keeps_the_head_on_screen_and_another_model_does_not(heads_page):
+    shown = heads_page.view()
+    heads_page.set(text="The cat sat.")
+    state = heads_page.state
+    assert (state.view.layer, state.view.head) == (shown.layer, shown.head) != (0, 0) and "head" in state.user_set
+    heads_page.set(model="smollm2")
+    assert heads_page.state.user_set == frozenset()
+
+
+def test_looking_at_the_view_changes_nothing(heads_page):
+    before = vars(heads_page.visitor) | {}
+    heads_page.view()
+    assert vars(heads_page.visitor) == before and heads_page.address == {}
+
+
+def test_question_view_and_controls_change_together_and_are_written_once(heads_page):
+    heads_page.set(text="It sat.", head=(2, 3), lens="lines", predict="cover", marks="nothing that it can be")
+    state = heads_page.state
+    assert (state.text, state.view.layer, state.view.head, state.view.lens) == ("It sat.", 2, 3, "lines")
+    assert heads_page.controls["predict"] == "cover" and heads_page.controls["marks"] == ()
+    assert heads_page.address == {"model": "minilm", "text": "It sat.", "layer": "2", "head": "3", "lens": "lines",
+                                  "predict": "cover"}
+
+
+def test_what_nobody_chose_is_marked_until_somebody_chooses(heads_page):
+    heads_page.set(lens="lines", passing=True)
+    assert list(heads_page.address)[-1] == "passing"
+    heads_page.set(lens="text")
+    assert "passing" not in heads_page.address
+
+
+@pytest.mark.parametrize("name", pages())
+def test_an_address_brings_back_every_state_it_was_written_of(heads_page, name):
+    page, control_values = PageContext(name, pages()[name][0], {}), frozenset({("elsewhere", "t", 2.0)})
+    page.correct(control_values=control_values)
+    switches = {control.name: not control.start for control in page.about.controls if isinstance(control, Switch)}
+    page.set(text="It sat.", head=(2, 3), token=1, lens="lines", **switches)
+    written, state = dict(heads_page.address), page.state
+    page.set(text="Another.", head=(1, 1), token=0, lens="text", **dict.fromkeys(switches, False))
+    page_contract.st.query_params.from_dict(written)
+    page.restore()
+    assert page.state == state and heads_page.visitor.restored
+    page.set(lens="matrix")
+    assert not heads_page.visitor.restored, "somebody changed it since"
+
+
+def test_no_control_has_the_name_of_a_field_of_the_state():
+    for name, (page, _) in pages().items():
+        assert not {control.name for control in page.controls} & (QUESTION | VIEW | LECTURE | {"passing"}), name

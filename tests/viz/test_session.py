@@ -9,7 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from model.core import pictures
 from model.core.query import Kind, UserError
-from viz.session import CorpusResult, Session
+from viz.session import Session
+from viz.widgets.corpus_result import CORPUS, CorpusResult, saved_corpus
 
 
 def remembering():
@@ -17,9 +18,10 @@ def remembering():
     import streamlit as st
 
     from viz.session import session
+    from viz.widgets.vocabulary import _DRAFT
 
-    session().draft.append("a word")
-    st.write(" ".join([str(len(session().draft)), session().id]))
+    _DRAFT.value = (*_DRAFT.value, "a word")
+    st.write(" ".join([str(len(_DRAFT.value)), session().id]))
 
 
 def test_it_lasts_from_run_to_run_and_belongs_to_one_visitor():
@@ -29,13 +31,14 @@ def test_it_lasts_from_run_to_run_and_belongs_to_one_visitor():
     assert other.markdown[0].value.split()[0] == "1" and other.markdown[0].value.split()[1] != name
 
 
-def test_measures_of_a_file_are_those_of_model_revision_and_kind():
-    corpus = CorpusResult("texts.txt", "minilm", "r1", SimpleNamespace(kind=Kind.SELF), 20)
-    session = Session(corpus=corpus)
-    assert session.saved_corpus("minilm", "r1", Kind.SELF) is corpus
+def test_measures_of_a_file_are_those_of_model_revision_and_kind(monkeypatch):
+    corpus, visitor = CorpusResult("texts.txt", "minilm", "r1", SimpleNamespace(kind=Kind.SELF), 20), Session()
+    monkeypatch.setattr("viz.session.session", lambda: visitor)
+    assert saved_corpus("minilm", "r1", Kind.SELF) is None
+    CORPUS.value = corpus
+    assert saved_corpus("minilm", "r1", Kind.SELF) is corpus
     for asked in (("smollm2", "r1", Kind.SELF), ("minilm", "r2", Kind.SELF), ("minilm", "r1", Kind.CAUSAL)):
-        assert session.saved_corpus(*asked) is None
-    assert Session().saved_corpus("minilm", "r1", Kind.SELF) is None
+        assert saved_corpus(*asked) is None
 
 
 def test_the_pictures_of_a_session_go_with_it():

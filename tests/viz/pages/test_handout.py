@@ -6,11 +6,10 @@ def page():
     from types import SimpleNamespace
 
     from viz.pages import handout
-    from viz.session import session
     from viz.widgets import handout_button
 
-    session().handout = "a" * 32
-    handout_button.STORE.change(session().handout, lambda known: handout.Handout("A title"))
+    handout_button.NAME.value = "a" * 32
+    handout_button.STORE.change(handout_button.NAME.value, lambda known: handout.Handout("A title"))
     handout.render(SimpleNamespace(state=SimpleNamespace(present=False), controls={"figure": 1}))
 
 

@@ -13,9 +13,10 @@ def dead_end():
     from viz.page import PageContext
     from viz.pages.next_word import PAGE, _ways_out
     from viz.session import session
+    from viz.widgets.errors import FETCHING
 
     _ways_out(PageContext("next_word", PAGE, {}), "This one reads.")
-    st.write(f"{session().state.model} | {session().state.text} | {session().fetching}")
+    st.write(f"{session().state.model} | {session().state.text} | {FETCHING.value}")
 
 
 def test_the_decoder_that_is_here_opens_with_a_text_that_it_reads_and_a_real_one_is_fetched(monkeypatch):

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 from viz.session import Session
 from viz.text import escape_markdown, strings
 from viz.widgets import fragment as widgets_fragment
-from viz.widgets.fragment import pause, repeat
+from viz.widgets.fragment import PLAYING, pause, repeat
 
 
 def erring():
@@ -61,10 +61,11 @@ def test_what_repeats_acts_after_its_seconds_and_never_while_the_page_runs(monke
 
 
 def test_what_plays_is_paused(monkeypatch):
-    session = Session(playing=True)
-    monkeypatch.setattr(widgets_fragment, "session", lambda: session)
+    session = Session()
+    monkeypatch.setattr("viz.session.session", lambda: session)
+    PLAYING.value = True
     pause()
-    assert session.playing is False
+    assert PLAYING.value is False
 
 
 def test_a_switch_in_a_part_that_brings_the_model_runs_the_whole_page(monkeypatch):

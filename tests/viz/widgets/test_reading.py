@@ -13,6 +13,7 @@ from viz.page import Page, PageContext
 from viz.session import Session
 from viz.state import State
 from viz.widgets import reading
+from viz.widgets.pictures.choice import OWN_PICTURES
 
 OF_PICTURES = Page("Fabricated", "Look", 9, "record", reads="picture")
 OF_TEXT = replace(OF_PICTURES, reads="text")
@@ -69,7 +70,7 @@ def test_a_reloaded_page_keeps_ones_own_picture_and_the_last_visitor_takes_it_al
     mine = pictures.keep(target.getvalue(), "mine.png", first.id).sha256
     now, fit = visit(State(model="marked-digit", image=mine))
     fit(OF_PICTURES)
-    assert now.own_pictures == {mine: "mine.png"}
+    assert OWN_PICTURES.value == {mine: "mine.png"}
     del first
     gc.collect()
     assert pictures.find(mine).name == "mine.png", "the page that was loaded again has it"
@@ -78,7 +79,7 @@ def test_a_reloaded_page_keeps_ones_own_picture_and_the_last_visitor_takes_it_al
         pictures.find(mine)
     now, fit = visit(State(model="marked-digit", image=mine))
     fit(OF_PICTURES)   # a link to it still opens a page, which says so
-    assert now.state.image == mine and now.own_pictures == {}
+    assert now.state.image == mine and OWN_PICTURES.value == {}
 
 
 def test_a_picture_is_compared_with_texts_on_pictures_until_somebody_types_others(visit, monkeypatch):

@@ -16,7 +16,7 @@ def page(prompt, chosen):
 
     session().state = replace(session().state, present=True)
     controls = st.session_state.setdefault("controls", {"guess": chosen})
-    ask(SimpleNamespace(name="lesson", controls=controls, set_controls=controls.update), prompt, "guess")
+    ask(SimpleNamespace(name="lesson", controls=controls, set=controls.update), prompt, "guess")
 
 
 def words(app):

@@ -17,7 +17,7 @@ def place(monkeypatch):
     """What the uploader "place" holds in this session."""
     state, visitor = {"place": None}, Session()
     monkeypatch.setattr(upload.st, "session_state", state)
-    monkeypatch.setattr(upload, "session", lambda: visitor)
+    monkeypatch.setattr("viz.session.session", lambda: visitor)
     return state
 
 
@@ -70,7 +70,7 @@ def test_no_uploader_states_more_than_the_server_takes(server, stated, monkeypat
     for page in (corpus, syntax_section):
         monkeypatch.setattr(page, "uploader", lambda *_, **given: options.append(given["max_upload_size"]))
     monkeypatch.setattr(corpus.st, "caption", lambda text, **_: captions.append(text))
-    monkeypatch.setattr(corpus, "session", Session)
+    monkeypatch.setattr("viz.session.session", Session)
     assert syntax_section._sentences("own") is None
     corpus.many_texts(None, "a", "b", Kind.SELF)
     assert options == [stated, stated] and f"{stated} MB" in captions[0]

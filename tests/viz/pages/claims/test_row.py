@@ -27,8 +27,7 @@ def drawn(measured, missing=()):
     from model.studies.claims.catalogue import BY_NAME, Row
     from viz.pages.claims.row import Result, draw_claim
 
-    page = SimpleNamespace(state=SimpleNamespace(), set_question=lambda **asked: st.code(f"asked {asked}"),
-                           set_view=lambda **view: st.code(f"view {view}"),
+    page = SimpleNamespace(state=SimpleNamespace(), set=lambda **asked: st.code(f"asked {asked}"),
                            open_page=lambda name, **controls: st.code(f"open {name} {controls}"))
     row = Row(BY_NAME["special"], "" if missing else "minilm", missing)
     result = Result(None, "nothing here") if missing else Result(measured, open=measured is None)

@@ -17,8 +17,10 @@ def test_a_camera_works_over_https_or_on_this_machine(url, works):
 
 
 def test_what_can_be_chosen_is_what_the_model_has_what_was_brought_and_what_a_link_names(monkeypatch):
-    now = Session(state=State("marked-digit", image="12" * 32), own_pictures={"ab" * 32: "mine.png"})
+    now = Session(state=State("marked-digit", image="12" * 32))
     monkeypatch.setattr(choice, "session", lambda: now)
+    monkeypatch.setattr("viz.session.session", lambda: now)
+    choice.OWN_PICTURES.value = {"ab" * 32: "mine.png"}
     options = choice.picture_options()
     offered = [each.sha256 for each in pictures.offered("marked-digit")]
     assert list(options) == [*offered, "ab" * 32, "12" * 32] and "dot under" in options[offered[0]]

@@ -1,0 +1,156 @@
+"""The browser's Back and Forward: each click, key press or drag that changes the address is one entry, and going to an
+entry brings its view back."""
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.watch import PATIENCE, soon
+from viz.page import pages
+
+RANGE = "[class*=st-key-slider-] input[type=range]"
+
+
+@pytest.fixture
+def visit(watch):
+    """Opens a page, and waits for its end."""
+    def opened(path, **look):
+        seen = watch(**look)
+        seen.page.goto(seen.address + path)
+        expect(seen.page.locator(".st-key-next-page, .clearhead-line .place").first).to_be_visible(timeout=PATIENCE)
+        return seen.rest()
+    return opened
+
+
+def added(seen, act) -> int:
+    """How many entries `act` adds, where nothing lies ahead of the one on screen."""
+    before = seen.page.evaluate("history.length")
+    act()
+    seen.rest()
+    return seen.page.evaluate("history.length") - before
+
+
+def here(seen) -> tuple:
+    """The address, and what the page shows of it."""
+    page = seen.page
+    return (page.url, page.locator("[data-testid=stSidebar] textarea").first.input_value(),
+            page.locator(".st-key-view_lens [aria-checked=true]").inner_text(),
+            page.locator("h5", has_text="layer").first.inner_text())
+
+
+def test_heads_come_back_one_click_at_a_time(visit):
+    seen = visit("/heads")
+    text, shown = seen.page.locator("[data-testid=stSidebar] textarea").first, [here(seen)]
+
+    def typed():
+        text.fill("The cat sat on it.")
+        text.press("Control+Enter")
+
+    for act in (lambda: seen.page.locator(".st-key-grid canvas").first.click(position={"x": 60, "y": 60}),
+                lambda: seen.page.locator(".st-key-view_lens").get_by_role("radio", name="lines").click(),
+                typed,
+                lambda: seen.page.locator(".st-key-strip button").nth(2).click()):
+        assert added(seen, act) == 1
+        shown.append(here(seen))
+    assert len(set(shown)) == 5 and len({view[1] for view in shown}) == 2
+    assert added(seen, lambda: seen.page.locator(".st-key-head canvas").first.hover()) == 0
+    for view in shown[-2::-1]:
+        seen.page.go_back()
+        soon(lambda: here(seen), view)
+    for view in shown[1:4]:
+        seen.page.go_forward()
+        soon(lambda: here(seen), view)
+    seen.page.reload()
+    soon(lambda: here(seen.rest()), shown[3])
+    seen.page.go_back()
+    soon(lambda: here(seen), shown[2])
+    # what was undone stays so when something else is clicked
+    seen.page.locator(".st-key-view_lens").get_by_role("radio", name="text").click()
+    assert here(seen.rest())[1] == shown[2][1] and "token" not in seen.params()
+
+
+def test_a_drag_is_one_entry_and_so_is_each_key_however_long_it_is_held(visit):
+    seen = visit("/softmax?guess=a")
+    page, slider = seen.page, seen.page.locator(RANGE).first
+    said = [slider.get_attribute("aria-valuetext")]
+
+    def drag():
+        slider.scroll_into_view_if_needed()
+        box = slider.bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for step in range(20):
+            page.mouse.move(x + 4 * step, y)
+            page.wait_for_timeout(50)
+        page.mouse.up()
+
+    def hold():
+        for _ in range(6):
+            page.keyboard.down("ArrowRight")
+            page.wait_for_timeout(100)
+        page.keyboard.up("ArrowRight")
+
+    for act in (drag, lambda: slider.press("ArrowRight"), hold):
+        assert added(seen, act) == 1
+        said.append(slider.get_attribute("aria-valuetext"))
+    assert len(set(said)) == 4
+    for value in said[-2::-1]:
+        page.go_back()
+        soon(lambda: slider.get_attribute("aria-valuetext"), value)
+    seen.rest().page.locator("[role=slider]").first.press("ArrowUp")
+    assert set(seen.rest().params()) == {"guess", "z"}, "no slider moves again"
+
+
+def test_a_film_adds_no_entry_and_going_back_ends_it(visit):
+    seen = visit("/training?step=0")
+    play = seen.main.locator(".st-key-play button")
+
+    def film():
+        play.click()
+        soon(lambda: int(seen.params()["step"][0]) > 20, True)
+        seen.main.locator("[data-testid=stCaptionContainer]").first.click()   # a click that changes nothing
+        step = int(seen.params()["step"][0])
+        soon(lambda: int(seen.params()["step"][0]) > step, True)
+        seen.main.locator(".st-key-pause button").click()
+
+    assert added(seen, film) == 0, "the click on Play changed nothing, either"
+    seen.main.locator(RANGE).first.press("Home")
+    assert seen.rest().params()["step"] == ["0"]
+    seen.page.go_back()
+    soon(lambda: int(seen.params()["step"][0]) > 20, True)
+    play.click()
+    seen.page.wait_for_timeout(1000)
+    seen.page.go_back()
+    expect(play).to_be_visible(timeout=PATIENCE)
+
+
+def test_pages_come_back_with_their_controls(visit):
+    seen = visit("/compare")
+    assert added(seen, lambda: seen.page.locator(".st-key-view_versus").get_by_role("radio").nth(1).click()) == 1
+    versus = seen.params()
+    assert added(seen, lambda: seen.follow_menu("translate")) == 1
+    expect(seen.main.locator(".st-key-translate_target")).to_be_visible(timeout=PATIENCE)
+    assert added(seen, lambda: seen.main.locator(".st-key-next-page button").click()) == 1
+    expect(seen.main.get_by_text(pages()["pictures"][0].title).first).to_be_attached(timeout=PATIENCE)
+    for path, params in (("/translate", {}), ("/compare", versus), ("/compare", {})):
+        seen.page.go_back()
+        soon(lambda: (seen.page.url.removeprefix(seen.address).partition("?")[0], seen.params()), (path, params))
+        expect(seen.main.locator(".st-key-next-page")).to_be_visible(timeout=PATIENCE)
+        seen.rest()
+    seen.page.go_forward()
+    soon(lambda: seen.params(), versus)
+    expect(seen.page.locator(".st-key-view_versus").get_by_role("radio").nth(1)).to_be_checked(timeout=PATIENCE)
+
+
+def test_a_lecture_goes_back_to_the_screen_before(visit):
+    seen = visit("/softmax?present=1&guess=c&screen=curves", width=1920, height=1080)
+    place = seen.main.locator(".clearhead-line .place")
+    shown = [place.inner_text()]
+    for _ in range(2):
+        seen.page.keyboard.press("End" if len(shown) == 1 else "Home")
+        seen.page.wait_for_timeout(350)
+        shown.append(place.inner_text())
+        seen.rest()
+    assert len(set(shown)) == 3
+    for at in shown[1::-1]:
+        seen.page.go_back()
+        soon(place.inner_text, at)
