@@ -1,4 +1,5 @@
 """What a session remembers is one object, and a file's measures are shown for what they were measured on alone."""
+import ast
 import gc
 import io
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.core import pictures
 from model.core.query import Kind, UserError
+from tests.conftest import ROOT
 from viz.session import Session
 from viz.widgets.corpus_result import CORPUS, CorpusResult, saved_corpus
 
@@ -51,3 +53,10 @@ def test_the_pictures_of_a_session_go_with_it():
     gc.collect()
     with pytest.raises(UserError, match="no longer in this server's memory"):
         pictures.find(picture.sha256)
+
+
+def test_the_state_is_assigned_where_its_owner_is_and_nowhere_else():
+    found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "app.py", *(ROOT / "viz").rglob("*.py"))
+             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+             if isinstance(node, ast.Attribute) and node.attr == "state" and isinstance(node.ctx, ast.Store)}
+    assert found == {"viz/page.py"}

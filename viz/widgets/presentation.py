@@ -55,8 +55,10 @@ def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None])
             return
         kind, said = event
         turned = kind != "screen"
-        act: dict[str, Callable[[Any], None]] = {"on": page.present, "step": step, "screen": lambda screen: page.set(screen=screen)}
-        act[kind](said)
+        if kind == "screen":
+            page.set(screen=said)
+        else:
+            (page.present if kind == "on" else step)(said)
 
     @st.fragment
     def listen() -> None:
