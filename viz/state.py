@@ -14,7 +14,7 @@ from viz.readable_scale import readable_scale, tenth_weight
 
 WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # what is worked out from the record until somebody chooses it
 TEXTS = ("text", "text_b", "target")                      # what is typed
-QUESTION = {"model", "image", *TEXTS}
+QUESTION = {"model", "image", "chat", *TEXTS}
 VIEW = {each.name for each in fields(View)}
 LECTURE = {"present", "screen"}
 

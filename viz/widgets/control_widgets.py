@@ -44,8 +44,7 @@ def toggle_for(page: PageContext, name: str, label: str, help: str | None = None
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
     """Any of a few numbered things, as small buttons; options is {number: words}."""
     st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
-             **bind(lambda **changes: page.set(**{field: tuple(value) for field, value in changes.items()}),
-                    name, list(page.controls[name])))
+             **bind(page.set, name, list(page.controls[name])))
 
 
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:

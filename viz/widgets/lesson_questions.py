@@ -33,7 +33,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> bool:
         return False
     st.markdown("\n\n".join(_judged(prompt, letters.index(chosen), words["yours"])))
     st.button(words["again"], type="tertiary", key=f"again-{control}",
-              on_click=lambda: page.set(**{control: ""}))
+              on_click=page.set, kwargs={control: ""})
     return True
 
 

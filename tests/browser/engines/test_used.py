@@ -104,6 +104,42 @@ def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, re
     assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[], []] and engine.wrong() == []
 
 
+def test_back_and_forward_bring_back_heads_sliders_and_pages(engine, app):
+    def entries() -> int:
+        return engine.run("() => history.length")
+
+    def go(where: str, then: str) -> None:
+        engine.run(f"() => history.{where}()")
+        engine.until(then)
+
+    begin(engine, f"{app.address}/heads")
+    middle(engine, ".view[data-drawn]")
+    first, before = engine.until("() => /layer \\d+ · head \\d+/.exec(document.body.innerText)?.[0]"), entries()
+    engine.click(*cell(engine, ".grid canvas", 0.72, 0.3))
+    engine.until(OPENED)
+    click(engine, ".strip button", 4)
+    engine.until("() => location.search.includes('token=')")
+    assert entries() == before + 2
+    go("back", "() => location.search.includes('layer=') && !location.search.includes('token=')")
+    go("back", f"() => document.body.innerText.includes({json.dumps(first)})")
+    go("forward", OPENED)
+    click(engine, ".st-key-next-page button")
+    engine.until("() => location.pathname === '/compare' && !!document.querySelector('.st-key-view_versus')")
+    assert entries() == before + 2, "the entries ahead give way to the next page"
+    go("back", f"() => location.pathname === '/heads' && document.querySelector('.st-key-grid') && ({OPENED})()")
+
+    begin(engine, f"{app.address}/softmax?guess=c")
+    middle(engine, ".clearhead-chart[data-drawn]")
+    said = "() => { " + ALL + "return all(document, 'input[type=range]')[0]?.getAttribute('aria-valuetext'); }"
+    start, before = engine.until(said), entries()
+    x, y, width, _ = middle(engine, "input[type=range]")
+    engine.drag(x, y, x + width, y)
+    engine.until(f"() => ({said})() !== {json.dumps(start)} && location.search.includes('t=')")
+    assert entries() == before + 1
+    go("back", f"() => ({said})() === {json.dumps(start)}")
+    assert engine.wrong() == []
+
+
 @pytest.fixture(scope="module")
 def handout(tmp_path_factory) -> Path:
     """A handout with every kind of figure that draws."""

@@ -16,7 +16,7 @@ def dead_end():
     from viz.widgets.errors import FETCHING
 
     _ways_out(PageContext("next_word", PAGE, {}), "This one reads.")
-    st.write(f"{session().state.model} | {session().state.text} | {FETCHING.value}")
+    st.write(f"{session().state.model} | {session().state.text} | {FETCHING.value[0]}")
 
 
 def test_the_decoder_that_is_here_opens_with_a_text_that_it_reads_and_a_real_one_is_fetched(monkeypatch):

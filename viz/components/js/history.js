@@ -27,5 +27,9 @@ history.pushState = (state, title, address) => {
   if (enters) entered = presses;
   write(enters ? pushState : replaceState, state, title, clean);
 };
+// Streamlit calls it after Back, also for what a film still says then of the view that was left
+history.replaceState = (state, title, address) => {
+  if (!PASSING.test(address)) write(replaceState, state, title, address);
+};
 
 export const entries = () => {};
