@@ -10,7 +10,7 @@ def page(prompt, chosen):
 
     from viz.widgets.lesson_questions import ask
 
-    ask(SimpleNamespace(controls={"guess": chosen}), prompt, "guess", "Predict first")
+    ask(SimpleNamespace(controls={"guess": chosen}, set=None), prompt, "guess", "Predict first")
 
 
 def test_nothing_is_said_of_the_answers_before_one_is_chosen():
