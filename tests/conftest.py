@@ -35,7 +35,10 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--
          "--no-first-run", "--disable-sync",
          "--process-per-site"]
 
-# the same examples in every run, so that a failure is never luck; CLEARHEAD_HYPOTHESIS=long looks further
+if "--all" in sys.argv:
+    os.environ["CLEARHEAD_HYPOTHESIS"] = "long"   # read by the processes beside the first, too
+
+# the same examples in every run, so that a failure is never luck; `pytest --all` looks further
 COMMON: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
@@ -75,6 +78,11 @@ def brought(find: Callable[[], str | None], *packages: str) -> str | None:
             except (OSError, subprocess.TimeoutExpired):
                 break
         return find()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--all", action="store_true", help="also run what is marked `rest`, and properties and lessons at "
+                                                        "many more examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -128,8 +136,31 @@ def pytest_xdist_auto_num_workers() -> int:
     return min(4, 1 + (os.cpu_count() or 1))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Each process begins with its share of tests/browser, which are long: the short ones then even out the end."""
+# what a change of the core shows soonest, in about a minute
+FAST = tuple(ROOT / "tests" / name for name in (
+    "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py", "viz/export",
+    "viz/figures", "viz/print", "viz/test_format.py", "viz/test_link.py", "viz/test_page_controls.py", 
+    "viz/test_state.py", "viz/test_text.py"))
+SLOW = {"playwright", "app", "smollm2", "dinov2_small", "rxn"}   # fixtures
+
+
+def fast(item: pytest.Item) -> bool:
+    """Whether a test belongs to `pytest -m fast`."""
+    return (any(item.path.is_relative_to(place) for place in FAST) and not item.get_closest_marker("hypothesis")
+            and not SLOW & set(getattr(item, "fixturenames", ())))
+
+
+@pytest.hookimpl(tryfirst=True)   # before -m is applied
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what is fast, leave out what only `--all` runs, and let each process begin with its share of tests/browser,
+    which are long: the short ones then even out the end."""
+    for item in items:
+        if not item.get_closest_marker("rest") and fast(item):
+            item.add_marker("fast")
+    if not config.getoption("all") and "rest" not in config.getoption("markexpr"):
+        left_out = [item for item in items if item.get_closest_marker("rest")]
+        items[:] = [item for item in items if not item.get_closest_marker("rest")]
+        config.hook.pytest_deselected(items=left_out)
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
         long, short = ([item for item in items if item.path.is_relative_to(ROOT / "tests" / "browser") is wanted]

@@ -68,7 +68,7 @@ def put(new: Path, place: Path) -> None:
     end = time.perf_counter() + PATIENCE
     while True:
         try:
-            os.replace(new, place)
+            os.replace(new, place)  # noqa: PTH105, TID251 (tests simulate Windows here)
             return
         except PermissionError as error:
             if time.perf_counter() > end:
@@ -168,7 +168,7 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 def refuse_overwriting(out: Path, *read: Path) -> None:
     """Raises UserError where the file to be written is one that is read, by whatever name or link."""
     for path in read:
-        if path.exists() and out.exists() and os.path.samefile(path, out):
+        if path.exists() and out.exists() and path.samefile(out):
             raise UserError(f"{out} is the file that is read ({path}) and would be overwritten; choose another place "
                             f"for the output.")
 

@@ -89,15 +89,16 @@ def train_bpe(text: str) -> "Tokenizer":
 
 def cut(text: str, model: str) -> Cut:
     """The text by a model's own tokenizer. Raises NotOnDisk (a UserError) where the model is not there."""
-    return _cut(text, tokenizer_of(model))
+    return cut_by(text, tokenizer_of(model))
 
 
 def cut_by_own(text: str, book: str) -> Cut:
     """The text by a byte-level BPE that was trained on `book` alone."""
-    return _cut(text, train_bpe(book))
+    return cut_by(text, train_bpe(book))
 
 
-def _cut(text: str, tokenizer: "Tokenizer") -> Cut:
+def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
+    """The pieces of the text, by any tokenizer."""
     from model.pretrained.tokens import Piece, readable
 
     normalised = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text

@@ -7,6 +7,8 @@ from tests.browser.engines.engine import Engine
 from tests.browser.engines.painted import begin, differences, painted
 from viz.page import pages
 
+pytestmark = pytest.mark.rest
+
 # as with the browser's own arrows: to load Streamlit anew takes longer than most pages
 GO = """(path) => {
   window.before = document.querySelector("[data-testid=stMain]").textContent;

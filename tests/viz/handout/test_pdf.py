@@ -133,6 +133,7 @@ def test_a_figures_pdf_is_one_page_of_its_own_size(tmp_path):
     from viz.widgets.figure import WIDE, as_pdf
 
     (tmp_path / "figure.pdf").write_bytes(as_pdf(drawn()["matrix"]))
-    said = subprocess.run(["pdfinfo", tmp_path / "figure.pdf"], capture_output=True, encoding="utf-8", check=True).stdout
+    said = subprocess.run(["pdfinfo", tmp_path / "figure.pdf"], capture_output=True, encoding="utf-8",
+                          check=True).stdout
     size = [float(each) for each in re.findall(r"Page size: +([\d.]+) x ([\d.]+)", said)[0]]
     assert "Pages:           1" in said and size == pytest.approx([0.75 * WIDE, 0.75 * 340], abs=1)

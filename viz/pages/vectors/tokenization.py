@@ -72,7 +72,7 @@ def own_text(page: PageContext, lesson: Lesson) -> bool:
             st.caption(words["absent"])
         if revealed:
             first, second = by_tokenizer.values()
-            lesson.explanation("pieces", shown=(tokenization.cut, tokenization._cut), notices_in=left,
+            lesson.explanation("pieces", shown=(tokenization.cut, tokenization.cut_by), notices_in=left,
                                shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in by_tokenizer.items()},
                                first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
                                bytes=len(text.encode()), known=_pieces_of(first), vocabulary=first.vocabulary - 1,

@@ -1,0 +1,144 @@
+"""Rules of the house: ruff and import-linter check most of them, as pyproject.toml sets them; the rest is here."""
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import warnings
+from graphlib import TopologicalSorter
+
+import grimp
+import pytest
+
+from tests.conftest import ROOT
+
+SOURCES = {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in (
+    ROOT / "app.py", ROOT / "server.py", *(ROOT / "model").rglob("*.py"), *(ROOT / "viz").rglob("*.py"))}
+
+
+LINT_IMPORTS = sys.executable, "-c", "from importlinter.cli import lint_imports_command as lint; lint()", "--no-cache"
+
+
+def passes(*command: str) -> None:
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8")
+    assert ran.returncode == 0, ran.stdout[-4000:] + ran.stderr[-1000:]
+
+
+def test_ruff_has_no_complaint():
+    passes(sys.executable, "-m", "ruff", "check", ".")
+
+
+def test_imports_keep_their_contracts():
+    passes(*LINT_IMPORTS)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
+def test_types_hold_on_every_system(system, tmp_path):
+    passes(sys.executable, "-m", "mypy", "--platform", system, "--no-incremental", "--cache-dir", str(tmp_path))
+
+
+def test_no_module_imports_itself_through_others():
+    graph = grimp.build_graph("model", "viz", exclude_type_checking_imports=True)
+    TopologicalSorter({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}).prepare()
+
+
+def test_frame_imports_of_model_what_asks():
+    for name in ("app.py", "server.py"):
+        imported = set(re.findall(r"^\s*(?:from|import) (model\.\w+|torch|transformers)", SOURCES[name], re.MULTILINE))
+        assert imported <= {"model.core", "model.ask"}, name
+
+
+def test_no_package_binds_the_name_of_its_own_module():
+    """`package.name` would be the module or the other thing, whichever was bound last."""
+    both = []
+    for place in (name for name in SOURCES if name.endswith("/__init__.py")):
+        beside = {path.stem for path in (ROOT / place).parent.iterdir() if path.suffix == ".py" or path.is_dir()}
+        for node in ast.parse(SOURCES[place]).body:
+            names = {each.asname or each.name for each in node.names} if isinstance(node, ast.ImportFrom) \
+                and f"{node.module}." != place.replace("/", ".").removesuffix("__init__.py") else {getattr(
+                    node, "name", None)}
+            both += [f"{place}:{node.lineno} binds {name}" for name in names & beside]
+    assert both == []
+
+
+def test_no_view_reaches_for_another_machine():
+    for path in (*(ROOT / "viz").rglob("*.js"), *(ROOT / "viz").rglob("*.css"), ROOT / ".streamlit" / "config.toml"):
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org", "")
+        assert not re.search(r"https?://", text), path
+
+
+# calls that write, or move, a file in its place
+WRITES = re.compile(r"\.write_(?:text|bytes)\(|\bopen\((?:[^()]|\([^()]*\))*?\"[rbt+]*[wax+][wbt+]*\"|"
+                    r"\b(?:save_file|np\.save\w*|torch\.save)\(|ZipFile\([^()]*\"[wax]\"|"
+                    r"\.replace\([\w.]+\)|\.rename\((?!columns=|index=)")
+# who may: they write to what model.core.files gave them, or to what nobody takes for whole
+WRITERS = {
+    "model/core/files.py", "model/core/saving/npz.py", "model/studies/atlas/state.py",
+    "model/pretrained/gguf.py", "model/pretrained/packaged/folder.py",
+    "model/pretrained/hub.py",          # goes on where a download stopped
+    "model/training/processes.py",      # what a process prints, as it prints it
+}
+
+
+def test_files_are_written_by_the_module_that_survives_a_kill():
+    """Killed, or on a full disk, a program that writes over a file leaves half of it; model.core.files does not."""
+    found = {name for name, text in SOURCES.items() if WRITES.search(text)}
+    assert found == WRITERS
+
+
+@pytest.mark.parametrize("line", [
+    "path.write_text('a', encoding='utf-8')", 'open(path, "wb")', 'open(path, mode="a")', 'path.open("r+b")',
+    'path.open("ab" if old else "wb")', "save_file(tensors, path)", "np.savez(path, a=a)", 'zipfile.ZipFile(path, "w")',
+    "part.replace(path)", "part.rename(path)"])
+def test_written_file_is_noticed(line):
+    assert WRITES.search(line)
+
+
+@pytest.mark.parametrize(("source", "rule"), [
+    ("def opened(path: str) -> object:\n    return open(path)\n", "PLW1514"),
+    ("from time import monotonic\nx = monotonic()\n", "TID251"),
+    ("import os\nos.rename('a', 'b')\n", "TID251"),
+    ("from streamlit.runtime import Runtime\nx = Runtime\n", "TID251"),
+    ("from streamlit import config\nx = config\n", "TID251"),
+    ("import transformers.masking_utils as m\nx = m\n", "TID251"),
+    ("def kind(network: object) -> str:\n    return network.config._attn_implementation\n", "SLF001"),
+    ("import torch\nx = torch\n", "TID253"),
+    ("import resource\nx = resource\n", "TID253"),
+    ("from . import theme\nx = theme\n", "TID252")])
+def test_ruff_names_what_the_house_forbids(source, rule):
+    ran = subprocess.run([sys.executable, "-m", "ruff", "check", "--stdin-filename", "viz/planted.py", "--no-cache",
+                          "--output-format", "json", "-"], cwd=ROOT, input=source, capture_output=True,
+                         encoding="utf-8")
+    assert rule in {each["code"] for each in json.loads(ran.stdout)}
+
+
+def test_contracts_name_what_the_design_forbids(tmp_path):
+    planted = [("viz.components.chart", "viz.widgets.fields"), ("viz.pages.softmax", "viz.pages.masks"),
+               ("viz.pages.softmax", "torch"), ("viz.figures.bars", "streamlit"), ("viz.figures.bars", "matplotlib"),
+               ("viz.export.csv", "model.ask.sources"), ("viz.link", "model.studies.patching"),
+               ("viz.pages.heads", "model.scratch.train"), ("viz.widgets.fields", "plotly"),
+               ("model.core.heads", "model.studies.patterns"), ("model.core.record", "viz.text"),
+               ("model.studies.patterns", "model.capture.verify"), ("model.ask.models", "model.cli.progress"),
+               ("model.scratch.models", "model.pretrained.load"), ("model.lessons.cost", "transformers")]
+    for folder in ("model", "viz"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    for importer, imported in planted:
+        place = (tmp_path / importer.replace(".", "/")).with_suffix(".py")
+        with (place if place.is_file() else place.with_suffix("") / "__init__.py").open("a", encoding="utf-8") as file:
+            file.write(f"\nimport {imported}\n")
+    ran = subprocess.run(LINT_IMPORTS, cwd=tmp_path, capture_output=True, encoding="utf-8",
+                         env=os.environ | {"COLUMNS": "400"})
+    assert ran.returncode == 1
+    assert [pair for pair in planted if f"{pair[0]} -> {pair[1]} " not in ran.stdout] == []
+
+
+def test_missing_encoding_is_an_error_in_our_modules_and_a_warning_in_children():
+    with pytest.raises(EncodingWarning):
+        warnings.warn_explicit("planted", EncodingWarning, "files.py", 1, module="model.core.files")
+    warnings.warn_explicit("planted", EncodingWarning, "core.py", 1, module="click.core")
+    child = subprocess.run([sys.executable, "-c", "open(0)"], capture_output=True, stdin=subprocess.DEVNULL)
+    assert b"EncodingWarning" in child.stderr
