@@ -2,6 +2,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlencode
 
 import streamlit as st
 from starlette.middleware import Middleware
@@ -95,9 +96,11 @@ def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapp
     elif left:
         context.correct(screen="")
     st.html(STYLE)
-    _HISTORY(key="history")
     fit_question(context)
-    if not first:   # a link stays as it was typed
+    # what a link says that makes no sense leaves the address bar, without an entry of its own
+    clean = first and dict(st.query_params) != context.params()
+    _HISTORY(key="history", data=["?" + urlencode(context.params()) if clean else None])
+    if not first:
         context.write_address()
     store_texts(context)
     if now.state.present:

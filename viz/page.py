@@ -178,15 +178,19 @@ class PageContext:
         them."""
         return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
+    def params(self) -> dict[str, str]:
+        """The parameters of the state in the address bar. One that stands for more than the start names model and text;
+        where nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned there."""
+        wanted = to_params(self.state, self.name, self.about.controls)
+        named = bool(wanted) and self.about.needs == "record"
+        return to_params(self.state, self.name, self.about.controls, named=True) if named else wanted
+
     def write_address(self) -> None:
-        """Writes the state into the address bar. One that stands for more than the start names model and text; where
-        nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned there.
+        """Writes the state into the address bar.
 
         Streamlit adds an entry to the browser's history every time; viz/components/js/history.js leaves one for each
         click, key press or drag, and none for an address that ends with PASSING, which it takes off."""
-        wanted = to_params(self.state, self.name, self.about.controls)
-        if wanted and self.about.needs == "record":
-            wanted = to_params(self.state, self.name, self.about.controls, named=True)
+        wanted = self.params()
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted | ({PASSING: ""} if session().passing else {}))
 

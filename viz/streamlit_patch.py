@@ -1,6 +1,7 @@
 """What Clearhead needs of Streamlit that is not public, all of it: three faults mended, of which two are in what it
-sends to a browser and one in what it hears; the types of what st.container and st.Page return; the browser that opens
-on somebody's own machine; and for a server the options, uploads and logs that have to be bounded."""
+sends to a browser and one in what it hears; whether a run answers the browser's Back; the types of what st.container
+and st.Page return; the browser that opens on somebody's own machine; and for a server the options, uploads and logs
+that have to be bounded."""
 import asyncio
 import functools
 import logging

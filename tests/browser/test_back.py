@@ -41,6 +41,20 @@ def here(seen) -> tuple:
             page.locator("h5", has_text="layer").first.inner_text())
 
 
+def drag(seen) -> None:
+    """Moves the first slider's thumb a hundred pixels, for two seconds."""
+    mouse, slider = seen.page.mouse, seen.page.locator(RANGE).first
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    mouse.move(x, y)
+    mouse.down()
+    for step in range(20):
+        mouse.move(x + 5 * step, y)
+        seen.page.wait_for_timeout(100)
+    mouse.up()
+
+
 def test_heads_come_back_one_click_at_a_time(visit):
     seen = visit("/heads")
     text, shown = seen.page.locator("[data-testid=stSidebar] textarea").first, [here(seen)]
@@ -77,24 +91,13 @@ def test_a_drag_is_one_entry_and_so_is_each_key_however_long_it_is_held(visit):
     page, slider = seen.page, seen.page.locator(RANGE).first
     said = [slider.get_attribute("aria-valuetext")]
 
-    def drag():
-        slider.scroll_into_view_if_needed()
-        box = slider.bounding_box()
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        page.mouse.move(x, y)
-        page.mouse.down()
-        for step in range(20):
-            page.mouse.move(x + 4 * step, y)
-            page.wait_for_timeout(50)
-        page.mouse.up()
-
     def hold():
         for _ in range(6):
             page.keyboard.down("ArrowRight")
             page.wait_for_timeout(100)
         page.keyboard.up("ArrowRight")
 
-    for act in (drag, lambda: slider.press("ArrowRight"), hold):
+    for act in (lambda: drag(seen), lambda: slider.press("ArrowRight"), hold):
         assert added(seen, act) == 1
         said.append(slider.get_attribute("aria-valuetext"))
     assert len(set(said)) == 4
@@ -103,6 +106,15 @@ def test_a_drag_is_one_entry_and_so_is_each_key_however_long_it_is_held(visit):
         soon(lambda: slider.get_attribute("aria-valuetext"), value)
     seen.rest().page.locator("[role=slider]").first.press("ArrowUp")
     assert set(seen.rest().params()) == {"guess", "z"}, "no slider moves again"
+
+
+def test_streamlit_alone_makes_many_entries_of_a_drag(seen):
+    """When it no longer does, viz/components/js/history.js can go."""
+    seen.page.route("**/js/history.js", lambda route: route.fulfill(content_type="text/javascript",
+                                                                    body="export const entries = () => {};"))
+    seen.page.goto(f"{seen.address}/softmax?guess=a")
+    expect(seen.page.locator(RANGE).first).to_be_visible(timeout=PATIENCE)
+    assert added(seen.rest(), lambda: drag(seen)) > 1
 
 
 def test_a_film_adds_no_entry_and_going_back_ends_it(visit):

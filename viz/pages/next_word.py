@@ -21,7 +21,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
 from viz.widgets.control_widgets import button_setting, slider_for
-from viz.widgets.errors import FETCHING
+from viz.widgets.errors import fetch
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.sentence_strip import sentence_strip
@@ -67,13 +67,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
                                                             text=words["ours_texts"][offer.id]))
         if absent and sources.may_fetch():
             st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
-                      key="fetch-writer", help=absent[0].good_for, on_click=_fetch, args=(page, absent[0].id))
-
-
-def _fetch(page: PageContext, model: str) -> None:
-    """Asks for a model that the frame then brings to this disk, with its progress and its stop."""
-    page.set(model=model)
-    FETCHING.value = model, model
+                      key="fetch-writer", help=absent[0].good_for, on_click=fetch, args=(page, absent[0].id))
 
 
 def _next_word(page: PageContext) -> None:

@@ -30,6 +30,12 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
         st.error(strings("frame")["unknown_page_error"])
 
 
+def fetch(page: PageContext, model: str) -> None:
+    """For a callback: asks for a model that the frame then brings to this disk, with its progress and its stop."""
+    page.set(model=model)
+    FETCHING.value = model, model
+
+
 def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> None:
     """A model that is not on this disk: what happened, its size, and a button that fetches it."""
     words = strings("frame")

@@ -3,11 +3,12 @@
 // address that ends with PASSING changed by itself, as in a film, and is no entry.
 const PASSING = /[?&]passing=$/;
 const { pushState, replaceState } = History.prototype;
-let presses = 0, entered = 0, later;
+let presses = 0, entered = 0, written = false, later;
 
 // Safari refuses more than a hundred addresses in ten seconds: the last one of a long drag waits.
 function write(how, ...given) {
   clearTimeout(later);
+  written = true;
   try {
     how.apply(history, given);
   } catch {
@@ -32,4 +33,7 @@ history.replaceState = (state, title, address) => {
   if (!PASSING.test(address)) write(replaceState, state, title, address);
 };
 
-export const entries = () => {};
+// clean: what takes the place of an address that was typed, where nothing was written yet.
+export const entries = ({ data: [clean] }) => {
+  if (clean && !written) write(replaceState, {}, "", location.pathname + clean.replace(/^\?$/, ""));
+};

@@ -28,7 +28,7 @@ from viz.pages.pictures.vectors import norms_section, positions_section, similar
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
-from viz.widgets.errors import FETCHING, errors_as_sentences
+from viz.widgets.errors import errors_as_sentences, fetch
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import segments, toggle
 from viz.widgets.folded import folded
@@ -95,7 +95,7 @@ def _larger_model(page: PageContext) -> None:
     words, offer = strings("pictures"), next((each for each in sources.catalogue() if each.id == FETCHED), None)
     if offer is not None and not offer.on_disk and page.state.model != FETCHED and sources.may_fetch():
         st.button(words["fetch"].format(model=escape_markdown(offer.title), size=offer.size / 1e6), help=offer.good_for,
-                  key="fetch-larger", type="tertiary", on_click=_fetch, args=(page, FETCHED))
+                  key="fetch-larger", type="tertiary", on_click=fetch, args=(page, FETCHED))
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
@@ -107,16 +107,10 @@ def _ways_out(page: PageContext, sentence: str) -> None:
     with st.container(horizontal=True):
         if offer is not None and sources.may_fetch():
             st.button(words["fetch"].format(model=escape_markdown(offer.title), size=offer.size / 1e6),
-                      key="fetch-pictures", type="primary", on_click=_fetch, args=(page, offer.id))
+                      key="fetch-pictures", type="primary", on_click=fetch, args=(page, offer.id))
         for name in picture_models():
             st.button(words["open"].format(model=escape_markdown(offers[name].title)), key=f"open-{name}",
                       on_click=lambda name=name: page.set(model=name))
-
-
-def _fetch(page: PageContext, model: str) -> None:
-    """Asks for a model that the frame then brings to this disk, with its progress and its stop."""
-    page.set(model=model)
-    FETCHING.value = model, model
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
