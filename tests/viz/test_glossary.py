@@ -1,8 +1,6 @@
 """The glossary has every measure and every formula of every page, and each of its links opens a page that is there."""
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
-
 from model.core.measures import BY_NAME, MEASURES
 from viz import glossary
 from viz.link import from_params, to_params
@@ -17,40 +15,38 @@ def sections(page: str) -> dict[str, dict]:
             if isinstance(part, dict) and "formula" in part}
 
 
-@pytest.mark.parametrize("measure", MEASURES, ids=lambda each: each.name)
-def test_every_measure_has_an_entry_that_says_what_the_program_says(measure):
-    term = glossary.terms()[measure.name]
-    assert (term.equation, term.unit, term.paper, term.menu) == (measure.equation, measure.unit, measure.paper,
-                                                                 measure.title)
+def test_every_measure_has_an_entry_that_says_what_the_program_says():
+    for measure in MEASURES:
+        term = glossary.terms()[measure.name]
+        assert (term.equation, term.unit, term.paper, term.menu) == (measure.equation, measure.unit, measure.paper,
+                                                                     measure.title)
 
 
-@pytest.mark.parametrize("page", lessons())
-def test_every_formula_of_a_lesson_has_an_entry(page):
-    missing = [name for name in sections(page) if not glossary.terms_of_section(page, name)]
-    assert missing == [], f"assets/text/en/glossary/{page}.toml has no term for {missing}"
-    unknown = {name for term in glossary.terms().values() if term.page == page
-               for name in term.sections} - set(strings(f"lessons/{page}"))
-    assert unknown == set()
+def test_every_formula_of_a_lesson_has_an_entry():
+    for page in lessons():
+        missing = [name for name in sections(page) if not glossary.terms_of_section(page, name)]
+        assert missing == [], f"assets/text/en/glossary/{page}.toml has no term for {missing}"
+        known = {name for term in glossary.terms().values() if term.page == page for name in term.sections}
+        assert known <= set(strings(f"lessons/{page}")), page
 
 
-@pytest.mark.parametrize("term", glossary.terms().values(), ids=lambda each: each.name)
-def test_an_entry_is_complete_and_its_links_open_known_pages(term):
-    assert all((term.title, term.says, term.equation, term.unit, term.paper))
-    assert term.equation.count("{") == term.equation.count("}")
-    links = [link for _, link in glossary.places_of(term)]
-    assert links and term.page == urlsplit(links[0]).path
-    for link in (*links, glossary.term_link(term)):
-        address = urlsplit(link)
-        controls = pages()[address.path][0].controls
-        wanted = {field: values[0] for field, values in parse_qs(address.query).items()}
-        assert to_params(from_params(wanted, address.path, controls), address.path, controls) == wanted
-    assert term.name in BY_NAME or not term.menu
+def test_an_entry_is_complete_and_its_links_open_known_pages():
+    for term in glossary.terms().values():
+        assert all((term.title, term.says, term.equation, term.unit, term.paper)), term.name
+        assert term.equation.count("{") == term.equation.count("}"), term.name
+        links = [link for _, link in glossary.places_of(term)]
+        assert links and term.page == urlsplit(links[0]).path, term.name
+        for link in (*links, glossary.term_link(term)):
+            address = urlsplit(link)
+            controls = pages()[address.path][0].controls
+            wanted = {field: values[0] for field, values in parse_qs(address.query).items()}
+            assert to_params(from_params(wanted, address.path, controls), address.path, controls) == wanted, link
+        assert term.name in BY_NAME or not term.menu, term.name
 
 
-# which show no measure of their own
-@pytest.mark.parametrize("page", [name for name in pages() if name not in ("lessons", "glossary", "handout")])
-def test_every_page_brings_terms(page):
-    assert [term.name for term in glossary.terms().values() if term.page == page]
+def test_every_page_brings_terms():
+    showing_no_measure = {"lessons", "glossary", "handout"}
+    assert set(pages()) - {term.page for term in glossary.terms().values()} <= showing_no_measure
 
 
 def test_the_search_wants_every_word_anywhere():
