@@ -87,6 +87,7 @@ def runs(page) -> int | None:
     return int(told[-1].removeprefix("runs ")) if told else None
 
 
+TESTS = Path(__file__).parent
 SITE = "http://modules.test"   # no machine: the browser's requests to it are answered here
 # stands for a component: notes what is asked of it
 PROBE = {"probe/probe.css": ".probe { color: red; }", "probe/probe.js": """export const seen = [], last = {};
@@ -98,14 +99,19 @@ export const mount = (parent, bytes, send) => {
 };"""}
 
 
+def _path(name: str) -> Path:
+    """A test stands beside the module that it tests."""
+    return (TESTS if name == "check.js" or name.endswith(".test.js") else FOLDER) / name
+
+
 def _file(route) -> None:
     """Answers as the server does: a page, a module at its address, or 404."""
     place, root = urlsplit(route.request.url).path, address("")
     name = place.removeprefix(root)
     if place == "/":
         route.fulfill(body="<!doctype html><title>modules</title>", content_type="text/html")
-    elif place.startswith(root) and (name in PROBE or (FOLDER / name).is_file()):
-        text = PROBE.get(name) or (FOLDER / name).read_text(encoding="utf-8")
+    elif place.startswith(root) and (name in PROBE or _path(name).is_file()):
+        text = PROBE.get(name) or _path(name).read_text(encoding="utf-8")
         route.fulfill(body=text, content_type="text/css" if name.endswith("css") else "text/javascript")
     else:
         route.fulfill(status=404)

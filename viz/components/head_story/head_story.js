@@ -1,18 +1,19 @@
 // A head's story: the scenes of scenes.js, and the way from each to the next. Another scene is sent as {scene}, a key
 // that is clicked as {key}.
+import { telling } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { div, frame, node, palette } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
 import { EDGE, LETTER, onTheWay, ROW, scenes } from "./scenes.js";
 
-const WAY = 1300, REST = 3200, PATIENCE = 3000, HEIGHT = 320, BETWEEN = 1, COLOURED = 6, TIP = 8;
+const WAY = 1300, REST = 3200, HEIGHT = 320, BETWEEN = 1, COLOURED = 6, TIP = 8;
 const PARTS = ["query", "mix", "stream", "sum"];
 
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "head-story", redraw);
   const bar = div("steps", root), svg = shape("svg", { role: "img" }, root), lost = div("lost", root);
   const floor = shape("line", { class: "floor" }, svg), calm = matchMedia("(prefers-reduced-motion: reduce)");
-  let body, scene, key = -1, from, began = 0, running, playing, wanted, keys = [], parts, buttons;
+  let body, scene, key = -1, from, began = 0, running, playing, keys = [], parts, buttons;
 
   function build() {
     clearTimeout(playing);
@@ -46,16 +47,13 @@ export function mount(element, bytes, send) {
     return { group, line, tip, label: shape("text", {}, group) };
   }
 
-  function go(to, told) {
+  function go(to, tells) {
     const next = Math.max(0, Math.min(body.last, to));
     if (next !== scene) {
       from = calm.matches ? undefined : scene;
       began = performance.now();
       scene = next;
-      if (told) {
-        wanted = { scene, until: began + PATIENCE };
-        send({ scene });
-      }
+      if (tells) told.tell();
     }
     draw();
   }
@@ -160,8 +158,10 @@ export function mount(element, bytes, send) {
   });
   on(calm, "change", () => (pause(), draw()));
 
-  // A scene that the page heard of late must not pull the story back.
-  const stale = (read) => wanted && performance.now() < wanted.until && read.scene !== wanted.scene;
+  const told = telling(() => {
+    send({ scene });
+    return scene;
+  }, { pause: 0, patience: 3000 });
 
   return receiver(bytes, (read) => {
     if (read.part === "body") {
@@ -170,11 +170,8 @@ export function mount(element, bytes, send) {
       if (scene > body.last) scene = body.last;
     } else {
       key = read.key;
-      if (!stale(read)) {
-        wanted = undefined;
-        go(read.scene, false);
-      }
+      if (told.takes(read.scene)) go(read.scene, false);
     }
     draw();
-  }, () => (clearTimeout(playing), cancelAnimationFrame(running), end()));
+  }, () => (clearTimeout(playing), told.end(), cancelAnimationFrame(running), end()));
 }

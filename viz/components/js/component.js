@@ -4,6 +4,15 @@ import { channelOf } from "./channels.js";
 import { mountOnce } from "./lifecycle.js";
 import { styles } from "./styles.js";
 
+/**
+ * What a component's module exports as `mount`: draws the message of what is large into an element.
+ * @callback Mount
+ * @param {HTMLElement | ShadowRoot} element
+ * @param {Uint8Array} bytes  packed by messages.py
+ * @param {(event: *) => void} send  hands what a reader did to the page
+ * @returns {{update: (bytes: Uint8Array) => void, destroy: () => void}} update takes each later message, large or small
+ */
+
 const begin = (mount, parent, { data }) => {
   const channel = channelOf(data), one = {};
   channel.body = one;
@@ -22,6 +31,10 @@ const begin = (mount, parent, { data }) => {
   return { update, end };
 };
 
+/**
+ * @param {string} name  of the component's folder
+ * @returns {Promise<(call: object) => () => void>} what Streamlit calls
+ */
 export async function component(name) {
   const files = [import(`../${name}/${name}.js`), styles("js/shared.css", `${name}/${name}.css`)];
   const [{ mount }, css] = await Promise.all(files);

@@ -1,13 +1,15 @@
 // A square of buttons. Painting happens here; the painted square is sent when the pointer lets go, as {allowed}.
+import { dragging } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, node, palette } from "../js/shared.js";
 
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "cells", redraw);
   const square = div("square", root), hint = div("hint", root);
-  let body, allowed = [], marked, buttons = [], names = [], at = 0, brush;
+  let body, allowed = [], marked, buttons = [], names = [], at = 0;
 
   function build() {
     const { labels, text } = body;
@@ -53,22 +55,19 @@ export function mount(element, bytes, send) {
 
   const under = (event) => buttons.indexOf(root.getRootNode().elementFromPoint(event.clientX, event.clientY));
 
-  on(square, "pointerdown", (event) => {
-    const cell = buttons.indexOf(event.target);
-    if (cell < 0 || event.button || body.frozen) return;
-    brush = 1 - allowed[cell];
-    paint(cell, brush);
-    rove(cell);
-    square.setPointerCapture(event.pointerId);
-    event.preventDefault();
+  // what is held is the value that is painted
+  const held = dragging(on, square, {
+    grab(event) {
+      const cell = buttons.indexOf(event.target);
+      if (cell < 0 || body.frozen) return undefined;
+      const value = 1 - allowed[cell];
+      paint(cell, value);
+      rove(cell);
+      return value;
+    },
+    move: (value, event) => paint(under(event), value),
+    drop: () => send({ allowed }),
   });
-  on(square, "pointermove", (event) => brush !== undefined && paint(under(event), brush));
-  const letGo = () => {
-    if (brush !== undefined) send({ allowed });
-    brush = undefined;
-  };
-  on(square, "pointerup", letGo);
-  on(square, "pointercancel", letGo);
 
   function rove(cell) {
     buttons[at].tabIndex = -1;
@@ -94,7 +93,7 @@ export function mount(element, bytes, send) {
     if (read.part === "body") {
       body = read;
       build();
-    } else if (brush === undefined) ({ allowed, marked } = read);
+    } else if (held() === undefined) ({ allowed, marked } = read);
     draw();
   }, end);
 }

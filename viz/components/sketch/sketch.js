@@ -1,5 +1,6 @@
 // A curve drawn by hand. A stroke sets the heights of the places it passes; places that no stroke has passed take the
 // nearest height, so that one stroke makes a curve. What was drawn is sent as {values} when the stroke ends.
+import { dragging } from "../js/drag.js";
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, palette, within } from "../js/shared.js";
 import { set, shape } from "../js/svg.js";
@@ -9,6 +10,7 @@ const STEPS = { ArrowUp: 0.02, ArrowRight: 0.02, ArrowDown: -0.02, ArrowLeft: -0
 const LEFT = 52, RIGHT = 12, TOP = 24, FOOT = 40, MIDDLE = 0.5;
 const rounded = (height) => Math.round(Math.min(1, Math.max(0, height)) * 100) / 100;
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "sketch", redraw);
   const svg = shape("svg", { role: "group" }, root), axes = shape("g", {}, svg);
@@ -85,30 +87,25 @@ export function mount(element, bytes, send) {
     draw();
   }
 
-  function finish() {
-    if (!before) return;
-    before = undefined;
-    heights = filled();
+  function change(to) {
+    heights = to;
     send({ values: heights });
     draw();
   }
 
-  on(svg, "pointerdown", (event) => {
-    if (event.button) return;
-    svg.setPointerCapture(event.pointerId);
-    stroke(event);
-    event.preventDefault();
+  const held = dragging(on, svg, {
+    grab(event) {
+      before = undefined;
+      stroke(event);
+      return true;
+    },
+    move: (_, event) => stroke(event),
+    drop: () => change(filled()),
   });
-  on(svg, "pointermove", (event) => before && stroke(event));
-  on(svg, "pointerup", finish);
-  on(svg, "pointercancel", finish);
   on(svg, "keydown", (event) => {
     const place = dots.indexOf(event.target), step = STEPS[event.key];
     if (place < 0 || step === undefined) return;
-    heights = filled();
-    heights[place] = rounded(heights[place] + step);
-    send({ values: heights });
-    draw();
+    change(filled().map((each, i) => (i === place ? rounded(each + step) : each)));
     event.preventDefault();
   });
 
@@ -116,7 +113,7 @@ export function mount(element, bytes, send) {
     if (read.part === "body") {
       body = read;
       build();
-    } else if (!before) heights = [...read.values];
+    } else if (!held()) heights = [...read.values];
     draw();
   }, end);
 }

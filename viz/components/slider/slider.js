@@ -1,9 +1,9 @@
-// A thumb on a line over the words of its options. The server is told at once, then at most every PAUSE, and always
-// of the last place.
+// A thumb on a line over the words of its options. The server is told while it moves.
+import { telling } from "../js/drag.js";
 import { mountOnce } from "../js/lifecycle.js";
 import { styles } from "../js/styles.js";
 
-const PAUSE = 80, PATIENCE = 20_000;
+const TOLD = { pause: 80, patience: 20_000 };   // milliseconds, of telling() in drag.js
 
 function add(parent, tag, attributes = {}) {
   const made = document.createElement(tag);
@@ -24,7 +24,7 @@ function build(parent) {
 
 function begin(parent) {
   const { root, label, why, about, said, line, first, last } = build(parent), one = {};
-  let data, words = [], told = -PAUSE, later, awaited, patience;
+  let data, words = [], count = 0;
 
   function show() {
     const word = words[line.value];
@@ -34,28 +34,20 @@ function begin(parent) {
     root.style.setProperty("--wide", `${said.offsetWidth}px`);
   }
 
-  function tell() {
-    told = performance.now();
-    later = undefined;
+  const told = telling(() => {
     // no two messages are equal: a change back and forth is two changes
-    awaited = Math.max(Date.now(), (awaited ?? data.heard) + 1);
-    one.send({ at: +line.value, word: words[line.value], count: awaited });
-    clearTimeout(patience);
-    patience = setTimeout(take, PATIENCE, true);
-  }
+    count = Math.max(Date.now(), count + 1, data.heard + 1);
+    one.send({ at: +line.value, word: words[line.value], count });
+    return count;
+  }, { ...TOLD, late: follow });
 
   line.oninput = () => {
     show();
-    const wait = told + PAUSE - performance.now();
-    if (wait > 0) later ??= setTimeout(tell, wait);
-    else if (!later) tell();
+    told.tell();
   };
 
-  // What the server says; one that has not heard the last word yet must not pull the thumb back.
-  function take(late = false) {
-    if (later || (awaited !== undefined && data.heard !== awaited && !late)) return;
-    clearTimeout(patience);
-    awaited = undefined;
+  // What the server says.
+  function follow() {
     words = data.words;
     line.max = words.length - 1;
     line.value = data.at;
@@ -71,11 +63,10 @@ function begin(parent) {
   one.update = (call) => {
     [data] = call.data;
     one.send = (moved) => call.setStateValue("moved", moved);
-    take();
+    if (told.takes(data.heard)) follow();
   };
   one.end = () => {
-    clearTimeout(later);
-    clearTimeout(patience);
+    told.end();
     root.remove();
   };
   return one;

@@ -8,33 +8,6 @@ from tests.conftest import ROOT, Server
 from viz.components.slider.payload import message, parse_event
 
 WORDS = ["none", "1", "2", "the", "the"]
-# what is sent, and where the thumb stands, as one drags while answers are on their way
-PLAY = """async ({ slider }) => {
-    const draw = await slider();
-    const parentElement = document.body, setStateValue = (_, value) => sent.push(value);
-    const sent = [], counts = [], places = {};
-    const answer = (at, heard, name = "", words = [..."abcdefgh"]) => {
-        draw({data: [{label: "x", help: "", words, at, heard}], parentElement, setStateValue});
-        places[name] = +document.querySelector("input").value;
-    };
-    const move = (to) => {
-        const line = document.querySelector("input");
-        line.value = to;
-        line.dispatchEvent(new Event("input"));
-        counts.push(sent.length);
-    };
-    answer(3, 0);
-    delete places[""];
-    [4, 5, 6].forEach(move);
-    answer(4, sent[0].count, "while it waits to tell");
-    await new Promise((done) => setTimeout(done, 200));
-    counts.push(sent.length);
-    answer(4, sent[0].count, "before it was heard");
-    answer(6, sent[1].count, "heard");
-    answer(2, sent[1].count, "moved by another control");
-    answer(1, sent[1].count, "fewer options", ["a", "b"]);
-    return [counts, places, sent];
-}"""
 
 
 def test_what_was_sent_is_an_option_of_now_or_nothing():
@@ -117,14 +90,6 @@ def test_it_tells_while_one_drags(visit):
     expect(page.get_by_test_id("stText")).to_have_text("told 10 12")
     page.mouse.up()
     shows(page, "12 rows", "10 12")
-
-
-def test_an_answer_on_its_way_does_not_pull_the_thumb_back_and_the_last_place_is_told(run_module):
-    counts, places, sent = run_module("slider/slider.js", PLAY)
-    assert counts == [1, 1, 1, 2], "at once, then not more than one in a while, and the last one"
-    assert [(each["at"], each["word"]) for each in sent] == [(4, "e"), (6, "g")] and sent[0]["count"] < sent[1]["count"]
-    assert places == {"while it waits to tell": 6, "before it was heard": 6, "heard": 6, "moved by another control": 2,
-                      "fewer options": 1}
 
 
 def test_the_keyboard_reaches_its_help_and_a_presentation_keeps_it(visit):

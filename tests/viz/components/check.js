@@ -1,0 +1,14 @@
+// What the tests of modules (*.test.js) say when something is wrong.
+
+/** @param {*} found @param {*} wanted  anything that JSON writes @param {string} why */
+export function equal(found, wanted, why = "") {
+  const [one, other] = [found, wanted].map((each) => JSON.stringify(each) ?? "undefined");
+  if (one !== other) throw new Error(`expected ${other}, got ${one}${why && `: ${why}`}`);
+}
+
+/** @param {number} milliseconds */
+export const pause = (milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); });
+
+/** A pointer's event as a browser makes it. @param {Element} target @param {string} type @param {object} more */
+export const pointer = (target, type, more = {}) =>
+  target.dispatchEvent(new PointerEvent(`pointer${type}`, { bubbles: true, cancelable: true, composed: true, ...more }));

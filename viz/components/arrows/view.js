@@ -1,0 +1,127 @@
+// A head in two dimensions as a picture: two planes of arrows, and a row of numbers for each token.
+import { div, figure, fill, fixed, node, palette, within } from "../js/shared.js";
+import { set, shape } from "../js/svg.js";
+import { hull } from "./attention.js";
+
+const MARGIN = 14, TIP = 9, LARGEST = 300;
+
+/**
+ * An arrow on a plane.
+ * @typedef {{group: SVGElement, kind: "q" | "k" | "v", of: number | undefined, on: object}} Arrow  of: the index of its
+ *   token; the query is of whichever token looks
+ */
+
+/**
+ * The picture of arrows.js in its root.
+ * @param {HTMLElement} root
+ * @param {(token: number) => void} look  called when a reader lets another token look
+ * @returns {{planes: object[], build: (body: object) => void, draw: (now: object, found: object) => void,
+ *   arrowAt: (plane: object, target: Node) => Arrow | undefined, valuesAt: (plane: object, event: PointerEvent) => number[]}}
+ *   valuesAt: the point of the plane where the pointer is
+ */
+export function viewOf(root, look) {
+  const who = div("who", root), board = div("board", root), left = plane("left"), rows = div("rows", board);
+  const right = plane("right"), hint = div("hint", root), planes = [left, right];
+  let body, size = LARGEST, buttons = [], cells = [], mix;
+
+  function plane(name) {
+    const box = div(`plane ${name}`, board), title = div("title", box), svg = shape("svg", { role: "group" }, box);
+    return { box, title, svg, back: shape("g", {}, svg), front: shape("g", {}, svg), arrows: [] };
+  }
+
+  function build(read) {
+    body = read;
+    who.replaceChildren(node("span", "", body.text.who));
+    buttons = body.tokens.map((token, at) => {
+      const button = node("button", "", token, who);
+      button.type = "button";
+      button.onclick = () => look(at);
+      return button;
+    });
+    rows.replaceChildren();
+    cells = body.tokens.map((token) => {
+      const cell = div("cell", rows), name = node("b", "token", token, cell), dot = div("", cell), score = div("", cell);
+      return { name, dot, score, filled: div("", div("share", cell)), weight: div("weight", cell) };
+    });
+    for (const each of planes) each.front.replaceChildren();
+    left.arrows = [arrow(left, "q"), ...body.tokens.map((_, at) => arrow(left, "k", at))];
+    right.arrows = body.tokens.map((_, at) => arrow(right, "v", at));
+    mix = stroke(right.front, "mix");
+    for (const [part, text] of [[left.title, "left"], [right.title, "right"], [hint, "hint"]]) part.textContent = body.text[text];
+  }
+
+  function stroke(parent, name) {
+    const group = shape("g", { class: name }, parent);
+    return { group, line: shape("line", {}, group), tip: shape("path", {}, group),
+      label: shape("text", { "text-anchor": "middle" }, group) };
+  }
+
+  function arrow(on, kind, of) {
+    const made = stroke(on.front, `arrow ${kind}`), hit = shape("circle", { class: "hit", r: 18 }, made.group);
+    set(made.group, { tabindex: 0, role: "slider", "aria-valuemin": body.low, "aria-valuemax": body.high });
+    return { ...made, hit, kind, of, on };
+  }
+
+  const unit = () => (size - 2 * MARGIN) / (body.high - body.low);
+  const spot = ([x, y]) => [MARGIN + (x - body.low) * unit(), size - MARGIN - (y - body.low) * unit()];
+
+  function draw(now, { weights, dots, scores, mix: sum }) {
+    const { heads, accent } = palette(root, body.colours);
+    size = Math.min(left.box.clientWidth || LARGEST, LARGEST);
+    for (const each of planes) {
+      set(each.svg, { viewBox: `0 0 ${size} ${size}`, width: size, height: size });
+      drawAxes(each, each === right && !now.covered ? body.tokens.map((_, at) => now.v.slice(2 * at, 2 * at + 2)) : []);
+    }
+    for (const made of planes.flatMap(({ arrows }) => arrows)) {
+      const { kind, of: at = now.looks, group, hit } = made, token = body.tokens[at];
+      const end = now[kind].slice(2 * at, 2 * at + 2), [cx, cy] = spot(end);
+      point(made, end, kind === "q" ? accent : heads[at], kind === "v" ? token : `${kind} ${token}`);
+      set(hit, { cx, cy });
+      set(group, { "aria-label": fill(body.text.label, { kind: body.text.kinds[kind], token }), "aria-valuenow": end[0],
+        "aria-valuetext": `x ${fixed(end[0], 2)}, y ${fixed(end[1], 2)}` });
+      group.classList.toggle("light", kind === "v" && weights[at] < 0.05);
+    }
+    mix.group.style.display = now.covered ? "none" : "";
+    point(mix, sum, accent, body.text.mix);
+    buttons.forEach((button, at) => button.setAttribute("aria-pressed", at === now.looks));
+    cells.forEach((each, at) => {
+      each.name.style.borderColor = heads[at];
+      each.dot.textContent = `q · k = ${fixed(dots[at], 2)}`;
+      each.score.textContent = `÷ √2 = ${fixed(scores[at], 2)}`;
+      each.filled.style.cssText = `width: ${100 * weights[at]}%; background: ${heads[at]}`;
+      each.weight.textContent = figure(weights[at]);
+    });
+  }
+
+  // The axes, over the hull of the points that the mix stays in.
+  function drawAxes({ back }, points) {
+    const [x, y] = spot([0, 0]), far = size - MARGIN;
+    back.replaceChildren();
+    shape("rect", { class: "frame", x: MARGIN, y: MARGIN, width: far - MARGIN, height: far - MARGIN }, back);
+    if (points.length) shape("polygon", { class: "hull", points: hull(points).map((each) => spot(each).join()).join(" ") }, back);
+    shape("line", { class: "axis", x1: MARGIN, x2: far, y1: y, y2: y }, back);
+    shape("line", { class: "axis", x1: x, x2: x, y1: MARGIN, y2: far }, back);
+  }
+
+  // An arrow from the origin, its name beyond its tip and inside the plane.
+  function point({ line, tip, label }, end, colour, name) {
+    const [x0, y0] = spot([0, 0]), [x, y] = spot(end), long = Math.hypot(x - x0, y - y0) || 1;
+    const [dx, dy] = [(x - x0) / long, (y - y0) / long], back = Math.min(TIP, long), half = back * 0.45;
+    const [bx, by] = [x - back * dx, y - back * dy];
+    set(line, { x1: x0, y1: y0, x2: bx, y2: by, stroke: colour });
+    set(tip, { d: `M${x},${y}L${bx - half * dy},${by + half * dx}L${bx + half * dy},${by - half * dx}Z`, fill: colour });
+    const wide = name.length * 0.32 * parseFloat(getComputedStyle(label).fontSize);
+    const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
+    const wanted = y + dy * 14 + 4, high = inside(wanted, 10), aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
+    set(label, { x: inside(x + dx * (6 + wide) + aside, wide), y: high });
+    label.textContent = name;
+  }
+
+  function valuesAt({ svg }, event) {
+    const [x, y] = within(svg, event);
+    return [body.low + (x - MARGIN) / unit(), body.low + (size - MARGIN - y) / unit()];
+  }
+
+  const arrowAt = ({ arrows }, target) => arrows.filter(({ group }) => group.contains(target)).at(-1);
+  return { planes, build, draw, arrowAt, valuesAt };
+}
