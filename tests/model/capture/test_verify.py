@@ -1,0 +1,95 @@
+"""The check of an answer accepts what numpy computes too, and refuses a record with any part of it changed."""
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.capture.attention_call import Call
+from model.capture.verify import TOLERANCE, Wiring, check_answer, layer_number
+from model.core.masks import Causal, Dense, Full, Window
+
+N, D, HEADS = 9, 5, 4
+WIRED = Wiring({}, {}, 0.0, 0.0, ())
+RANDOM = np.random.default_rng(5)
+TRIANGLE = np.tril(np.ones((N, N), bool))
+# name: (parts of the call, who may look where, bias)
+CASES = {
+    "full": ({}, np.ones((N, N), bool), 0.0),
+    "causal": ({"allowed": Causal()}, TRIANGLE, 0.0),
+    "window": ({"allowed": Window(back=2)}, TRIANGLE & ~np.tril(np.ones((N, N), bool), -3), 0.0),
+    "softcap": ({"softcap": 1.5}, np.ones((N, N), bool), 0.0),
+    "sink": ({"sink": np.float32([0.0, 1.0, -1.0, 2.0])}, np.ones((N, N), bool), 0.0),
+    "bias": ({"bias": Dense(RANDOM.normal(size=(N, N)).astype(np.float32))}, np.ones((N, N), bool), None),
+}
+
+
+def made(name: str, key_heads: int = HEADS) -> Call:
+    """A call whose outputs are computed here, in float64 and one head at a time."""
+    parts, allowed, bias = CASES[name]
+    bias = parts["bias"].block(slice(0, N), slice(0, N)) if bias is None else bias
+    draw = lambda heads: RANDOM.normal(size=(heads, N, D)).astype(np.float32) * 1.5
+    query, key, value, rows = draw(HEADS), draw(key_heads), draw(key_heads), np.array([0, 3, N - 1])
+    outputs = np.zeros((HEADS, len(rows), D))
+    for head in range(HEADS):
+        own = head * key_heads // HEADS
+        scores = query[head].astype(np.float64) @ key[own].T / np.sqrt(D)
+        cap = parts.get("softcap")
+        scores = np.where(allowed, (scores if cap is None else cap * np.tanh(scores / cap)) + bias, -np.inf)
+        weights = np.exp(scores)
+        sink = parts.get("sink")
+        total = weights.sum(-1, keepdims=True) + (0 if sink is None else np.exp(sink[head]))
+        outputs[head] = (weights / total @ value[own])[rows]
+    rest = {"allowed": Full(), "bias": None, "softcap": None, "sink": None} | parts
+    return Call(query, key, value, 1 / np.sqrt(D), **rest, unknown=(), rows=rows, outputs=outputs.astype(np.float32))
+
+
+def changed(call: Call) -> dict[str, Call]:
+    """The call with one part of it changed, by what was changed."""
+    touched = call.key.copy()
+    touched[0, 2] += 0.1
+    wrong = {"scale": replace(call, scale=1.0), "heads": replace(call, query=call.query[::-1].copy()),
+             "a key": replace(call, key=touched), "values": replace(call, value=call.value[:, ::-1].copy()),
+             "a mask": replace(call, allowed=Causal() if isinstance(call.allowed, Full) else Full()),
+             "a temperature": replace(call, temperature=np.float32([1, 1, 1.2, 1]))}
+    return wrong | {name: replace(call, **{name: None}) for name in ("softcap", "sink", "bias")
+                    if getattr(call, name) is not None}
+
+
+@pytest.mark.parametrize("key_heads", [HEADS, 2, 1])
+@pytest.mark.parametrize("name", CASES)
+def test_answer_is_verified_as_it_is_and_refused_with_any_part_changed(name, key_heads):
+    call = made(name, key_heads)
+    right = check_answer([call], [call.layer(0)], WIRED)
+    assert right.status == "verified" and right.reasons == () and right.rows_checked == HEADS * 3
+    assert right.max_error < TOLERANCE / 10
+    for part, wrong in changed(call).items():
+        found = check_answer([call], [wrong.layer(0)], WIRED)
+        assert found.status == "refused" and len(found.reasons) == 1, part
+
+
+def test_one_wrong_layer_among_small_ones_is_found():
+    calls = [made("causal") for _ in range(5)]
+    layers = [call.layer(number) for number, call in enumerate(calls)]
+    assert check_answer(calls, layers, WIRED).rows_checked == 5 * HEADS * 3
+    layers[3] = changed(calls[3])["a key"].layer(3)
+    assert check_answer(calls, layers, WIRED).status == "refused"
+
+
+def test_numbers_that_are_not_finite_are_refused():
+    call = made("full")
+    for number in (np.nan, np.inf):
+        spoilt = call.outputs.copy()
+        spoilt[1, 1, 1] = number
+        assert check_answer([replace(call, outputs=spoilt)], [call.layer(0)], WIRED).status == "refused"
+
+
+def test_what_the_probe_found_is_kept_beside_the_answer():
+    call = made("full")
+    found = check_answer([call], [call.layer(0)], replace(WIRED, load_error=0.25, row_sum_error=0.5, reasons=("why",)))
+    assert (found.load_error, found.row_sum_error, found.reasons) == (0.25, 0.5, ("why",))
+
+
+@pytest.mark.parametrize(("module", "number"), [
+    ("decoder.block.2.layer.0.SelfAttention", 2), ("h.11.attn", 11), ("3", 3), ("layer4.attn", None), ("attn", None)])
+def test_layer_number_is_the_first_whole_number_of_a_name(module, number):
+    assert layer_number(module) == number
