@@ -138,15 +138,26 @@ def pytest_xdist_auto_num_workers() -> int:
 
 # what a change of the core shows soonest, in about a minute
 FAST = tuple(ROOT / "tests" / name for name in (
-    "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py", "viz/export",
-    "viz/figures", "viz/print", "viz/test_format.py", "viz/test_link.py", "viz/test_page_controls.py", 
+    "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py",
+    "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_page_controls.py",
     "viz/test_state.py", "viz/test_text.py"))
 SLOW = {"playwright", "app", "smollm2", "dinov2_small", "rxn"}   # fixtures
 
 
+def in_fast(path: Path) -> bool:
+    return any(path.is_relative_to(place) for place in FAST)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """For `-m fast` import no other test: to import them all takes as long as to run these."""
+    return True if (config.getoption("markexpr") == "fast" and collection_path.suffix == ".py"
+                    and not in_fast(collection_path)) else None
+
+
 def fast(item: pytest.Item) -> bool:
     """Whether a test belongs to `pytest -m fast`."""
-    return (any(item.path.is_relative_to(place) for place in FAST) and not item.get_closest_marker("hypothesis")
+    return (in_fast(item.path)
+            and not hypothesis.is_hypothesis_test(getattr(item, "obj", None))
             and not SLOW & set(getattr(item, "fixturenames", ())))
 
 

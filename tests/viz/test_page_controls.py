@@ -68,7 +68,8 @@ def test_every_page_declares_controls_that_hold_and_collide_with_nothing(name):
     view = View(kind=Kind.CROSS, layer=1, head=1, token=1, pair=(1, 2), lens="lines", scale="log", transpose=True,
                 overlay=((1, 1),), keep=0.5,
                 hide_special=True, renormalise=True, words=True, order="entropy", quadrant="AB")
-    everything = State("a/b", "text", "b", "c", "0" * 64, view, frozenset({"kind", "head", "token", "pair"}))
+    everything = State("a/b", "text", "b", "c", "0" * 64, view=view, chat=True,
+                       user_set=frozenset({"kind", "head", "token", "pair"}))
     names = [each.name for each in page.controls]
     assert len(set(names)) == len(names) and not set(names) & set(to_params(everything))
     assert all(control.clean(control.start) == control.start for control in page.controls)

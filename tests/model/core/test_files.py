@@ -240,7 +240,7 @@ def test_a_folder_that_is_in_use_for_a_moment_is_cleared(tmp_path, monkeypatch):
 
 def test_a_models_folder_in_use_is_told_and_stays_whole(tmp_path, held, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.1)
-    monkeypatch.setattr(fetch.files, "weights_of", lambda folder: type("Weights", (), {"files": []}))
+    monkeypatch.setattr(fetch.files, "all_weights", lambda folder: ())
     for name in ("mine", "mine.partial"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text(name, encoding="utf-8")
