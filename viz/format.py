@@ -1,6 +1,7 @@
 """How a head, a number, a weight, a share and a token are written, on every page, in every figure and in every file."""
 import math
 import unicodedata
+from collections.abc import Callable, Iterable
 
 from model.core.record import Tokens
 from model.core.types import head_label as head_label
@@ -27,6 +28,14 @@ def format_weight(weight: float) -> str:
 def format_change(number: float) -> str:
     """A change with its sign, a true minus, and the decimals of a weight."""
     return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
+
+
+def rank(number: float, numbers: Iterable[float], write: Callable[[float], str] = format_weight) -> tuple[int, int]:
+    """Return the rank of a number among numbers of which it is one, the largest first, and how many others it is tied
+    with: those that `write` prints alike."""
+    numbers = list(numbers)
+    tied = [other for other in numbers if write(other) == write(number)]
+    return 1 + sum(other > max(tied) for other in numbers), len(tied) - 1
 
 
 def format_number(number: float, digits: int = 3) -> str:

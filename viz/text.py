@@ -16,8 +16,8 @@ _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:
 
 
 class Text(str):
-    """A string of the interface. What it is filled with has the number of its noun, {n:# head is|# heads are}, a true
-    minus sign, and none before a zero."""
+    """A string of the interface, filled with the number of its noun, {n:# head is|# heads are}, or with nothing for
+    none, {n:|, tied with # other|, tied with # others}; with a true minus sign, and none before a zero."""
 
     __slots__ = ()
 
@@ -29,8 +29,8 @@ class Text(str):
 class _Fill(string.Formatter):
     def format_field(self, value: Any, spec: str) -> str:
         if "|" in spec:
-            one, other = spec.split("|")
-            return (one if value == 1 else other).replace("#", f"{value:,}")
+            *none, one, other = spec.split("|")
+            return (none[0] if none and value == 0 else one if value == 1 else other).replace("#", f"{value:,}")
         if spec.endswith(("f", "e", "g", "%")):   # z: what is rounded to zero has no sign
             sign = spec[:1] if spec[0] in "+- " else ""
             spec = f"{sign}z{spec.removeprefix(sign)}"

@@ -10,7 +10,6 @@ import numpy as np
 from model.core.displayed import AxisItem, DisplayedHead
 from model.core.view import View
 from viz import theme
-from viz.claims import as_printed
 from viz.print import fonts
 from viz.print.sheet import Dashes, Sheet
 from viz.text import strings
@@ -118,8 +117,7 @@ def _ordinal(number: int) -> str:
 
 
 def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
-    """What the rows really sum to, after every filter, told from the digits that are printed."""
+    """Say what the rows sum to after every filter, in two decimals."""
     sums = np.nansum(shown.weights, 1)
-    even = all(as_printed(end, "{:.2f}".format) == 1 for end in (sums.min(), sums.max()))
-    return words["one"] if even else words["other"].format(low=sums.min(), high=sums.max())
+    return words["one"] if np.abs(sums - 1).max() < 0.005 else words["other"].format(low=sums.min(), high=sums.max())
 

@@ -13,9 +13,8 @@ from model.studies.syntax.counts import DIRECTIONS, counts_of
 from model.studies.syntax.report import RelationScore, SyntaxQuery, SyntaxReport
 from model.studies.syntax.statistics import Choice as HeadChoice
 from model.studies.syntax.treebank import SUFFIX, Sentence, read_treebank, shipped_treebank
-from viz.claims import lead
 from viz.figures.dependency_tree import Look, dependency_tree, sentence_width
-from viz.format import format_share, head_label, visible_token
+from viz.format import head_label, visible_token
 from viz.page import PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
@@ -106,10 +105,9 @@ def claims(report: SyntaxReport) -> list[str]:
 
 
 def beyond(score: RelationScore) -> bool:
-    """Whether the whole interval lies above the fixed offset and above what luck reaches one time in twenty, in the
-    digits that the table prints."""
+    """Whether the whole interval is above the fixed offset and above what chance alone reaches one time in twenty."""
     return (score.held_out is not None and score.offset is not None
-            and lead(score.held_out.low, max(score.offset, score.luck.high), format_share) > 0)
+            and score.held_out.low > max(score.offset, score.luck.high))
 
 
 def _table(report: SyntaxReport) -> None:

@@ -9,11 +9,10 @@ from model.studies.atlas.folder import atlas_folder
 from model.studies.atlas.plane import principal_components
 from model.studies.atlas.question import AtlasQuery
 from model.studies.atlas.tables import Atlas
-from viz.format import head_label
+from viz.format import format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Places, Words
 from viz.pages.atlas.card import head_card
-from viz.pages.atlas.claims import corpus_sentence, plane_sentence
 from viz.pages.atlas.scatter import HeadDots, atlas_scatter
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
@@ -132,7 +131,8 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
                                    head=head_label(*head)))
     st.caption(words["how"])
     if set(COMPONENTS) & {axes["across"], axes["up"]}:
-        st.caption(plane_sentence(atlas))
+        _, shares = principal_components(atlas.wide())
+        st.caption(words["plane"].format(first=format_share(shares[0], 0), second=format_share(shares[1], 0)))
 
 
 def _chosen(page: PageContext, atlas: Atlas) -> None:
@@ -166,3 +166,12 @@ def _sources(page: PageContext) -> None:
 
 def _take(page: PageContext, control: str) -> None:
     page.set(**{control: st.session_state[f"atlas-{control}"].strip()})
+
+
+def corpus_sentence(atlas: Atlas) -> str:
+    """Over what it was measured."""
+    words, about = strings("atlas"), atlas.about
+    files = ", ".join(file["name"] for file in about["files"])
+    sentence = words["corpus"].format(texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
+                                      files=escape_markdown(files))
+    return sentence + (" " + words["cut"].format(n=about["cut"]) if about["cut"] else "")

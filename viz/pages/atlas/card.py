@@ -1,5 +1,6 @@
 """The card of one head: what it does best, its neighbours, and the sentences behind a measure from its lowest tenth to
 its highest."""
+import math
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -10,15 +11,16 @@ from model.core.types import HeadId
 from model.studies.atlas.plane import neighbours
 from model.studies.atlas.tables import STRONGEST, Atlas
 from model.studies.pattern_chance import PatternChance, PatternChanceQuery
-from viz.format import format_number, format_weight, head_label, token_markdown
+from model.studies.patterns import TITLES
+from viz.format import format_number, format_signed, format_weight, head_label, token_markdown
 from viz.page import PageContext
-from viz.pages.atlas.claims import behaviour_sentence
 from viz.text import strings
 from viz.widgets.fields import pills
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
 
+FIT = "fit_"      # before a pattern in the names of an atlas' measures
 NEAR = 5          # heads that do most alike
 SHOWN = 3         # of the strongest examples
 AROUND = 9        # tokens to each side of a strip's marked ones
@@ -44,6 +46,30 @@ def head_card(page: PageContext, atlas: Atlas, head: HeadId, measure: str) -> No
         return
     st.caption(words["strips"])
     _strips(page, atlas, head, examples)
+
+
+def best_fit(atlas: Atlas, head: HeadId) -> tuple[str, "Series"] | None:
+    """The pattern that a head fits best on average, and its row; None where it fits none."""
+    rows = atlas.of_head(*head)
+    fits = rows[rows.index.str.startswith(FIT)].dropna(subset=["mean"])
+    if not len(fits):
+        return None
+    name = fits["mean"].idxmax()
+    return str(name).removeprefix(FIT), fits.loc[name]
+
+
+def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None) -> str:
+    """The pattern that the head fits best, beside what rows of equal and of random weights reach."""
+    words, best = strings("atlas")["behaviour"], best_fit(atlas, head)
+    if best is None:
+        return words["none"].format(head=head_label(*head))
+    name, row = best
+    fit = words["best"].format(head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"],
+                               n=int(row["n"]))
+    if chance is None:
+        return fit + " " + words["alone"]
+    return fit + " " + words["chance"].format(even=format_signed(chance.even.get(name, math.nan), ".2f") or "–",
+                                              luck=chance.luck, tokens=chance.tokens)
 
 
 def _chance(page: PageContext, atlas: Atlas) -> PatternChance | None:

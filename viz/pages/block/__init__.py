@@ -1,5 +1,7 @@
 """What is in one block? Its boxes with the tensors of the current model; then normalisation step by step, the
 feed-forward layer, dropout, and depth."""
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -12,7 +14,6 @@ from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.pages.block.claims import parts_claims
 from viz.pages.block.depth import depth_section
 from viz.pages.block.dropout import dropout_section
 from viz.pages.block.feed_forward import bend_section, feed_forward_section
@@ -32,6 +33,7 @@ PAGE = Page("One block", "Learn", 8, "head", controls=(
     Number("units", 8, 0, 32, whole=True), Number("drop", 0.1, 0, 0.9), Number("draw", 0, 0, 99, whole=True),
     Number("depth", 12, 2, 24, whole=True)))
 ROWS = 40         # tokens of a tensor that are drawn
+OUTLIER = 5       # times the average dimension
 
 
 def render(page: PageContext) -> None:
@@ -125,8 +127,23 @@ def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRec
                       f"{np.abs(tensor).max():.3g}" for label, tensor in tensors)
     lesson.explanation("parts", shown=(block.boxes,), shapes=dict(tensors), box=names[box.name], table=table,
                        d_model=this_block.before.shape[1], tokens=len(this_block.before),
-                       **parts_claims(words, this_block, names.values(), escape_markdown(record.card.title),
-                                      _said(trace.blocks.index(this_block), trace, words)))
+                       model=escape_markdown(record.card.title), order=", ".join(names.values()),
+                       number=_said(trace.blocks.index(this_block), trace, words), times=OUTLIER,
+                       kind=words["kinds"]["pre" if this_block.norm_first else "post"],
+                       outliers=outlier_count(this_block.before), **row_lengths(this_block))
+
+
+def row_lengths(this: Block) -> dict[str, Any]:
+    """The mean length of a row where it comes in, of what the boxes put out, and where it leaves."""
+    inner = this.feed_forward
+    return {"before": _length(this.before), "attention": _length(this.attentions[0].output),
+            "after": _length(this.after), "inner": f"{_length(inner.output):.3g}" if inner else "–"}
+
+
+def outlier_count(stream: np.ndarray) -> int:
+    """How many dimensions of (t, d) have more than OUTLIER times the mean size of all."""
+    sizes = np.abs(stream.astype(np.float64)).mean(0)
+    return int((sizes > OUTLIER * sizes.mean()).sum())
 
 
 def _draw(lesson: Lesson, name: str, box: block.Box, tokens: Tokens) -> None:

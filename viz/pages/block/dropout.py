@@ -6,7 +6,6 @@ from model.core.record import Tokens
 from model.core.trace import Block
 from model.lessons import block
 from viz.page import PageContext
-from viz.pages.block.claims import dropout_claims
 from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.lesson import Lesson
 from viz.widgets.vector_heatmap import token_name, vector_strips
@@ -30,4 +29,11 @@ def dropout_section(page: PageContext, lesson: Lesson, this_block: Block, tokens
         vector_strips(rows, key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
                       alt=lesson.alt("dropout", token=token_name(tokens, word), rate=rate))
         lesson.explanation("dropout", shown=(block.drop,), shapes={"row": row}, rate=rate, draws=MANY,
-                           token=token_name(tokens, word), **dropout_claims(words, row, drawn, mean, rate))
+                           token=token_name(tokens, word), **dropout_numbers(row, drawn, mean, rate))
+
+
+def dropout_numbers(row: np.ndarray, drawn: np.ndarray, mean: np.ndarray, rate: float) -> dict[str, float]:
+    """What one draw does to a row (d), and how far the mean over many draws is from it."""
+    zeros, length = int(((drawn == 0) & (row != 0)).sum()), float(np.linalg.norm(row))
+    return {"zeros": zeros, "d": len(row), "share": zeros / len(row), "factor": 1 / (1 - rate), "before": length,
+            "after": float(np.linalg.norm(drawn)), "apart": float(np.linalg.norm(mean - row)) / length}

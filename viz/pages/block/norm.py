@@ -1,4 +1,6 @@
 """The section in which one token goes through one normalisation, a strip per step."""
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -8,7 +10,6 @@ from model.lessons import block
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.page import PageContext
-from viz.pages.block.claims import norm_claims
 from viz.widgets.control_widgets import choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -47,7 +48,20 @@ def norm_section(page: PageContext, lesson: Lesson, this_block: Block, tokens: T
         _means(lesson, norm, tokens)
         lesson.explanation("norm", shown=(block.layer_norm, block.rms_norm),
                            shapes={"x": norm.input, "gain": norm.gain}, token=token_name(tokens, word),
-                           **norm_claims(words, norm, word, steps, other))
+                           other=other_name,
+                           **norm_numbers(words, norm, word, steps, other))
+
+
+def norm_numbers(words: dict, norm: Norm, word: int, steps: block.Steps, other: block.Steps) -> dict[str, Any]:
+    """What is said of one token through a normalisation, and of the other kind in its place."""
+    d = len(norm.gain)
+    given = {"mean": steps.mean, "variance": steps.variance, "scale": norm.scales[word], "d": d,
+             "count": len(norm.input), "unbiased": float(np.sqrt(d / (d - 1)))}
+    return given | {
+        "measured": words["measured"][norm.kind].format(**given), "counted": words["counts"][norm.kind].format(**given),
+        "divided": words["divides"][norm.kind].format(**given), "kind": words["kinds"][norm.kind],
+        "error": float(np.abs(steps.output - norm.output[word]).max()), "epsilon": norm.epsilon,
+        "differs": float(np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output))}
 
 
 def _both(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:

@@ -11,7 +11,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.displayed import DisplayedHead
 from model.core.heads import Overview
-from model.core.query import Edit, Hide, Kind, Window
+from model.core.query import Edit, Hide, Kind, Patch, Silence, Window
 from model.core.record import AttentionRecord
 from model.core.tables import largest_first
 from model.core.types import HeadId
@@ -24,9 +24,8 @@ from viz.components.picture_view.rows import patch_name
 from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
 from viz.format import format_change, format_weight, head_label
 from viz.page import PageContext
-from viz.pages.compare.claims import EQUAL, alone_claim, change_claim, unchanged_why
 from viz.pages.compare.pictures import over_pictures, rows_over_pictures, three_over_pictures, with_patch_names
-from viz.pages.compare.sides import Sides, of_pictures, sides
+from viz.pages.compare.sides import EQUAL, Sides, of_pictures, sides
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import pills, segments
 from viz.widgets.handout_button import picture_button
@@ -166,6 +165,40 @@ def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, second: tuple
     st.caption(strings("compare")["over_about" if over else "picture_about"])
     if alone := alone_claim(aligned, over):
         st.caption(alone)
+
+
+def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:
+    """The largest change of the open head. first and second: weights (row, column), NaN where a side has none. only:
+    of this row alone, where no other is shown."""
+    words, changes = strings("compare"), np.abs(np.nan_to_num(second - first))
+    if only is not None:
+        words = words["of_row"]
+        changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
+    row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
+    one, other = float(first[row, column]), float(second[row, column])
+    return words["unchanged" if changes.max() <= EQUAL else "most"].format(
+        row=escape_markdown(aligned.rows[row].text), column=escape_markdown(aligned.columns[column].text),
+        one=format_weight(one), other=format_weight(other), change=format_change(other - one))
+
+
+def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
+    """Why an edit leaves the open head as it was; nothing where no reason is known."""
+    words = strings("compare")
+    for edit in edits:
+        if isinstance(edit, Silence | Patch) and (edit.layer, edit.head) == here:
+            return words["edited"]
+        if isinstance(edit, Silence | Patch) and here[0] <= edit.layer:
+            return words["edited_later"].format(layer=edit.layer)
+    return ""
+
+
+def alone_claim(aligned: Alignment, over_pictures: bool = False) -> str:
+    """How many rows and columns only one side has; nothing where none. over_pictures: no matrix is shown."""
+    rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
+    if not rows and not columns:
+        return ""
+    words = strings("compare")["alone_over" if over_pictures else "alone"]
+    return words.format(rows=rows, columns=columns, of_rows=len(aligned.rows), of_columns=len(aligned.columns))
 
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison,

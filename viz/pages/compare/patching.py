@@ -12,9 +12,9 @@ from model.core.view import View
 from model.studies.patching import PatchEffects
 from viz.components.head_grid import HeadValues
 from viz.figures.bars import bars
-from viz.format import format_change, head_label, token_markdown, true_minus
-from viz.pages.compare.claims import EQUAL, patching_claims
+from viz.format import format_change, format_share, head_label, token_markdown, true_minus
 from viz.pages.compare.difference import SHOWN, coloured_grid
+from viz.pages.compare.sides import EQUAL
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills
@@ -55,6 +55,20 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
     sentence = words["lead"].format(own=own, other=other, token=token_markdown(tokens.texts[patches.place]),
                                     plain=patches.plain, twin=patches.other)
     return sentence + (" " + words["same"].format(own=own, other=other) if patches.same else "")
+
+
+def patching_claims(patches: PatchEffects) -> list[str]:
+    """How far the heads come alone, how many of them and which layers turn the answer, and what that does not mean."""
+    words, shares = strings("compare")["patches"], np.array([patches.share(number) for number in patches.patched])
+    facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
+        f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"
+        for head in np.argsort(-shares, kind="stable")[:SHOWN])}
+    sentences = [words["ways" if np.isfinite(shares).all() else "no_way"].format(**facts)]
+    if patches.words is not None:
+        layers = [str(layer) for layer, number in patches.layers.items() if patches.turns(number)]
+        sentences.append(words["turned"].format(other=escape_markdown(patches.words[1]), layers=", ".join(layers),
+                                                count=len(layers), **facts))
+    return [*sentences, words["caution"]]
 
 
 def _layers(patches: PatchEffects) -> None:

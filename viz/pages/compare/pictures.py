@@ -13,7 +13,7 @@ from model.studies.comparison import Alignment
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, scale_of
 from viz.page import PageContext
-from viz.pages.compare.claims import EQUAL
+from viz.pages.compare.sides import EQUAL
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind
 from viz.widgets.handout_button import picture_button

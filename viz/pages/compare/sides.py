@@ -9,6 +9,7 @@ from viz.text import strings
 SHORT, LONG = 24, 70   # signs of a name in a table or under a difference, and over a picture
 AROUND = 4             # words left before and after those that differ, in a sentence that is longer
 MARKS = ".,;:!?"
+EQUAL = 1e-6           # weights that differ by less are equal
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ from viz.format import format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words
 from viz.pages.coreference.case_set import case_set_section
-from viz.pages.coreference.claims import Twins, sentence_claims
 from viz.pages.coreference.sentence import ROLES, choose_words, sentence_case, twin_case
 from viz.pages.coreference.silencing import silencing_section
+from viz.pages.coreference.twins import Twins, sentence_claims
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind

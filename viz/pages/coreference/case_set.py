@@ -5,13 +5,13 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.core.record import Card
+from model.core.statistics import MeanInterval
 from model.studies.coreference.cases import Case, read_bytes, shipped_cases
 from model.studies.coreference.heads import CasesQuery, SetAnswer
 from model.studies.coreference.report import Report, report
 from viz.figures.accuracies import accuracies
-from viz.format import format_share, head_label
+from viz.format import format_share, format_weight, head_label, paper_head_label, rank
 from viz.page import PageContext
-from viz.pages.coreference.claims import percent, set_claims
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, toggle_for
@@ -112,3 +112,31 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
     held_out = "–" if twin_report.held_out is None else percent(twin_report.held_out.accuracy)
     st.markdown(words["untrained_said"].format(best=percent(twin_report.best.accuracy),
                                                p=f"{twin_report.luck.p_value:z.3f}", held_out=held_out))
+
+
+def percent(interval: MeanInterval) -> str:
+    """A share with its interval."""
+    words = strings("coreference")["claims"]
+    if np.isnan(interval.low):
+        return words["share_alone"].format(value=format_share(interval.value))
+    return words["share"].format(value=format_share(interval.value), low=format_share(interval.low, 0),
+                                 high=format_share(interval.high, 0))
+
+
+def set_claims(set_report: Report) -> list[str]:
+    """What a set says about the heads: the share on sentences that no head was chosen on first."""
+    words, best, held_out = strings("coreference")["claims"], set_report.best, set_report.held_out
+    facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
+             "tied": rank(best.accuracy.value, [head.accuracy.value for head in set_report.heads], format_share)[1],
+             "best": percent(best.accuracy), "n": len(set_report.heads), "luck": format_share(set_report.luck.mean),
+             "high": format_share(set_report.luck.high), "p": f"{set_report.luck.p_value:.4f}",
+             "mass": format_weight(best.mass), "both": format_share(best.both, 0),
+             **{name: format_share(value, 0) for name, value in set_report.baselines.items()}}
+    if held_out is not None:
+        facts["held_out"] = percent(held_out.accuracy)
+        facts["chosen"] = words["and"].join(
+            head_label(head.layer, head.head)
+            for head in map(set_report.named, dict.fromkeys(held_out.chosen)))
+    names = ["set_alone" if held_out is None else "set_held_out", "set_best",
+             *([] if np.isnan(best.both) else ["set_both"]), "set_baselines"]
+    return [words[name].format(**facts) for name in names]

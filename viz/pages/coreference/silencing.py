@@ -1,18 +1,22 @@
 """The proof of the page What “it” refers to: the model is asked, and asked again with a head silenced."""
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
 from model.ask import sources
 from model.core.query import Kind, Silence, UserError
 from model.core.statistics import accuracy_intervals
+from model.core.types import KindHeadId
 from model.studies.coreference.cases import Case
 from model.studies.coreference.model_answers import Answers, AnswersQuery
 from model.studies.coreference.report import Report
 from model.studies.coreference.statistics import correctness, frames_of
 from viz.figures.bars import bars
-from viz.format import head_label
+from viz.format import format_share, format_signed, head_label
 from viz.page import PageContext
-from viz.pages.coreference.claims import Twins, answer_claim, percent, silencing_claim
+from viz.pages.coreference.case_set import percent
+from viz.pages.coreference.twins import Twins
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import toggle_for
@@ -35,7 +39,8 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
     st.caption(words["ways"]["answer" if case.answer else plain.way])
     a, b = (case.answer, case.other) if case.answer else twins.words[:2]
     share = float(plain.share[0])
-    st.markdown(answer_claim(share, f"*{escape_markdown(a)}*", f"*{escape_markdown(b)}*"))
+    st.markdown(words["said"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
+                                     share=format_share(share)))
     toggle_for(page, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
     if page.controls["proof"]:
         _one_by_one(page, question, twins, (a, b), share)
@@ -53,6 +58,15 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
                               axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
     st.markdown(silencing_claim(heads, share, shares))
+
+
+def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[float]) -> str:
+    """The head whose silencing changes the share of the right noun most, and how many turn the answer alone."""
+    most = int(np.abs(np.array(shares) - plain).argmax())
+    turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
+    return strings("coreference")["proof"]["most"].format(
+        head=head_label(*heads[most][1:]), share=format_share(shares[most]), turned=turned, n=len(heads),
+        change=format_signed(100 * (shares[most] - plain), "+.1f"))
 
 
 def _silenced(question: AnswersQuery, head: tuple[Kind, int, int]) -> AnswersQuery:

@@ -7,7 +7,6 @@ import streamlit as st
 
 from model.lessons import cost, layer_types
 from model.lessons import online_softmax as tiles
-from viz.claims import first_true
 from viz.components.handles import HandleSet, handles
 from viz.components.sketch import Axes
 from viz.figures.lines import Line, lines
@@ -153,11 +152,10 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=keys))
             st.markdown(_steps(words, taken, step))
         agreement, corrected = tiles.agreement(*CHECKED), sum(state.kept < 1 for state in taken[1:])
-        case = first_true([(len(taken) == 1, "one"), (not corrected, "none"), (True, "some")])
         row = float(plain @ np.arange(keys))
         lesson.explanation("tiles", shown=(tiles.steps, tiles.tiled_attention),
                            shapes={"scores": scores, "o": taken[-1].o},
-                           corrected=words["corrections"][case].format(corrected=corrected, later=len(taken) - 1),
+                           corrected=corrected, later=len(taken) - 1,
                            off=f"{abs(row - float(taken[-1].answer[0])):.1g}", row=row, n=agreement.n, side=CHECKED[1],
                            tiled=agreement.tiled, fused=agreement.fused)
 

@@ -1,23 +1,25 @@
 """The other parts of the page Does attention explain?: many texts, other weights, the famous picture's normalisation,
 what was published."""
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
 from model.ask import small_models, sources
 from model.core import heads
 from model.core.record import AttentionMap, AttentionRecord
+from model.core.statistics import MeanInterval
 from model.core.view import View
-from model.studies.attribution import Attribution, AttributionQuery
+from model.studies.attribution import METHODS, NULLS, Attribution, AttributionQuery
 from model.studies.faithfulness.cases import questions, texts
 from model.studies.faithfulness.report import Report, by_layer, report
 from model.studies.weight_swap import Swapped, SwapQuery
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import head_label, visible_token
+from viz.format import format_weight, head_label, rank, visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import set_claims, share_claim
-from viz.pages.explain.one_answer import agreement_chart
+from viz.pages.explain.one_answer import agreement_chart, sentence_label
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, toggle_for
@@ -25,6 +27,7 @@ from viz.widgets.figure import figure
 
 HIGH = 430    # pixels of a matrix
 DRAWS = 100
+FAINT = 0.05   # a weight that nobody would point at
 
 
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
@@ -158,3 +161,49 @@ def literature() -> None:
             st.markdown(f"**{words[side]}**")
             st.markdown("\n\n".join(f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"]
                                     if quote["side"] == side))
+
+
+def format_interval(mean: MeanInterval) -> str:
+    """A mean with its interval."""
+    return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
+
+
+def set_claims(report: Report, layer: int, head: int, heads: int) -> list[str]:
+    """What to notice over many texts."""
+    words = strings("explain")["set"]
+    proposed = {name: means[-1] for name, means in report.methods.items() if name in METHODS and means[-1].texts}
+    if not proposed:
+        return [words["few"]]
+    best = max(proposed, key=lambda name: proposed[name].value)
+    values = [mean.value for mean in proposed.values()]
+    lines = [words["said"].format(texts=report.texts, words=report.words, used=report.ceiling[-1].texts),
+             words["ceiling"].format(value=format_interval(report.ceiling[-1])),
+             words["best"].format(name=sentence_label(best, layer, head), value=format_interval(proposed[best]),
+                                  tied=rank(proposed[best].value, values, "{:z.2f}".format)[1])]
+    if {"weight_head", "weight_layer"} <= set(proposed):
+        lines.append(words["raw"].format(head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
+                                         layer=format_interval(proposed["weight_layer"])))
+    for null in NULLS:
+        name = null.removesuffix("_even")
+        if name in proposed and null in report.methods and report.methods[null][-1].texts:
+            lines.append(words["null"].format(name=sentence_label(name, layer, head),
+                                              value=format_interval(proposed[name]),
+                                              null=format_interval(report.methods[null][-1])))
+    if heads > 1 and report.best.texts:
+        chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in report.chosen))
+        lines.append(words["held_out"].format(chosen=chosen, value=format_interval(report.best), count=heads))
+    return lines
+
+
+def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[str], Sequence[str]],
+                heads: int) -> str:
+    """What a head's shares among the heads of its layer say, and what they hide. weights and share: (query, key);
+    names: of both."""
+    words, sums = strings("explain")["share"], share.sum(1)
+    if heads == 1:
+        return str(words["one"])
+    row, column = map(int, np.unravel_index(share.argmax(), share.shape))
+    return words["said"].format(
+        low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]), column=escape_markdown(names[1][column]),
+        share=share[row, column], weight=format_weight(weights[row, column]), average=1 / heads, faint=FAINT,
+        loud=int(((share > 2 / heads) & (weights < FAINT)).sum()), cells=int((weights > 0).sum()))

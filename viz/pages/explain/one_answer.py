@@ -8,15 +8,25 @@ import streamlit as st
 from model.core.record import AttentionRecord, Tokens
 from model.core.statistics import critical_rho
 from model.core.view import View
-from model.studies.attribution import FLOW_LONGEST, REMOVALS, Attribution, agreement, ceiling, kind_of
+from model.studies.attribution import (
+    FEWEST,
+    FLOW_LONGEST,
+    METHODS,
+    REMOVALS,
+    Attribution,
+    agreement,
+    ceiling,
+    first_token,
+    kind_of,
+    rank_agreement,
+)
 from model.studies.token_removal import last_word, target_word
 from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
 from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.importance import importance
-from viz.format import visible_token
+from viz.format import format_signed, head_label, rank, token_markdown, visible_token
 from viz.page import PageContext
-from viz.pages.explain.claims import answer_claims, apart_claim, label, no_order, value_claim
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import button_setting, toggle_for
@@ -168,3 +178,69 @@ def agreement_chart(measures: list[str], values: np.ndarray, mean: np.ndarray, v
     figure(lambda theme: agreement_figure(theme, list(names.values()), columns, (words["mean"], mean),
                                           ceiling=(top, words["ceiling"].format(value=top)), chance=chance,
                                           axis=words["axis"], quiet=quiet), key=key, alt=alt)
+
+
+def label(name: str, layer: int, head: int) -> str:
+    """A measure as the figures name it."""
+    return strings("explain")["picture"]["names"][name].format(head=head_label(layer, head), layer=layer)
+
+
+def sentence_label(name: str, layer: int, head: int) -> str:
+    """A measure as a sentence names it, where no row above says what it belongs to."""
+    return strings("explain")["picture"]["told"].get(name) or label(name, layer, head)
+
+
+def value_claim(attribution: Attribution) -> str:
+    """The number that is explained."""
+    words, answer = strings("explain")["value"], attribution.answer
+    form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
+    before = "" if attribution.place is None else token_markdown(attribution.tokens.texts[attribution.place])
+    return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
+                              value=answer.value, rank=answer.rank,
+                              chance=np.exp(min(answer.value, 0)), before=f"“{before}”")
+
+
+def apart_claim(attribution: Attribution) -> str:
+    """Which tokens are not ranked and why; nothing where all are ranked."""
+    words, tokens = strings("explain")["picture"], attribution.tokens
+    there = {"special": any(tokens.special), "place": attribution.place is not None,
+             "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
+    apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
+    return words["apart_said"].format(what=apart) if apart else ""
+
+
+def no_order(attribution: Attribution) -> str:
+    """Why nothing can be correlated: too few tokens, or effects that do not differ; nothing where it can."""
+    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    if count < FEWEST:
+        return words["few"].format(count=count)
+    return "" if np.isfinite(ceiling(attribution).mean()) else words["flat"]
+
+
+def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
+    """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
+    words, top = strings("explain")["sentence"], float(ceiling(attribution).mean())
+    means = {name: float(rhos.mean()) for name, rhos in agreement(attribution, layer, head).items()
+             if np.isfinite(rhos).all()}
+    proposed = {name: mean for name, mean in means.items() if name in METHODS}
+    if not proposed or not np.isfinite(top):
+        return []
+    best = max(proposed, key=proposed.__getitem__)
+    head_rho, layer_rho = (format_signed(means.get(f"weight_{name}", np.nan), ".2f") or "–"
+                           for name in ("head", "layer"))
+    sentences = [words["ceiling_said"].format(ceiling=top),
+                 words["best"].format(best=sentence_label(best, layer, head), best_value=proposed[best],
+                                      tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
+                                      layer=layer_rho, chance=critical_rho(int(attribution.ranked.sum())))]
+    for name in ("rollout", "flow"):
+        if {name, f"{name}_even"} <= attribution.scores.keys():
+            rho = rank_agreement(*(attribution.scores[each][attribution.ranked] for each in (name, f"{name}_even")))
+            sentences += [words["position"].format(name=label(name, 0, 0), rho=rho)] if np.isfinite(rho) else []
+    outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
+    sentences.append(words["sink"].format(share=outside))
+    first = first_token(attribution, layer, head)
+    if first is not None and np.isfinite([first.apart, first.ranked]).all():
+        sentences.append(words["first"].format(
+            token=token_markdown(attribution.tokens.texts[0]), head=first.head, layer=first.layer, effect=first.effect,
+            rank=first.rank, count=first.count, apart=first.apart, ranked=first.ranked))
+    return sentences

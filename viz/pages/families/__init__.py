@@ -11,7 +11,6 @@ from model.core.models import TraceQuery
 from model.core.query import Kind
 from model.lessons import families
 from model.studies.perplexity import LikelihoodQuery, SequenceLikelihood
-from viz.claims import as_printed
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.figures.drawing import Markup, markup
@@ -99,9 +98,8 @@ def _steps(page: PageContext, lesson: Lesson) -> None:
                        say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
         for place, name, chance in ((middle, "whole", first), (right, "part", second)):
             place.metric(words[name], _as_chance(chance))
-        same = as_printed(first, _as_chance) == as_printed(second, _as_chance)
-        verdict = words["same" if same else "apart"].format(digits=DIGITS, difference=abs(first - second))
-        lesson.explanation("steps", t=at, word=token_markdown(whole.texts[at - 1]), verdict=verdict, all=steps + 1)
+        lesson.explanation("steps", t=at, word=token_markdown(whole.texts[at - 1]), difference=abs(first - second),
+                           all=steps + 1)
 
 
 def _as_chance(chance: float) -> str:

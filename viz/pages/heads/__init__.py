@@ -19,10 +19,9 @@ from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import Below, head_view
 from viz.examples import Example, example_for, other_twin, word_at
 from viz.page import Page, PageContext
-from viz.pages.heads.claims import head_claims
+from viz.pages.heads.claims import head_claims, row_claim
 from viz.pages.heads.colours import COLOUR, grid_colours
 from viz.pages.heads.display import filters, lens_bar, why_scale
-from viz.pages.heads.focused_row import row_claim
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
 from viz.pages.heads.ranking import SHOWN, look_from_and_at, look_here_first, tooltip_numbers
 from viz.text import escape_markdown, strings

@@ -10,9 +10,8 @@ from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.prediction_game import Score, allowed_cells, cover, score
-from viz.claims import lead
 from viz.components.head_view import Guess, ViewEvent, head_view
-from viz.format import format_share, format_weight, token_markdown
+from viz.format import format_weight, token_markdown
 from viz.handout.build import head_item
 from viz.page import PageContext
 from viz.page_controls import Choice, Places
@@ -143,7 +142,7 @@ def _score(result: Score, shown: DisplayedHead) -> None:
     labels = words["labels_rows"] if several else words["labels"]
     for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), labels, strict=True):
         place.metric(label.format(count=result.count, rows=len(result.rows)), format_weight(result.mean(name)))
-    far = " " + far_claim(result.above_chance) if math.isfinite(result.above_chance) else ""
+    far = " " + words["far"].format(far=result.above_chance) if math.isfinite(result.above_chance) else ""
     st.markdown((words["rows"] if several else words["row"]).format(
         count=result.count, rows=len(result.rows), token=escape_markdown(shown.rows[result.rows[0].row].text),
         allowed=result.rows[0].allowed) + far)
@@ -152,12 +151,6 @@ def _score(result: Score, shown: DisplayedHead) -> None:
                  f"{' | '.join(map(format_weight, (row.found, row.best, row.uniform)))} |"
                  for row in result.rows]
         st.markdown("\n".join([f"| {' | '.join(words['head'])} |", "|---|---|---|---|---|", *lines]))
-
-
-def far_claim(far: float) -> str:
-    """How far the marks come from chance (0) to the best choice (1), in the digits that are printed."""
-    name = {1: "far", 0: "far_even", -1: "far_below"}[lead(far, 0, lambda share: format_share(share, 0))]
-    return strings("predict")[name].format(far=abs(far))
 
 
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:

@@ -9,8 +9,7 @@ from model.core.record import AttentionMap, Tokens
 from model.core.token_ranking import Link, TokenRanking
 from model.core.types import HeadId
 from model.core.view import View
-from viz.claims import rank
-from viz.format import format_weight, head_label, token_label, token_markdown
+from viz.format import format_weight, head_label, rank, token_label, token_markdown
 from viz.glossary import term_link, terms
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
@@ -73,13 +72,13 @@ def _one_measure(measures: HeadMeasures, name: str, view: View, choose: Callable
 
 
 def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -> str:
-    """A head's value of a measure, its place among all heads by the digits that are printed, and what a uniform row
-    gives. title: the measure's, in Markdown."""
+    """Return a head's value of a measure, its rank among all heads, and what a uniform row gives. title: the
+    measure's, in Markdown."""
     number, values = measures.heads.index(here), measures.values[name].tolist()
-    place, alike = rank(values[number], values)
-    return strings("heads")["measure_line" if alike == 1 else "measure_line_shared"].format(
+    place, tied = rank(values[number], values)
+    return strings("heads")["measure_line"].format(
         title=title, here=head_label(*here), value=format_weight(values[number]), unit=BY_NAME[name].unit, rank=place,
-        others=alike - 1, n=len(values), uniform=format_weight(measures.uniform[name][number]))
+        tied=tied, n=len(values), uniform=format_weight(measures.uniform[name][number]))
 
 
 def tooltip_numbers(measures: HeadMeasures | None,

@@ -5,7 +5,6 @@ import streamlit as st
 from model.lessons import information
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
-from viz.pages.information.claims import bound_claims
 from viz.widgets.control_widgets import slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -33,5 +32,5 @@ def bound_section(page: PageContext, lesson: Lesson) -> None:
                key="information-bound",
                alt=lesson.alt("bound", information=bound.information, best=float(shown.max()), last=float(shown[-1])))
         lesson.explanation("bound", shown=(information.bound,), shapes={"cross_entropy": bound.cross_entropy},
-                           last=float(shown[-1]),
-                           **bound_claims(bound.information, proved, float(here.cross_entropy[0]), learnt))
+                           last=float(shown[-1]), learnt=learnt, here=float(here.cross_entropy[0]), proved=proved,
+                           information=bound.information)

@@ -1,4 +1,6 @@
 """The sections about the heads of the model: the texts they are measured on, layer by layer, and the map of all."""
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -7,9 +9,8 @@ from model.core.query import Query
 from model.lessons import information, mds
 from viz.figures.by_layer import by_layer
 from viz.figures.head_mds import head_map, shepard_diagram
-from viz.format import head_label
+from viz.format import format_signed, head_label
 from viz.page import PageContext
-from viz.pages.information.claims import layer_claims, map_claims, verdict
 from viz.pages.information.subspaces import subspaces_section
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for
@@ -19,6 +20,7 @@ from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import Lesson, computing
 
 NEAREST = 5
+ROUNDING = 1e-6    # bits
 LEAST = 3          # heads that a map needs
 MOST_TEXTS = 50
 
@@ -88,7 +90,16 @@ def _layers(page: PageContext, lesson: Lesson, pool: information.Information) ->
         lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
                            shapes={"I": pool.values["mutual"], "tokens": pool.tokens}, heads=len(pool.places),
                            below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()),
-                           **layer_claims(pool))
+                           **mutual_numbers(pool))
+
+
+def mutual_numbers(pool: information.Information) -> dict[str, Any]:
+    """What is said of I: its mean, the heads with most and least, and how many have less than the mask alone."""
+    mutual, blank = pool.values["mutual"], pool.blank["mutual"]
+    most, least = int(mutual.argmax()), int(mutual.argmin())
+    return {"mean": mutual.mean(), "most": head_label(*pool.places[most]), "most_bits": mutual[most],
+            "least": head_label(*pool.places[least]), "least_bits": mutual[least], "blank": blank.mean(),
+            "under": int((mutual < blank - ROUNDING).sum())}
 
 
 def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> None:
@@ -104,6 +115,7 @@ def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> No
         here = pool.places.index((view.layer, view.head))
         near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
         stress = {each: mds.stress(mds.plane(wanted, each), wanted) for each in words["methods"]}
+        same, other = information.within_and_between(pool, wanted)
         left, right = st.columns([3, 2], gap="medium")
         with left:
             choice_for(page, "method", words["method"], words["methods"])
@@ -117,8 +129,8 @@ def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> No
         lesson.explanation("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress),
                            shapes={"√JS": wanted, "plane": at}, head=head_label(*pool.places[here]),
                            closest=head_label(*pool.places[near[0]]), distance=wanted[here, near[0]], count=len(near),
-                           layers=map_claims(*information.within_and_between(pool, wanted)),
-                           stress=stress[method], verdict=verdict(words["verdicts"], stress[method]),
+                           same=format_signed(same, ".3f") or "–", other=format_signed(other, ".3f") or "–",
+                           stress=stress[method],
                            **{f"stress_{each}": value for each, value in stress.items()})
 
 

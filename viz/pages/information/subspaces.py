@@ -6,8 +6,8 @@ from model.core.query import UserError
 from model.lessons import subspaces
 from model.lessons.subspaces import Subspaces
 from viz.figures.lines import Line, lines
+from viz.format import format_share
 from viz.page import PageContext
-from viz.pages.information.claims import subspace_claims, whole_share
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -31,10 +31,15 @@ def subspaces_section(page: PageContext, lesson: Lesson) -> None:
             _angles(lesson, ranges, view.layer, name)
         with right:
             st.markdown(_table(words, found))
+        overlap = words["overlaps" if len(ranges.overlap) else "shared"].format(
+            layer=view.layer, matrix=words["matrices"][name], chance=ranges.width / found.d_model,
+            overlap=float(ranges.overlap.mean()) if len(ranges.overlap) else 0.0)
         lesson.explanation("subspaces", shown=(subspaces.bases, subspaces.principal_angles, subspaces.sliced),
                            shapes={"angles": ranges.angles}, heads=len(found.moved), d_model=found.d_model,
                            draws=subspaces.DRAWS, inside=found.inside[name], chance=1 / ranges.heads,
-                           width=ranges.width, **found.own, **subspace_claims(found, name, view.layer))
+                           overlap=overlap, together=ranges.together,
+                           most=min(found.d_model, ranges.heads * ranges.width), moved=float(found.moved.mean()),
+                           same=float(found.same.mean()), **found.own)
 
 
 def _angles(lesson: Lesson, ranges: subspaces.Ranges, layer: int, name: str) -> None:
@@ -58,6 +63,6 @@ def _line(name: str, angles: np.ndarray, colour: int) -> Line:
 def _table(words: dict, found: Subspaces) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|"]
     for name, ranges in found.ranges.items():
-        overlap = whole_share(float(ranges.overlap.mean())) if len(ranges.overlap) else "–"
-        rows.append(f"| {words['matrices'][name]} | {overlap} | {whole_share(ranges.width / found.d_model)} | 0% |")
+        overlap = format_share(float(ranges.overlap.mean()), 0) if len(ranges.overlap) else "–"
+        rows.append(f"| {words['matrices'][name]} | {overlap} | {format_share(ranges.width / found.d_model, 0)} | 0% |")
     return "\n".join(rows)

@@ -11,7 +11,6 @@ from viz.figures.vector_plane import Points, vector_plane
 from viz.format import format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
-from viz.pages.inside import claims
 from viz.pages.inside.hand import CONTROLS, draw_hand
 from viz.pages.inside.steps import StepContext, chosen_key, trace_of
 from viz.pages.inside.story import draw_story
@@ -89,14 +88,14 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
 
 
 def nearest_says(here: StepContext, angles: np.ndarray, words: dict) -> str:
-    """Whether the smallest angle has the largest weight."""
+    """The key with the smallest angle, and the one with the largest weight."""
     path = here.path
-    case = claims.nearest(angles, path.weights, path.allowed)
-    if case == "none":
-        return words["nearest"][case]
-    close = int(np.nanargmin(np.where(path.allowed, angles, np.nan)))
+    measured = np.where(path.allowed, angles, np.nan)
+    if np.isnan(measured).all():
+        return words["none"]
+    close = int(np.nanargmin(measured))
     top = int(np.argmax(path.weights))
-    return words["nearest"][case].format(
+    return words["angles"].format(
         smallest=words["smallest" if path.allowed.all() else "smallest_allowed"],
         close=escape_markdown(here.spoken(close)), angle=angles[close], weight=format_weight(path.weights[close]),
         top=escape_markdown(here.spoken(top)), wide=angles[top], largest=format_weight(path.weights[top]),
@@ -121,7 +120,7 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
                key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
         lesson.explanation("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
                            shapes={"values": values}, share=share, squared=_squared(here, words),
-                           hull=words["sums"][claims.row_sum(total, path.sink)].format(
+                           hull=words["sink" if path.sink else "sums"].format(
                                sum=total, sink=path.sink, d_v=len(path.mixed)),
                            length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
                            d_k=len(path.query), d_v=len(path.mixed), token=escape_markdown(here.spoken(query=True)))
@@ -135,4 +134,4 @@ def _squared(here: StepContext, words: dict) -> str:
     if keys > LARGEST:
         return words["too_large"]
     change = head_steps.not_a_projection(heads.weights(here.layer, here.view.head))
-    return words["squared" if f"{change:z.2f}" != "0.00" else "as_projection"].format(change=change)
+    return words["squared"].format(change=change)

@@ -1,19 +1,17 @@
 """Where does attention come from? Kernel regression, the score that was chosen, the sentence that did not fit into one
 vector, and a memory."""
 import functools
-from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from model.lessons import associative_memory, kernels
-from viz.claims import first_true, lead, rank
 from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
 from viz.figures.regression import regression
 from viz.figures.tiles import tiles
-from viz.format import format_share, true_minus
+from viz.format import format_share, rank, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.pages.kernels.copying import DRAWN, copying_section
@@ -104,11 +102,10 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
 
 
 def _largest(words: dict, answer: float, weights: np.ndarray) -> str:
-    """The estimate, and which point has most of it, by the digits that are printed."""
+    """The estimate, and the point with the largest weight."""
     first = int(weights.argmax())
-    _, level = rank(weights[first], weights, lambda weight: f"{weight:z.0%}")
-    case = "weighs" if level == 1 else "level"
-    return words[case].format(answer=answer, place=first, weight=weights[first], level=level)
+    return words["weighs"].format(answer=answer, place=first, weight=weights[first],
+                                  tied=rank(weights[first], weights, "{:.0%}".format)[1])
 
 
 def _relabelled(page: PageContext, lesson: Lesson) -> None:
@@ -134,10 +131,12 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
                                               answer=rows["kernel"] @ y))
             choice_for(page, "keys", words["keys"], words["key_names"])
         _both_ways(lesson, (x, y), (keys, how, h, q), rows)
+        lengths, first = np.linalg.norm(keys, axis=1), int(rows["dot"].argmax())
         lesson.explanation("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
                            shapes={"query": query, "keys": keys},
                            biased=kernels.total_variation(rows["kernel"], rows["bias"]),
-                           **_about_lengths(words, how, keys, rows))
+                           moved=kernels.total_variation(rows["kernel"], rows["dot"]), shortest=lengths.min(),
+                           longest=lengths.max(), place=first, tied=rank(rows["dot"][first], rows["dot"])[1])
 
 
 def _both_ways(lesson: Lesson, points: tuple[np.ndarray, np.ndarray], asked: tuple[np.ndarray, str, float, float],
@@ -161,21 +160,6 @@ def _both_ways(lesson: Lesson, points: tuple[np.ndarray, np.ndarray], asked: tup
                                         axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
                key="kernels-relabelled",
                alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
-
-
-def _about_lengths(words: dict, how: str, keys: np.ndarray, rows: dict[str, np.ndarray]) -> dict[str, Any]:
-    """What is said of the keys (key, d) and of the weights (key) that kernel and dot product give them."""
-    lengths, moved = np.linalg.norm(keys, axis=1), kernels.total_variation(rows["kernel"], rows["dot"])
-    shortest, longest = float(lengths.min()), float(lengths.max())
-    same = f"{shortest:.3g}" == f"{longest:.3g}"
-    verdict = first_true([(how == "circle", "circle"), (same, "level"), (f"{moved:.1%}" == "0.0%", "none"),
-                          (True, "line")])
-    first = int(rows["dot"].argmax())
-    _, count = rank(rows["dot"][first], rows["dot"])
-    most = "level" if count > 1 else how
-    return {"lengths": words["lengths"]["same" if same else "differ"].format(shortest=shortest, longest=longest),
-            "verdict": words["verdicts"][verdict], "moved": moved,
-            "most": words["mosts"][most].format(count=count, place=first)}
 
 
 def _memory(page: PageContext, lesson: Lesson) -> None:
@@ -205,19 +189,14 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
                                    axes=("temperature T", ""), log="x", marks=marks, height=320),
                key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
         first = int(weights[0].argmax())
-        winner = "right" if lead(weights[0, first], weights[0, asked], _thousandths) <= 0 else "other"
         lesson.explanation("memory",
                            shown=(associative_memory.recall, associative_memory.best_temperature,
                                   associative_memory.errors),
                            shapes={"keys": keys, "values": values, "query": query}, t=temperature, pair=names[asked],
                            weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
-                           winner=words["winners"][winner].format(name=names[first], most=weights[0, first]),
+                           winner=names[first], most=weights[0, first],
                            sharpest=words["sharpest"].format(share=share, best=best, there=there, least=squared.min(),
                                                              draws=DRAWS * pairs))
-
-
-def _thousandths(weight: float) -> str:
-    return f"{weight:z.3f}"
 
 
 @functools.lru_cache(32)

@@ -8,7 +8,6 @@ import streamlit as st
 from model.core.statistics import entropy, x_log_x
 from model.lessons import descent, divergence
 from model.lessons.short_run import STEPS, TARGETS, WIDTH
-from viz.claims import as_printed, first_true, lead
 from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
 from viz.figures.loss_surface import loss_surface
@@ -111,11 +110,10 @@ def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray, drawn: DeltaGenerator, b
         for label, value in ((words["loss"], loss), (words["bits"], loss / np.log(2)),
                              (words["perplexity"], np.exp(loss))):
             st.metric(label, _said(value))
-    verdict = words["verdicts"]["same" if _said(gap) == _said(back) else "differ"]
     lesson.explanation("lengths",
                        shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, stacked_bars),
                        shapes={"p": p, "q": q}, floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back),
-                       verdict=verdict, notices_in=beside)
+                       notices_in=beside)
 
 
 def _said(number: float) -> str:
@@ -163,12 +161,11 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _about_smoothing(words: dict, peak: float, floor: float, gap: float) -> str:
-    """What is said of the least smoothed loss: where it is, how much, and how far the right logit then stands above the
+    """What is said of the least smoothed loss: where it is, how much, and how far the right logit then is above the
     others (infinitely without smoothing)."""
     if np.isinf(gap):
         return words["says"]["hard"]
-    height = first_true([(as_printed(gap, _said) == 0, "level"), (gap > 0, "above"), (True, "below")])
-    return words["says"]["smooth"].format(peak=peak, floor=floor, gap=words["gaps"][height].format(gap=abs(gap)))
+    return words["says"]["smooth"].format(peak=peak, floor=floor, gap=gap)
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
@@ -195,19 +192,9 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
                    key="learning-adam", alt=lesson.alt("adam", step=descent.AT + 21, paper=paper[descent.AT + 20],
                                                  own=own[descent.AT + 20]))
         lesson.explanation("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own},
-                           beta2=beta2, memory=1 / (1 - beta2), **_about_adam(words, kind, paper, own))
-
-
-def _about_adam(words: dict, kind: str, paper: np.ndarray, own: np.ndarray) -> dict[str, str]:
-    """What is said of Adam's steps (step) with the paper's settings and one's own, by the digits that are printed."""
-    ends = lead(own[-1], paper[-1], _said)
-    case = first_true([(kind == "steady" and as_printed(own[-1], _said) != 1, "steady_short"),
-                       (kind == "spike" and ends < 0, "spike_longer"), (kind == "spike" and ends > 0, "spike_shorter"),
-                       (True, kind)])
-    says = words["says"][case].format(last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
-                                      mean_paper=np.abs(paper).mean())
-    full = as_printed(abs(own[0]), _said) == 1
-    return {"says": says, "starts": words["starts"]["full" if full else "short"].format(first=own[0])}
+                           beta2=beta2, memory=1 / (1 - beta2), first=own[0], says=words["says"][kind].format(
+                               last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
+                               mean_paper=np.abs(paper).mean()))
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:
@@ -261,9 +248,7 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
                    key="learning-cliff",
                    alt=lesson.alt("cliff", longest=longest, free=ends[0], tame=tamed if limit else ""))
         begin = float(descent.cliff(*start)[0])
-        case = first_true([(not limit, "never"), (bool(free_lengths.max() <= limit), "same"), (True, "shorter")])
-        thrown = words["thrown"] if lead(ends[0], begin, _said) > 0 and free_lengths.max() > 1 else ""
         lesson.explanation("cliff", shown=(descent.cliff, descent.clip, descent.descend),
                            shapes={"places": tame, "gradient lengths": tame_lengths},
                            longest=longest, median=format_number(np.median(free_lengths)), begin=begin, free=ends[0],
-                           thrown=thrown, says=words["says"][case].format(limit=limit, tame=ends[1]))
+                           says=words["says"]["clipped" if limit else "never"].format(limit=limit, tame=ends[1]))

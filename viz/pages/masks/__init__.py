@@ -9,7 +9,6 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
-from viz.pages.masks import claims
 from viz.pages.masks.sparse import LENGTHS, SEEDS, sparse_sections
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
@@ -71,7 +70,9 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
         if revealed:
             shapes = {"scores": scores, "allowed": allowed, "weights": weights}
             lesson.explanation("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights),
-                               shapes=shapes, notices_in=pictures, **claims.cells(lesson.prose["build"], allowed))
+                               shapes=shapes, notices_in=pictures, open=int(allowed.sum()), cells=allowed.size,
+                               share=float(allowed.mean()), blind=int((~allowed.any(1)).sum()),
+                               first=int(allowed[0].sum()))
 
 
 def _rules(page: PageContext, words: dict) -> None:
@@ -100,11 +101,25 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
         with right:
             slider_for(page, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
             leaked = _leak(lesson, texts, allowed, scores, row)
-        found = claims.method_numbers(by_method, allowed)
+        if not allowed.any():
+            st.info(words["all_blind"])
+            return
+        found = method_numbers(by_method, allowed)
         st.markdown(_table(words, found, allowed))
+        low, high = leaked or (0.0, 0.0)
         lesson.explanation("methods", shown=(masking.masked_weights, masking.leak),
                            shapes={"scores": scores, "allowed": allowed},
-                           **claims.methods(words, found, allowed, f"{texts[row]} ({row})", leaked))
+                           leak=words["sealed" if leaked is None else "leak"].format(
+                               row=f"{texts[row]} ({row})", low=low, high=high), **found)
+
+
+def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
+    """The least row sum and the largest difference from −∞ of each method, over the rows that may look at something."""
+    seeing = allowed.any(1)
+    before = by_method["before"][seeing]
+    return {f"{name}_{method}": value for method, weights in by_method.items()
+            for name, value in (("least", float(weights[seeing].sum(1).min())),
+                                ("difference", float(np.abs(weights[seeing] - before).max())))}
 
 
 def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndarray,
@@ -135,8 +150,6 @@ def _leak(lesson: Lesson, texts: list[str], allowed: np.ndarray, scores: np.ndar
 
 def _table(words: dict, found: dict[str, float], allowed: np.ndarray) -> str:
     rows = [words["table_head"], "|---|---|---|---|"]
-    if not found:
-        return words["all_blind"]
     leaks = words["leaks"] if not allowed[allowed.any(1)].all() else dict.fromkeys(masking.METHODS, words["nothing"])
     for method in masking.METHODS:
         rows.append(f"| {words['names'][method]} | {found[f'least_{method}']:z.4f} | "

@@ -1,16 +1,19 @@
 """The last sections of *Who may look where*: the sparse patterns that replace n², and what a real head would lose to
 one."""
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
+from model.core.types import HeadId
 from model.lessons import edit_effects, sparse_masks
 from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share
+from viz.format import format_share, head_label
 from viz.page import PageContext
-from viz.pages.masks import claims
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
@@ -60,7 +63,21 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
                                   sparse_masks.random_keys, sparse_masks.reach),
                            shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n,
                            open=int(chosen.sum()), all=n * n,
-                           **claims.patterns(words, n, shape, causal, shares[name], shares["random"]))
+                           **pattern_numbers(words, n, shape, causal, shares[name], shares["random"]))
+
+
+def pattern_numbers(words: dict, n: int, shape: sparse_masks.Shape, causal: bool, chosen: np.ndarray,
+                    random: np.ndarray) -> dict[str, Any]:
+    """What is said of the patterns for n tokens. chosen, random: the reach of the chosen pattern and of random keys."""
+    walk, helped = (sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.pattern(
+        name, n, sparse_masks.Shape(window=shape.window), causal), causal)) for name in ("window", "global"))
+    drawn = sparse_masks.pattern("random", n, shape, causal) & ~np.eye(n, dtype=bool)
+    whom = "causal" if causal else "all"
+    return {"needed": sparse_masks.layers_needed(chosen) or 0, "whom": words["whoms"][whom], "random": shape.random,
+            "window": words["windows"][whom].format(window=shape.window, n=n, walk=walk, helped=helped),
+            "drawn": sparse_masks.layers_needed(random) or 0, "reached": format_share(random[-1]),
+            "dilation": shape.dilation,   # of a causal text no token follows the last
+            "unheard": int((~drawn.any(0))[:n - 1 if causal else n].sum())}
 
 
 def _pattern_controls(page: PageContext, words: dict, name: str) -> None:
@@ -119,4 +136,12 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         lesson.explanation("real", shown=(sparse_masks.lost_weight,), shapes={"lost": grid}, layer=view.layer,
                            head=view.head, name=titles[name], n=n, lost=lost[name][place],
-                           share=sparse_masks.pattern(name, n, shape).mean(), model=claims.model(words, lost[name]))
+                           share=sparse_masks.pattern(name, n, shape).mean(),
+                           **_lost(lost[name]))
+
+
+def _lost(by_head: Mapping[HeadId, float]) -> dict[str, str]:
+    """The heads of a model that lose least and most."""
+    least, most = min(by_head, key=by_head.__getitem__), max(by_head, key=by_head.__getitem__)
+    return {"least": head_label(*least), "little": format_share(by_head[least]), "most": head_label(*most),
+            "much": format_share(by_head[most])}

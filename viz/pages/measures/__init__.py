@@ -2,20 +2,20 @@
 one text and for many."""
 from typing import TYPE_CHECKING
 
+import numpy as np
 import streamlit as st
 
 from model.ask import sources
 from model.core.measures import HeadMeasures, MeasuresQuery
-from model.core.statistics import x_log_x
+from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz.figures.patterns import WORST, pattern_grid, silencing_effects
-from viz.format import head_label
+from viz.format import format_number, head_label, rank
 from viz.page import Page, PageContext
-from viz.pages.measures.claims import effect_claims, pattern_claims
 from viz.pages.measures.corpus import many_texts
-from viz.text import strings
+from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 PAGE = Page("Every head measured", "Test", 1, "record", reads="both")
+POOR = 0.6     # a fit below which the best pattern says little
 
 
 def render(page: PageContext) -> None:
@@ -85,6 +86,31 @@ def _effects(effects: "DataFrame", measure: str) -> None:
                alt=words["effects_alt"].format(n=len(changes), head=head_label(*place), most=changes[place]))
     with right:
         st.markdown("\n\n".join([words[f"silenced_{measure}"], *effect_claims(effects)]))
+
+
+def pattern_claims(best: "DataFrame") -> list[str]:
+    """How many heads fit which pattern best, and how well. best: a row a head, with pattern and fit."""
+    words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
+    top, poor = fits.idxmax(), int((fits < POOR).sum())
+    sentences = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
+                                                         for pattern, count in counts.items()), n=len(best)),
+                 words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
+                                     tied=rank(fits[top], fits, "{:.2f}".format)[1])]
+    sentences += [words["poor"].format(count=poor, limit=POOR)] if poor else []
+    return sentences + ([words["even"].format(title=TITLES["even"])] if "even" in counts else [])
+
+
+def effect_claims(effects: "DataFrame") -> list[str]:
+    """What silencing each head did. effects: a row a head, with pattern, fit and silenced, how much the answer
+    changed."""
+    words, changes = strings("measures"), effects["silenced"]
+    top = changes.idxmax()
+    sentences = [words["effects_most"].format(
+        head=head_label(*top), most=format_number(changes[top]), tied=rank(changes[top], changes, format_number)[1],
+        title=escape_markdown(TITLES[effects["pattern"][top]]), fit=effects["fit"][top])]
+    rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())
+    sentences += [words["effects_rank"].format(n=len(changes), rho=rho)] if np.isfinite(rho) else []
+    return [*sentences, words["effects_quiet"].format(median=changes.median())]
 
 
 def _formula() -> None:

@@ -1,5 +1,8 @@
 """How does a Transformer read a picture? Patches in order and shuffled, cut in any size, their places, and what fewer
 assumptions cost in data."""
+import math
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
@@ -9,7 +12,6 @@ from viz.figures.bars import bars
 from viz.figures.tiles import tiles
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
-from viz.pages.patches import claims
 from viz.pages.patches.data import data_section
 from viz.pages.patches.places import cut_section, gaps, places_section
 from viz.widgets.control_widgets import button_setting, slider_for
@@ -64,7 +66,8 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                 _answers(lesson, name, pair)
         lesson.explanation("shuffle", shown=(patch_sentence.swapped, patch_sentence.read), notices_in=right,
                            shapes={"picture": straight, "order": order},
-                           **claims.shuffled(words["says"], turned["moved"], readings["placed"], readings["unplaced"]))
+                           bound=above(logit_difference(*readings["unplaced"])),
+                           without=readings["unplaced"][0].answer, **_read(*readings["placed"]))
 
 
 def _controls(page: PageContext, lesson: Lesson) -> None:
@@ -84,5 +87,22 @@ def _answers(lesson: Lesson, name: str, pair: tuple[Reading, Reading]) -> None:
                               axes=(words["digit"], words["probability"]), y_range=(0, 1), height=220,
                               title=words[name]),
            key=f"patches-{name}",
-           alt=words["alt_bars"].format(name=words[name], first=first.answer, second=second.answer,
-                                        p_first=first.probabilities.max(), p_second=second.probabilities.max()))
+           alt=words["alt_bars"].format(name=words[name], **_read(first, second)))
+
+
+def _read(first: Reading, second: Reading) -> dict[str, Any]:
+    """The answers to a picture and its shuffled copy, with their probabilities."""
+    return {"first": first.answer, "second": second.answer, "p_first": first.probabilities.max(),
+            "p_second": second.probabilities.max()}
+
+
+
+def logit_difference(one: Reading, other: Reading) -> float:
+    """The largest difference between two readings' logits."""
+    return float(np.abs(one.logits - other.logits).max())
+
+
+
+def above(number: float) -> str:
+    """The power of ten above a number of 0 or more, as 1e-5; of 0 the least that float32 tells from 1."""
+    return f"1e{math.floor(math.log10(number)) + 1 if number else -6}"

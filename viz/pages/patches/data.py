@@ -8,7 +8,6 @@ from model.lessons import digit_nets
 from model.lessons.digit_nets import COUNTS, KINDS, DigitRun, DigitRunQuery
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
-from viz.pages.patches import claims
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -37,7 +36,10 @@ def data_section(page: PageContext, lesson: Lesson) -> None:
                 with place.container():
                     _curves(lesson, runs, int(turned["count"]))
         lesson.explanation("data", shown=(digit_nets.network, digit_nets.run), shapes={"right": run.right},
-                           count=int(turned["count"]), **claims.ahead(words["aheads"], runs, TESTED))
+                           count=int(turned["count"]), tested=TESTED,
+                           learned=runs["transformer"].learned, known=runs["convolution"].learned,
+                           **{kind: float(run.right[-1]) for kind, run in runs.items()},
+                           **{f"parameters_{kind}": run.parameters for kind, run in runs.items()})
 
 
 def _curves(lesson: Lesson, runs: dict[str, DigitRun], count: int) -> None:

@@ -1,4 +1,6 @@
 """Two sections of *Pictures as sentences*: how a picture is cut, and what the table of places has learned."""
+from collections.abc import Mapping
+
 import numpy as np
 import streamlit as st
 
@@ -6,8 +8,8 @@ from model.lessons import patch_sentence
 from model.lessons.patch_sentence import COLUMNS, ROWS, SIDE
 from viz.figures.matrix import CellStyle, matrix
 from viz.figures.tiles import tiles
+from viz.format import format_signed
 from viz.page import PageContext
-from viz.pages.patches import claims
 from viz.widgets.control_widgets import slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson, computing
@@ -43,7 +45,7 @@ def cut_section(page: PageContext, lesson: Lesson) -> None:
             st.markdown(_table(words, counted, side))
         lesson.explanation("cut", shown=(patch_sentence.cut, patch_sentence.numbers), shapes={"picture": pixels},
                            side=side, blocks=patch_sentence.blocks(),
-                           halved=claims.halved(words["halves"], counted, side), **now)
+                           halved=halved(words["halves"], counted, side), **now)
 
 
 def _table(words: dict, counted: dict[int, dict[str, int]], side: int) -> str:
@@ -64,9 +66,9 @@ def places_section(page: PageContext, lesson: Lesson) -> None:
     words, place = lesson.prose["places"], page.controls["place"]
     with lesson.section("places"), computing():
         cosines = patch_sentence.place_similarity()
-        best = claims.most_alike(cosines, place)
+        best = most_alike(cosines, place)
         facts = {"place": _name(words, place), "best": _name(words, best),
-                 "cosine": claims.cosine(float(cosines[place, best]))}
+                 "cosine": cosine(float(cosines[place, best]))}
         maps = cosines.reshape(-1, ROWS, COLUMNS)
         left, right = st.columns(2, gap="medium")
         with left:
@@ -81,4 +83,39 @@ def places_section(page: PageContext, lesson: Lesson) -> None:
                                                 for column in range(COLUMNS)] for row in range(ROWS)], height=420),
                    key="patches-places", alt=words["alt_all"].format(places=ROWS * COLUMNS))
         lesson.explanation("places", shown=(patch_sentence.place_similarity,), shapes={"cosines": cosines},
-                           near=claims.places(words["nears"], cosines, claims.neighbours(ROWS, COLUMNS)), **facts)
+                           **mean_cosines(cosines, neighbours(ROWS, COLUMNS)), **facts)
+
+
+def halved(words: dict, counted: Mapping[int, Mapping[str, int]], side: int) -> str:
+    """What half the side of a patch changes or, where a side has no half, twice the side. counted: by side in pixels,
+    as of `patch_sentence.numbers`."""
+    case, other = ("half", side // 2) if side % 2 == 0 else ("twice", 2 * side)
+    weights = sorted((counted[side]["weights"], counted[other]["weights"]))
+    return words[case].format(other=other, factor=weights[1] / weights[0])
+
+
+
+def neighbours(rows: int, columns: int) -> np.ndarray:
+    """Which places lie side by side, or one above the other, bool (place, place)."""
+    down, across = np.divmod(np.arange(rows * columns), columns)
+    return np.abs(down[:, None] - down) + np.abs(across[:, None] - across) == 1
+
+
+def mean_cosines(cosines: np.ndarray, near: np.ndarray) -> dict[str, str]:
+    """The mean cosine of neighbours and of places further apart. cosines (place, place); near: of `neighbours`."""
+    far = ~near & ~np.eye(len(near), dtype=bool)
+    return {"near": cosine(float(cosines[near].mean())), "far": cosine(float(cosines[far].mean()))}
+
+
+
+def cosine(value: float) -> str:
+    """A cosine as the page prints it."""
+    return format_signed(value, ".2f")
+
+
+
+def most_alike(cosines: np.ndarray, place: int) -> int:
+    """The other place whose vector is most like that of `place`."""
+    others = cosines[place].copy()
+    others[place] = -np.inf
+    return int(others.argmax())

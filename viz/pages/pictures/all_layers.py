@@ -7,7 +7,6 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patch_attention import PatchRollout, PatchRolloutQuery
 from viz import glow
-from viz.claims import first_true
 from viz.components.picture_view import PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of
 from viz.components.slider import slider
@@ -19,7 +18,6 @@ from viz.widgets.handout_button import picture_button
 from viz.widgets.pictures.choice import picture_name
 
 HIGH = 340                              # pixels of each picture
-SAME = 1e-6                             # shares that differ by less are equal
 DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)  # shares of the cells that are left out; 0.9 is what the program begins with
 
 
@@ -46,12 +44,9 @@ def rollout_section(page: PageContext, record: AttentionRecord, view: View) -> N
 
 
 def rollout_claim(found: PatchRollout, token: int, name: str) -> str:
-    """Whether the copied program's rows sum to 1 and how far it is from rollout in the row of a token, told from the
-    digits that are printed. name: the token's, in Markdown."""
+    """What the copied program's rows sum to and how far it is from rollout in the row of a token. name: the token's, in
+    Markdown."""
     words, sums = strings("pictures")["rollout"], found.copied.sum(1)
     apart = np.abs(found.copied - found.right)[token].max()
-    facts = {"name": name, "own": format_number(float(sums[token])), "low": format_number(float(sums.min())),
-             "high": format_number(float(sums.max())), "apart": format_number(float(apart))}
-    form = first_true([(np.abs(found.copied - found.right).max() < SAME, "same"),
-                       (facts["low"] == facts["high"] == "1", "even"), (True, "differ")])
-    return words[form].format(**facts)
+    return words["differ"].format(name=name, own=format_number(float(sums[token])), apart=format_number(float(apart)),
+                                  low=format_number(float(sums.min())), high=format_number(float(sums.max())))

@@ -8,7 +8,6 @@ import streamlit as st
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patch_attention import MEASURES, PatchHeads, PatchHeadsQuery
-from viz.claims import first_true, lead
 from viz.figures.by_layer import by_layer
 from viz.format import format_number, head_label
 from viz.page import PageContext
@@ -33,7 +32,7 @@ def layers_section(page: PageContext, record: AttentionRecord, view: View) -> No
                                   names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
                                   marked=(view.layer, view.head)),
            key=f"pictures-{name}", alt=words["alt"].format(**facts))
-    st.markdown(layers_claim(found, name), width=READABLE_WIDE)
+    st.markdown(words["range"].format(**facts), width=READABLE_WIDE)
     st.caption(words["about"][name], width=READABLE_WIDE)
 
 
@@ -46,11 +45,3 @@ def _facts(found: PatchHeads, name: str) -> dict[str, Any]:
             "high_layer": int(of_layer.idxmax()), "high": format_number(of_layer.max()),
             "lowest": head_label(*found.heads[int(np.nanargmin(values))]),
             "lowest_value": format_number(float(np.nanmin(values)))}
-
-
-def layers_claim(found: PatchHeads, name: str) -> str:
-    """Which layers have the smallest and the largest mean of a measure, told from the digits that are printed."""
-    means = found.frame().groupby("layer")[name].mean()
-    form = first_true([(len(means) == 1, "one"), (lead(means.max(), means.min(), format_number) == 0, "equal"),
-                       (True, "differ")])
-    return strings("pictures")["layers"][form].format(**_facts(found, name))

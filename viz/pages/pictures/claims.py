@@ -7,7 +7,7 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow
 from viz.components.picture_view.rows import patch_name
-from viz.format import format_number, format_share, format_signed, format_weight, head_label
+from viz.format import format_number, format_share, format_signed, format_weight, head_label, rank
 from viz.text import escape_markdown, strings
 
 NAMED = 3    # classes or texts, at most, that are named
@@ -22,19 +22,19 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
     patches, even = np.array(tokens.patches), glow.even_weight(allowed_keys(layer, token))
     on_patches = weights[patches]
     largest, share = on_patches.max(), on_patches.sum() / weights.sum()
-    alike = [int(patch) for patch in patches if format_weight(weights[patch]) == format_weight(largest)]
-    name = escape_markdown(patch_name(attention_map.queries, token))
-    facts = {"head": head_label(view.layer, view.head), "from": name,
-             "to": escape_markdown(patch_name(tokens, alike[0])), "weight": format_weight(largest), "count": len(alike),
-             "times": format_number(largest / even, 2)}
-    sentences = [words["most" if len(alike) == 1 else "alike"].format(**facts)]
+    first = int(patches[on_patches.argmax()])
+    sentences = [words["most"].format(**{"from": escape_markdown(patch_name(attention_map.queries, token))},
+                                      head=head_label(view.layer, view.head),
+                                      to=escape_markdown(patch_name(tokens, first)), weight=format_weight(largest),
+                                      tied=rank(largest, on_patches)[1],
+                                      times=format_number(largest / even, 2))]
     if largest > 0:
         half, size = half_of(on_patches), len(patches)
         sentences.append(words["half"].format(half=half, size=size, even=-(-size // 2)))
     special = len(tokens) - len(patches)
     if special:
-        facts = {"share": format_share(1 - share), "even": format_share(special / len(tokens)), "count": special}
-        sentences.append(words["special"].format(**facts))
+        sentences.append(words["special"].format(share=format_share(1 - share), count=special,
+                                                 even=format_share(special / len(tokens))))
     return sentences
 
 

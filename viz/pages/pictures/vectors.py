@@ -130,11 +130,8 @@ def norms_section(page: PageContext, record: AttentionRecord, view: View) -> Non
 
 
 def norms_claim(lengths_of: np.ndarray, layer: int) -> str:
-    """How many patches' vectors are outliers after a layer, with as many digits as show it. lengths_of (patch)."""
+    """How many patches' vectors are outliers after a layer. lengths_of (patch)."""
     median, most = float(np.median(lengths_of)), float(lengths_of.max())
     beyond = int((lengths_of > OUTLIER * median).sum())
-    digits = next((more for more in range(3, 9) if (OUTLIER * float(format_number(median, more))
-                                                    < float(format_number(most, more))) == (beyond > 0)), 9)
-    return strings("pictures")["norms"]["outliers" if beyond else "no_outliers"].format(
-        layer=layer, median=format_number(median, digits), most=format_number(most, digits), count=beyond,
-        times=f"{OUTLIER:g}")
+    return strings("pictures")["norms"]["outliers"].format(layer=layer, median=format_number(median), count=beyond,
+                                                           most=format_number(most), times=f"{OUTLIER:g}")

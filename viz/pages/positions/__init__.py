@@ -12,7 +12,6 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
-from viz.pages.positions import claims
 from viz.pages.positions.relative import (
     LENGTH,
     alibi_section,
@@ -99,13 +98,14 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                 choice_for(page, "stack", words["stack"], words["stacks"])
             figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["changed"]),
                                       y_range=(0, top), height=175,
-                                      title=words["still" if moved.max() < claims.ROUNDING else "change"]),
+                                      title=words["still" if moved.max() < 1e-9 else "change"]),
                    key="positions-shuffle",
                    alt=lesson.alt("shuffle", scheme=scheme, most=moved.max(), least=moved.min()))
         apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
         lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
                            notices_in=right,
-                           **claims.shuffled(words, moved, order, scheme, causal, apart))
+                           most=float(moved.max()), least=float(moved.min()), apart=apart,
+                           hint=words["hints"]["told" if scheme != "none" else "mask" if causal else "blind"])
 
 
 def _before_and_after(lesson: Lesson, order: tuple[int, ...], before: np.ndarray, after: np.ndarray | None) -> None:
@@ -217,11 +217,13 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
             figure(lambda theme: matrix(theme, square, names, names, axes=("position", "position"), height=360,
                                         style=CellStyle("signed", bound=1.0)),
                    key="positions-cosines", alt=words["alt_matrix"])
-        kind = claims.compared(page.controls["back"], waves)
+        kind = "waves" if waves else "learned"
+        half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # from distance 0 to the farthest drawn
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
                            shapes={"table": table, "cosines": square}, near=mean[len(table)],
-                           falls=claims.falls(words, mean[len(table) - 1:]), width=float((high - low).max()),
-                           band=words["bands"]["waves" if waves else "learned"],
+                           low=half.min(), lowest=int(half.argmin()), far=half[-1],
+                           farthest=len(half) - 1, width=float((high - low).max()),
+                           band=words["bands"][kind],
                            asymmetry=float(np.abs(mean - mean[::-1]).max()),
                            dashed=words["dashed"][kind].format(back=back))
 

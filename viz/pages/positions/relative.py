@@ -7,8 +7,8 @@ from model.lessons import positions
 from viz.figures.drawing import Markup
 from viz.figures.lines import Line, lines
 from viz.figures.vector_plane import Points, vector_plane
+from viz.format import format_number
 from viz.page import PageContext
-from viz.pages.positions import claims
 from viz.widgets.control_widgets import slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -102,7 +102,10 @@ def alibi_section(page: PageContext, lesson: Lesson) -> None:
                                    height=340),
                key="positions-alibi", alt=lesson.alt("alibi", heads=count, first=slopes[0], last=slopes[-1]))
         lesson.explanation("alibi", shown=(positions.alibi_slopes, positions.alibi_bias),
-                           shapes={"bias": positions.alibi_bias(count, 64)}, **claims.alibi(words, slopes))
+                           shapes={"bias": positions.alibi_bias(count, 64)}, heads=count, first=slopes[0],
+                           last=slopes[-1],
+                           halves_near=format_number(np.log(2) / slopes[0]),
+                           halves_far=format_number(np.log(2) / slopes[-1]))
 
 
 def bucket_section(lesson: Lesson) -> None:

@@ -1,7 +1,5 @@
 """Why does attention divide by √d_k? Random queries and keys, with the division and without; three small models trained
 with and without it; then a head that was trained with it."""
-from typing import Any
-
 import numpy as np
 import streamlit as st
 
@@ -12,8 +10,7 @@ from viz.figures.lines import Line
 from viz.figures.standing import standing
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
-from viz.pages.scale.claims import TYPICAL, medians, standing_claims
-from viz.pages.scale.random_rows import reasons_section, softmax_section, temperature_section, variance_section
+from viz.pages.scale.random_rows import medians, reasons_section, softmax_section, temperature_section, variance_section
 from viz.pages.scale.training import SEEDS, TRAINED_WIDTHS, training_section
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import slider_for, toggle_for
@@ -61,19 +58,14 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
             d_k, *rest = (page.controls[name] for name in ("dk", "keys", "seed", "draw"))
             with computing():
                 found, here = draws.survey(*rest), draws.at_width(d_k, *rest)
+                crossing = draws.crossing(found)
             _curves(lesson, found, here, d_k, revealed)
             if revealed:
                 lesson.explanation("see", shown=(draws.at_width, draws.gradient_norm, draws.crossing),
                                    shapes={"gradient": here.gradient["plain"]}, keys=rest[0],
-                                   rows=draws.draws(rest[0]),
-                                   **standing_claims(here, d_k, draws.crossing(found), _typical(d_k, rest)))
+                                   rows=draws.draws(rest[0]), d_k=d_k, crosses="" if crossing is None else
+                                   words["crosses"].format(crossing=crossing), **medians(here))
     return revealed
-
-
-def _typical(d_k: int, rest: list[Any]) -> tuple[draws.Survey, float | None]:
-    """The draw that chooses the sentences, whichever is shown: (at this width, where its curves cross)."""
-    keys, _, kind = rest
-    return draws.at_width(d_k, keys, TYPICAL, kind), draws.crossing(draws.survey(keys, TYPICAL, kind))
 
 
 def _curves(lesson: Lesson, found: draws.Survey, here: draws.Survey, d_k: int, revealed: bool) -> None:
@@ -119,11 +111,4 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                            k=scale.component[1], predicted=scale.predicted, measured=scale.measured,
                            absorbed=scale.absorbed, model=escape_markdown(record.card.title),
                            divides=words[divides].format(divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5),
-                           changes=entropy_change(words, own, undone), own=own, undone=undone)
-
-
-def entropy_change(words: dict, own: float, undone: float) -> str:
-    """What taking the division away does to a head's mean entropy in bits, by the digits that are printed."""
-    one, other = f"{own:z.2f}", f"{undone:z.2f}"
-    case = "same" if one == other else "lowers" if float(other) < float(one) else "raises"
-    return words["changes"][case].format(own=one, undone=other)
+                           own=own, undone=undone)

@@ -7,7 +7,6 @@ from model.lessons.sqrt_dk import draws
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
-from viz.pages.scale.claims import TYPICAL, medians, near_crossing, softmax_claims, verdicts
 from viz.pages.scale.training import SEEDS
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
@@ -21,6 +20,13 @@ def _rows(page: PageContext) -> tuple[int, int, str]:
     """(keys, seed, kind of the components)."""
     turned = page.controls
     return turned["keys"], turned["seed"], turned["draw"]
+
+
+def medians(found: draws.Survey) -> dict[str, float]:
+    """{name_which: median} of entropy, slope and gradient at one width, and the mean of the undivided gradient."""
+    numbers = {f"{name}_{which}": float(np.median(getattr(found, name)[which]))
+               for name in ("entropy", "slope", "gradient") for which in ("plain", "scaled")}
+    return numbers | {"mean": float(found.gradient["plain"].mean())}
 
 
 def variance_section(page: PageContext, lesson: Lesson, keys: tuple[int, ...]) -> None:
@@ -90,7 +96,7 @@ def softmax_section(page: PageContext, lesson: Lesson) -> None:
                        key=f"scale-{name}", alt=words[f"alt_{name}"].format(plain=numbers[f"{name}_plain"], d_k=d_k,
                                                                            scaled=numbers[f"{name}_scaled"]))
         lesson.explanation("softmax", shown=(draws.at_width,), shapes={"entropy": survey.entropy["plain"]},
-                           **softmax_claims(here, d_k, rest[0], draws.at_width(d_k, rest[0], TYPICAL, rest[2])))
+                           d_k=d_k, bits=bits, **numbers)
 
 
 def reasons_section(page: PageContext, lesson: Lesson) -> None:
@@ -100,12 +106,9 @@ def reasons_section(page: PageContext, lesson: Lesson) -> None:
     both = ("slope", "gradient", "gradient_mean", "spread", "output", "largest", "overflow")
     numbers = {f"{name}_{which}": value for name in both for which, value in getattr(reasons, name).items()}
     numbers |= {"grown": reasons.grown_overflow, "factor": draws.GROWN, "end": draws.FLOAT32_END, "d_k": d_k}
-    typical = rest[0], TYPICAL, rest[2]
-    said = verdicts(reasons, near_crossing(d_k, draws.crossing(draws.survey(*typical))), draws.reasons(d_k, *typical))
     with lesson.section("reasons"):
         table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
-        table += [f"| {' | '.join(cell.format(**numbers) for cell in row)} | {said[name]} |"
-                  for name, row in words["rows"].items()]
+        table += [f"| {' | '.join(cell.format(**numbers) for cell in row)} |" for row in words["rows"].values()]
         st.markdown("\n".join(table))
         lesson.explanation("reasons", shown=(draws.reasons, draws.overflows),
                            shapes={"keys": f"float32 (heads, keys, {d_k})"}, **numbers)
@@ -127,6 +130,5 @@ def temperature_section(page: PageContext, lesson: Lesson) -> None:
                key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **at))
         st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
                   args=("softmax",), kwargs={"t": root})
-        says = words["says" if f"{at['plain']:z.2f}" != f"{at['scaled']:z.2f}" else "same"].format(root=root, **at)
         lesson.explanation("temperature", shown=(draws.entropy_over, draws.weights_of),
-                           shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, says=says, **at)
+                           shapes={"dots": dots, "T": TEMPERATURES}, root=root, d_k=d_k, **at)

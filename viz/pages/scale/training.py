@@ -9,7 +9,6 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share
 from viz.page import PageContext
-from viz.pages.scale.claims import training_claims
 from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -46,7 +45,14 @@ def training_section(page: PageContext, lesson: Lesson) -> None:
         st.markdown(_table(words, trained, ends))
         lesson.explanation("training", shown=(training.train,), shapes={"film": trained[0].film["root"]},
                            starts=STARTS, steps=training.STEPS, d_k=turned["width"], last=training.LAST,
-                           most=np.log2(scores.SYMBOLS), **training_claims(ends))
+                           most=np.log2(scores.SYMBOLS), **beside_root(ends))
+
+
+def beside_root(ends: dict[str, list[float]]) -> dict[str, int]:
+    """In how many starts the others end lower, and higher, than with √d_k. ends: {divisor: share right (start)}."""
+    differences = {which: np.subtract(ends[which], ends["root"]) for which in ("none", "width")}
+    return {f"{which}_{side}": int((sign * by > 0).sum()) for which, by in differences.items()
+            for side, sign in (("lower", -1), ("higher", 1))}
 
 
 def _curves(lesson: Lesson, trained: list[Trainings]) -> None:

@@ -13,7 +13,7 @@ from viz.figures.stacked_bars import stacked_bars
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.pages.since.cache import cache_section
-from viz.pages.since.claims import block_claim, total_claim
+from viz.pages.since.claims import block_claim
 from viz.pages.since.experts import TEXTS, experts_section
 from viz.pages.since.scaling import scaling_section
 from viz.pages.since.writing import PROMPTS, writing_section
@@ -76,8 +76,7 @@ def _block(page: PageContext, lesson: Lesson) -> bool:
         rows |= {f"{name}_paper": value for name, value in asdict(paper).items()}
         lesson.explanation("block", shown=(design.parameters, design.cache_bytes, design.merge, design.run),
                            shapes={"output": design.run(this).output, "keys": design.run(this).keys},
-                           says=block_claim(words, this, page.controls["about"], revealed),
-                           together=total_claim(words, now.parameters, paper.parameters), **rows)
+                           says=block_claim(words, this, page.controls["about"], revealed), **rows)
     return revealed
 
 

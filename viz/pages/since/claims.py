@@ -1,6 +1,5 @@
 """Sentences about the block that follow its switches, each with the numbers of the block as it stands."""
-from dataclasses import replace
-from typing import Any
+from dataclasses import asdict, replace
 
 import numpy as np
 
@@ -12,34 +11,19 @@ def block_claim(words: dict, this: design.Design, about: str, revealed: bool) ->
     """What the change `about` (a switch, or "groups") does in this block. What it does to the cache is said once the
     question is answered (`revealed`)."""
     now, says = design.numbers(this), words["says"][about]
+    other = design.numbers(replace(this, **{about: getattr(design.PAPER, about)}))
     on = getattr(this, about) != getattr(design.PAPER, about)
-    turned: Any = design.HEADS if about == "groups" else not getattr(this, about)
-    other = replace(this, **{about: turned})
-    reverse = design.numbers(other)
-    changed, unchanged = (now, reverse) if on else (reverse, now)
     if about == "groups":
         case = "all" if this.groups == design.HEADS else "one" if this.groups == 1 else "some"
     else:
         case = "on" if on else "off"
-    numbers = {"length": now.length, "mean": now.mean, "zeros": now.zeros, "moved": now.moved, "groups": this.groups,
-               "heads": design.HEADS, "kept": 2 * this.groups * design.HEAD,
-               "whole": 2 * design.HEADS * design.HEAD, "cache": now.cache}
-    said = [says[case].format(**numbers)]
-    cost = changed.parameters - unchanged.parameters
-    if about != "groups":
-        costs = words["costs" if on else "would"]["none" if cost == 0 else "more" if cost > 0 else "fewer"]
-        said.append(costs.format(by=abs(cost), change=words["changes"][about]))
-    elif on:
-        said.append(words["costs"]["merged"].format(by=-cost))
+    said = [says[case].format(groups=this.groups, heads=design.HEADS, **asdict(now))]
+    switched = now if on or about == "groups" else design.numbers(replace(this, **{about: True}))
+    change = words["changes"][about].format(groups=this.groups)
+    said.append(words["cost"].format(change=change, by=switched.parameters - other.parameters))
     if about == "groups" and revealed:
-        said.append(words["costs"]["cache"].format(cache=now.cache, whole=design.cache_bytes(design.PAPER)))
+        said.append(words["cached"].format(cache=now.cache, whole=design.cache_bytes(design.PAPER)))
     return " ".join(said)
-
-
-def total_claim(words: dict, now: int, paper: int) -> str:
-    """The block's parameters beside those of 2017."""
-    case = "same" if now == paper else "more" if now > paper else "fewer"
-    return words["together"][case].format(now=now, paper=paper, by=abs(now - paper))
 
 
 def said_bytes(count: float) -> str:

@@ -17,7 +17,6 @@ from viz.figures.lines import Line, lines
 from viz.format import token_markdown, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
-from viz.pages.softmax import claims
 from viz.pages.softmax.inside import inside_section
 from viz.pages.softmax.reaction import ends_section, slope_section
 from viz.pages.softmax.row import GRID, Row
@@ -90,7 +89,8 @@ def _see(page: PageContext, lesson: Lesson, row: Row) -> None:
             lesson.predict()
         lesson.explanation("curves", shown=(softmax.softmax_rows, _equation(), lines), notices_in=left,
                            shapes={"logits": row.logits, "temperatures": GRID, "weights": weights}, t=temperature,
-                           **claims.curves(lesson.prose["curves"], row, here))
+                           name=row.best_names(), top=float(here.max()), tied=len(row.best()),
+                           keys=int(row.allowed.sum()), uniform=1 / int(row.allowed.sum()))
 
 
 def _spread(page: PageContext, lesson: Lesson) -> Row:

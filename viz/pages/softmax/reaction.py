@@ -8,7 +8,6 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import true_minus
 from viz.page import PageContext
-from viz.pages.softmax import claims
 from viz.pages.softmax.row import GRID, Row
 from viz.widgets.draw_first import draw_first, drawn_control, drawn_line
 from viz.widgets.figure import figure
@@ -34,7 +33,16 @@ def slope_section(page: PageContext, lesson: Lesson, row: Row) -> None:
             _real(page, lesson, row, norms)
         square = _matrix(page, lesson, row)
         lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm), shapes={"jacobian": square},
-                           **claims.slope(words, row, norms))
+                           **slope_numbers(row, norms))
+
+
+def slope_numbers(row: Row, norms: np.ndarray) -> dict[str, float]:
+    """What is said of the slope. norms: of the Jacobian at the temperatures of GRID."""
+    hot = softmax.softmax_rows(row.logits, GRID[-1:], row.allowed)[0, row.allowed]
+    largest = np.sort(row.logits[row.allowed])[-2:]
+    return {"gap": float(largest[-1] - largest[0]), "most": float(norms.max()), "rivals": int(row.allowed.sum()) - 1,
+            "steepest": float(GRID[norms.argmax()]), "cold": float(norms[0]), "hot": float(norms[-1]),
+            "low": float(hot.min()), "high": float(hot.max())}
 
 
 def _real(page: PageContext, lesson: Lesson, row: Row, norms: np.ndarray) -> None:
@@ -76,8 +84,8 @@ def ends_section(page: PageContext, lesson: Lesson, row: Row) -> None:
         rows.append(f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=float(ours.max()))} |")
         st.markdown("\n".join(rows))
         lesson.explanation("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits},
-                           best=claims.best_names(row), share=float(cold.max()), uniform=float(hot.max()),
-                           keys=int(row.allowed.sum()), breaks=claims.overflow(words, logits, temperature))
+                           best=row.best_names(), share=float(cold.max()), uniform=float(hot.max()),
+                           keys=int(row.allowed.sum()))
 
 
 def _outcome(words: dict, result: np.ndarray, logits: np.ndarray) -> str:

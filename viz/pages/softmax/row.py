@@ -3,6 +3,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from viz.text import escape_markdown
+
+MOST_NAMED = 4   # keys that share the first place
 GRID = np.geomspace(0.01, 100, 161)   # temperatures of the curves
 
 
@@ -21,3 +24,8 @@ class Row:
     def best(self) -> list[int]:
         """The places of the largest allowed logit: several where they tie exactly."""
         return [int(place) for place in np.flatnonzero(self.allowed & (self.logits == self.logits[self.allowed].max()))]
+
+    def best_names(self) -> str:
+        """The keys with the largest logit, in Markdown; of very many the first few."""
+        names = [escape_markdown(self.named(place)) for place in self.best()]
+        return ", ".join(names[:MOST_NAMED]) + (" …" if len(names) > MOST_NAMED else "")

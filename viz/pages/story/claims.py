@@ -1,13 +1,12 @@
-"""What to notice at each step, chosen by the numbers of the pass; and the picture that these numbers make."""
+"""The picture of a pass, and what to notice at each step."""
 import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from model.lessons.story import Story, looks_back, strongest_share
-from viz.claims import as_printed, first_true
 from viz.components.story import STEPS, Scene, Step
-from viz.components.story.payload import CELLS, ROWS
+from viz.components.story.payload import CELLS
 from viz.format import format_number, true_minus, visible_token
 from viz.text import strings
 
@@ -64,22 +63,11 @@ def steps(story: Story, shown: Shown) -> tuple[Step, ...]:
 
 def _said(story: Story, shown: Shown) -> dict[str, str]:
     words, numbers = WORDS["steps"], _numbers(story, shown)
-    chosen = {
-        "letters": "letters",
-        "pieces": first_true([(numbers["parts"] > 1, "pieces_split"), (True, "pieces_whole")]),
-        "vectors": first_true([(numbers["times"] > 1, "vectors_twice"), (True, "vectors")]),
-        "places": "places_added" if story.positions_added else "places_inside",
-        "attention": ("attention_mean" if shown.opened[1] < 0 else "attention_head")
-        + ("_itself" if numbers["itself"] else ""),
-        "feed_forward": "feed_forward",
-        "blocks": first_true([(float(numbers["after"]) > float(numbers["before"]), "blocks_grows"),
-                              (float(numbers["after"]) < float(numbers["before"]), "blocks_shrinks"),
-                              (True, "blocks_keeps")]),
-        "logits": "logits_all" if shown.revealed else "logits",
-        "softmax": first_true([(as_printed(numbers["gap"], "{:.2f}".format) == 0, "softmax_ties"),
-                               (True, "softmax_leads")]),
-        "word": "word_ends" if story.word.ids[0] in story.word.ends else "word"}
-    return {step: words[name].format(**numbers) for step, name in chosen.items()}
+    chosen = {"places": "places_added" if story.positions_added else "places_inside",
+              "attention": "attention_mean" if shown.opened[1] < 0 else "attention_head",
+              "logits": "logits_all" if shown.revealed else "logits",
+              "word": "word_ends" if story.word.ids[0] in story.word.ends else "word"}
+    return {step: words[chosen.get(step, step)].format(**numbers) for step in STEPS}
 
 
 def _numbers(story: Story, shown: Shown) -> dict:
@@ -88,22 +76,18 @@ def _numbers(story: Story, shown: Shown) -> dict:
     weights = story.rows[block].mean(0) if head < 0 else story.rows[block, head]
     source, last = int(np.argmax(weights)), len(tokens) - 1
     most = max((place for place in tokens.words if place >= 0), key=tokens.words.count, default=-1)
-    drawn = range(max(0, len(tokens) - ROWS), len(tokens))
-    twice = max(drawn, key=lambda place: [tokens.ids[each] for each in drawn].count(tokens.ids[place]))
     count, part = strongest_share(story.hidden[block])
     gap = float(word.logits[word.ids[0]]) - float(word.logits[word.ids[1]])
     before, after = story.lengths.before[0], story.lengths.after[-1]
     return {"characters": sum(len(text) for text, _ in line(story, shown.text)),
             "pieces": sum(not special for special in tokens.special), "parts": tokens.words.count(most),
             "word": "".join(text for text, place in zip(tokens.texts, tokens.words, strict=True) if place == most),
-            "width": story.card.d_model, "twice": name_of(tokens.texts[twice]),
-            "times": [tokens.ids[each] for each in drawn].count(tokens.ids[twice]),
-            "last": name_of(tokens.texts[last]), "share": percent(float(weights[source])),
-            "source": name_of(tokens.texts[source]), "itself": source == last,
+            "width": story.card.d_model, "last": name_of(tokens.texts[last]),
+            "share": percent(float(weights[source])), "source": name_of(tokens.texts[source]),
             "neurons": len(story.hidden[block]), "count": count, "part": percent(part),
             "blocks": len(story.rows), "before": f"{before:z.1f}", "after": f"{after:z.1f}",
             "vocabulary": len(word.logits), "first": word.texts[0], "second": word.texts[1],
-            "logit": true_minus(f"{word.logits[word.ids[0]]:z.2f}"), "gap": gap, "lead": f"{gap:z.2f}",
+            "logit": true_minus(f"{word.logits[word.ids[0]]:z.2f}"), "lead": f"{gap:z.2f}",
             "ratio": format_ratio(gap), "chance": percent(float(story.probabilities[word.ids[0]]))}
 
 

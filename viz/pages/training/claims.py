@@ -7,13 +7,9 @@ from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.studies.induction import InductionScores
-from model.training.film import FORMED, Film, HeadScores, emergence_interval, loss_drop_step
-from viz.claims import as_printed, first_true
-from viz.format import format_signed, head_label
+from model.training.film import Film, HeadScores, emergence_interval, loss_drop_step
+from viz.format import head_label
 from viz.text import escape_markdown, strings
-
-DIGITS = 2       # behind the point, of a score as it is printed: the moment at which a head forms is told from them
-COPIES = 0.5     # a copying score from which a head is said to copy
 
 
 def head_name(head: KindHeadId) -> str:
@@ -45,9 +41,8 @@ class Story:
         return self.formed(self.main)
 
     def formed(self, trait: str) -> tuple[int, int] | None:
-        """Between which two snapshots the best head of a score formed, by the digits that are printed."""
-        return emergence_interval(self.steps, np.round(self.traits.of(trait)[:, self.best(trait)].astype(float),
-                                                       DIGITS))
+        """Between which two snapshots the best head of a score formed."""
+        return emergence_interval(self.steps, self.traits.of(trait)[:, self.best(trait)])
 
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
         """What the third panel draws: every head's main score, and the best one's of each further score; and the names
@@ -65,19 +60,16 @@ class Story:
 
 def claims(story: Story, step: int) -> list[str]:
     """Sentences in Markdown, the moment first."""
-    words, best = strings("training")["claims"], story.best(story.main)
-    facts = {"head": head_name(story.traits.heads[best]), "what": words["roles"][story.main],
-             "score": words["scores"][story.main], "value": float(story.traits.of(story.main)[-1, best])}
-    moment, half = story.moment, loss_drop_step(story.film)
-    formed = round(facts["value"], DIGITS) >= FORMED
-    name = first_true([(moment is not None and half is not None, "formed"), (moment is not None, "formed_alone"),
-                       (formed, "always"), (True, "unformed")])
-    start, end = moment or (None, None)
-    sentences = [words[name].format(start=start, end=end, fall=half, **facts)]
-    if moment is not None and "previous" in story.traits.names:
-        sentences += _partner(story, moment)
-    if "mark" in story.traits.names:
-        sentences.append(_carrier(story))
+    words, best, moment = strings("training")["claims"], story.best(story.main), story.moment
+    half = loss_drop_step(story.film)
+    first = [words["best"].format(head=head_name(story.traits.heads[best]), what=words["roles"][story.main],
+                                  score=words["scores"][story.main],
+                                  value=float(story.traits.of(story.main)[-1, best]))]
+    if moment is not None:
+        first.append(words["formed"].format(start=moment[0], end=moment[1]))
+    if half is not None:
+        first.append(words["fall"].format(fall=half))
+    sentences = [" ".join(first), *_second(story, "previous", "partner"), *_second(story, "mark", "carrier")]
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
         sentences.append(words["now"].format(step=int(story.film.step[at]), loss=float(story.film.loss[at]),
@@ -85,45 +77,29 @@ def claims(story: Story, step: int) -> list[str]:
     return sentences
 
 
-def _partner(story: Story, moment: tuple[int, int]) -> list[str]:
-    """The previous-token head beside an induction head, if there is one that formed during the film. What an induction
-    head reads must stand in a layer before it."""
-    best, own = story.best("previous"), story.formed("previous")
-    if own is None:
+def _second(story: Story, trait: str, name: str) -> list[str]:
+    """What is said of the best head of a further score: of a partner only if it formed during the film."""
+    words = strings("training")["claims"]
+    if trait not in story.traits.names:
         return []
-    layer, induction = (story.traits.heads[place][1] for place in (best, story.best(story.main)))
-    name = first_true([(layer >= induction, "beside"), (own == moment, "partner_same"),
-                       (own < moment, "partner_before"), (True, "partner_after")])
-    return [strings("training")["claims"][name].format(head=head_name(story.traits.heads[best]), start=own[0],
-                                                       end=own[1])]
-
-
-def _carrier(story: Story) -> str:
-    """The head that tells the patches with digits of the dot, if one does, and since when."""
-    words, best, formed = strings("training")["claims"], story.best("mark"), story.formed("mark")
-    value = float(story.traits.of("mark")[-1, best])
-    moment = words["carrier_moment"].format(start=formed[0], end=formed[1]) if formed else ""
-    name = first_true([(round(value, DIGITS) >= FORMED, "carrier"), (True, "no_carrier")])
-    return str(words[name].format(head=head_name(story.traits.heads[best]), value=value, moment=moment))
+    best, moment = story.best(trait), story.formed(trait)
+    start, end = moment or (0, 0)
+    facts = {"head": head_name(story.traits.heads[best]), "start": start, "end": end,
+             "value": float(story.traits.of(trait)[-1, best])}
+    if name == "partner":
+        return [words[name].format(**facts)] if moment else []
+    return [" ".join([words[name].format(**facts), *([words["carrier_moment"].format(**facts)] if moment else [])])]
 
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
-    """What the heads of a decoder do with random tokens: the best scores, and whether the best match copies."""
+    """What the heads of a decoder do with random tokens: the best scores, and how far the best match copies."""
     words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
     back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
     sentences = [words["best"].format(model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
                                       back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
     if scores.copying is not None and np.isfinite(scores.copying[match]):
-        copying = _score(float(scores.copying[match]))
-        value = as_printed(float(scores.copying[match]), _score)
-        name = first_true([(value >= COPIES, "copies"), (value > 0, "copies_some"), (value == 0, "copies_even"),
-                           (True, "copies_not")])
-        sentences.append(words[name].format(head=names[match], copying=copying))
+        sentences.append(words["copies"].format(head=names[match], copying=float(scores.copying[match])))
     return sentences
-
-
-def _score(score: float) -> str:
-    return format_signed(score, f".{DIGITS}f")
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:

@@ -1,16 +1,17 @@
 """Where il or elle is decided: heads silenced live, words exchanged with the twin, and the same over many sentences."""
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import UserError
-from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from model.core.query import Kind, UserError
+from model.core.types import KindHeadId
+from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
-from viz.format import format_share
+from viz.format import format_share, head_label
 from viz.page import PageContext
-from viz.pages.translate.claims import decision_claims, head_name, layer_name, other_pronoun, set_claims
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, toggle_for
@@ -84,3 +85,49 @@ def _set(decisions: DecisionSet) -> None:
                                   axes=("", words["set_axis"]), y_range=(0, 1.02), height=330),
                key="translate-set", alt=words["set_alt"].format(numbers=numbers))
     right.markdown("\n\n".join(set_claims(decisions)))
+
+
+def layer_name(place: tuple[Kind, int]) -> str:
+    """A layer as the page names it."""
+    return strings("translate")["decide"]["rows"][place[0].value].format(layer=place[1])
+
+
+def other_pronoun(decision: Decision) -> str:
+    """The pronoun that was not said."""
+    return next(pronoun for pronoun in PRONOUNS if pronoun != decision.said)
+
+
+def head_name(head: KindHeadId) -> str:
+    """Its layer as the page names it, and its number in it."""
+    kind, layer, number = head
+    return strings("translate")["decide"]["rows"][kind.value].format(layer=head_label(layer, number))
+
+
+def decision_claims(decision: Decision, mode: str) -> list[str]:
+    """Sentences in Markdown: the answer, the head, the layer and the word that change it most."""
+    words, alone = strings("translate")["decide"], decision.zero if mode == "zero" else decision.mean
+    head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
+    facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
+             "head": head_name(decision.heads[head]), "by_head": float(alone[head]),
+             "layer": layer_name(decision.layers[layer]), "by_layer": float(decision.whole[layer])}
+    names = ["plain", *(["plain_twin"] if decision.twin is not None else []), "most", "layer"]
+    if len(decision.patched):
+        moved = 1 - decision.patched
+        most, it = int(moved.argmax()), [place for place, text in enumerate(decision.source) if text.lower() == "it"]
+        facts |= {"word": escape_markdown(decision.source[most]), "by_word": float(moved[most]),
+                  "unmoved": 1 - decision.share, "by_it": float(moved[it[-1]]) if it else 0.0}
+        names += ["moved", *(["at_it"] if it and it[-1] != most else [])]
+    return [words[name].format(**facts) for name in names]
+
+
+def set_claims(decisions: DecisionSet) -> list[str]:
+    """Sentences in Markdown about many test sentences, the contrast to the resolver last."""
+    words = strings("translate")["decide"]
+    facts: dict[str, Any] = {}
+    for kind, (head, share, mass) in decisions.points.items():
+        facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}
+    alone = {name: share for name, share in decisions.moved.items() if name not in ("it", "both nouns", "everything")}
+    most = max(alone, key=lambda name: alone[name])
+    return [words["set_points"].format(**facts),
+            words["set_moved"].format(it=decisions.moved["it"], most=words["set_words"][most], share=alone[most]),
+            words["contrast"]]

@@ -1,5 +1,6 @@
 """The last sections of *From text to vectors*: rows of a real table, a word's neighbours in it, and one word in two
 contexts."""
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -15,7 +16,6 @@ from viz.figures.drawing import FigureSpec, Markup
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
-from viz.pages.vectors import claims
 from viz.pages.vectors.tokenization import field
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import choice_for, toggle_for
@@ -149,4 +149,16 @@ def _layers(lesson: Lesson, senses: contexts.Contexts, word: str, title: str) ->
                           base=senses.unrelated[-1]))
     lesson.explanation("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
                        shapes={"apart": senses.apart, "unrelated": senses.unrelated}, word=escape_markdown(word),
-                       model=title, **claims.senses(words, senses, names))
+                       model=title, **_numbers(senses, names))
+
+
+def _numbers(senses: contexts.Contexts, names: list[str]) -> dict[str, Any]:
+    """What is said of one word in two contexts. names: of the layers."""
+    low, high = int(senses.apart.argmin()), int(senses.unrelated.argmax())
+    return {"first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1],
+            "least": senses.apart[low], "at": names[low], "alike": senses.alike[-1], "pairs": senses.pairs,
+            "base": senses.unrelated[high], "base_at": names[high], "base_first": senses.unrelated[0],
+            "base_last": senses.unrelated[-1], "left": senses.apart[-1] - senses.unrelated[-1],
+            "left_alike": senses.alike[-1] - senses.unrelated[-1],
+            "pieces": " · ".join(map(escape_markdown, senses.pieces))}
+

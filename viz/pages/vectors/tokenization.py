@@ -9,7 +9,6 @@ from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
-from viz.pages.vectors import claims
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import button_setting, slider_for
 from viz.widgets.fields import bind
@@ -142,7 +141,9 @@ def merges(page: PageContext, lesson: Lesson) -> None:
             lesson.explanation("merges", shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
                                                 tokenization.pair_counts),
                                shapes={"pairs": f"({len(learnt.pairs)}, 2)", "words": f"({len(learnt.words)},)"},
-                               **claims.merges(words, learnt, done))
+                               done=done, now=learnt.lengths[done], before=learnt.lengths[0], all=len(learnt.pairs),
+                               left=len(learnt.pairs) - done, vocabulary=256 + done,
+                               last=named(learnt.pairs[done - 1]) if done else words["nothing_yet"])
 
 
 def _split(learnt: tokenization.Merges, done: int) -> str:
@@ -180,3 +181,8 @@ def _candidates(lesson: Lesson, learnt: tokenization.Merges, done: int) -> None:
                                    marks=[(done, words["here"].format(done=done))], height=320),
                key="vectors-merges",
                alt=words["alt_length"].format(done=done, now=learnt.lengths[done], before=learnt.lengths[0]))
+
+
+def named(pair: tokenization.Pair) -> str:
+    """Both pieces of a merge, in Markdown."""
+    return " + ".join(escape_markdown(tokenization.show_piece(piece)) for piece in pair)
