@@ -14,6 +14,7 @@ from viz.format import (
     format_weight,
     head_label,
     paper_head_label,
+    rank,
     token_label,
     visible_token,
 )
@@ -80,3 +81,9 @@ def test_two_tokens_of_one_text_are_told_apart_and_nothing_in_them_is_markdown()
 def test_everything_is_visible_and_nothing_acts(text, wanted):
     assert visible_token(text) == wanted
     assert visible_token(wanted) == wanted
+
+@pytest.mark.parametrize("numbers, expected", [
+    ([0.5, 0.3, 0.1], [(1, 0), (2, 0), (3, 0)]), ([0.5, 0.3004, 0.3001, 0.1], [(1, 0), (2, 1), (2, 1), (4, 0)]),
+    ([0.2] * 3, [(1, 2)] * 3), ([0.0, 4e-5], [(2, 0), (1, 0)])])
+def test_ranks_are_shared_by_numbers_that_print_alike(numbers, expected):
+    assert [rank(number, numbers) for number in numbers] == expected

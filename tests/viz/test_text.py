@@ -13,6 +13,12 @@ def test_a_count_has_its_noun_and_its_verb(count, wanted):
     assert Text("Of all {n:# head is|# heads are} right").format(n=count) == f"Of all {wanted} right"
 
 
+@pytest.mark.parametrize("count, wanted", [(0, "."), (1, ", tied with 1 other of 9."), (2, ", tied with 2 others.")])
+def test_none_may_have_words_of_its_own(count, wanted):
+    text = Text("{n:|, tied with # other of {all}|, tied with # others}.")
+    assert text.format(n=count, all=9) == wanted
+
+
 @pytest.mark.parametrize("spec, number, wanted", [
     (".3f", -0.0001, "0.000"), (".2f", -0.0, "0.00"), ("+.2f", -0.001, "+0.00"), (".0%", -0.001, "0%"),
     (".3f", -0.25, "−0.250"), (".3g", -0.0, "0"), (",.1f", -1234.56, "−1,234.6"), (".2f", np.float32(-1e-9), "0.00"),
@@ -28,7 +34,7 @@ def test_a_place_may_have_any_name():
 
 def test_what_has_a_place_to_fill_is_filled_so_in_lists_and_tables_too():
     words = strings("predict")
-    assert isinstance(words["labels"][1], Text) and isinstance(strings("heads")["claims"]["largest"], Text)
+    assert isinstance(words["labels"][1], Text) and isinstance(strings("heads")["claims"]["pair"], Text)
     assert not isinstance(words["title"], Text)
 
 

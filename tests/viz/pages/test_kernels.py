@@ -51,14 +51,12 @@ def kernel_rows(controls: dict) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
 
 
 def largest(line: str, weights: np.ndarray, y: np.ndarray) -> bool:
-    """Whether it names the point that has most, and how many have as much in these digits."""
+    """Whether it names the point that has most, and how many others print as much."""
     if np.isnan(weights).any():
         return "no point is within reach" in line
     shares = [f"{weight:.0%}" for weight in weights]
-    level = shares.count(shares[int(weights.argmax())])
-    tail = line.split("ŷ", 1)[1]
-    said = [weights @ y, *([int(weights.argmax())] if level == 1 else [level]), weights.max()]
-    return agrees(tail, *said) and ("share the largest" in tail) == (level > 1)
+    tied = shares.count(shares[int(weights.argmax())]) - 1
+    return agrees(line.split("ŷ", 1)[1], weights @ y, int(weights.argmax()), weights.max(), *[tied] * (tied > 0))
 
 
 def copied(kind: str, length: int) -> float:
@@ -105,12 +103,11 @@ def memory_rules(controls: dict) -> Rules:
     best = 2 / math.log((1 - share) / share)
     errors = memory_error(keys, values, share, best)
     first, names = int(weights.argmax()), [f"{a} → {b}" for a, b in zip(memory.KEYS, memory.VALUES, strict=True)]
-    beaten = f"{weights[first]:.3f}" != f"{weights[asked]:.3f}"
 
     def weighs(line: str) -> bool:
         found = [number for number, _ in printed(line)]
-        ends = "no other has more" in line if not beaten else f"{names[first]} has more" in line
-        return found[:3] == [turned, 35, t] and abs(found[4] - weights[asked]) < 6e-4 and names[asked] in line and ends
+        return (found[:3] == [turned, 35, t] and abs(found[4] - weights[asked]) < 6e-4 and names[asked] in line
+                and names[first] in line and abs(found[-1] - weights[first]) < 6e-4)
 
     def sharpest(line: str) -> bool:
         there, least = (number for number, _ in printed(line)[-2:])
@@ -143,20 +140,12 @@ def rules_at(controls: dict) -> Rules:
     weights, near, gauss, dot = kernel_rows(controls)
     q, h, k, dk = (controls[name] for name in ("q", "h", "k", "dk"))
     lengths = np.abs(x) if controls["keys"] == "line" else np.ones(len(x))
-    same, moved = f"{lengths.min():.3g}" == f"{lengths.max():.3g}", np.abs(gauss - dot).sum() / 2
-
-    def about_lengths(line: str) -> bool:
-        ends = [lengths.max()] if same else [lengths.min(), lengths.max()]
-        parted = "Turn the keys into angles" in line
-        return agrees(line, *ends, moved) and parted <= (moved > 5e-4 and not same)
+    moved = np.abs(gauss - dot).sum() / 2
 
     def most(line: str) -> bool:
-        top = [f"{weight:.3f}" for weight in dot].count(f"{dot.max():.3f}")
-        if "level" in line:
-            return top > 1 and printed(line)[0][0] <= len(x)
-        place = int(printed(line)[0][0])
-        return dot[place] == pytest.approx(dot.max()) and (
-            "nearest" not in line or gauss[place] == pytest.approx(gauss.max()))
+        tied = [f"{weight:.3f}" for weight in dot].count(f"{dot.max():.3f}") - 1
+        found = [int(number) for number, _ in printed(line)]
+        return dot[found[0]] == pytest.approx(dot.max()) and found[1:] == [tied] * (tied > 0)
 
     undefined = np.isnan(weights).any()
     return fixed_rules() | memory_rules(controls) | {
@@ -166,7 +155,7 @@ def rules_at(controls: dict) -> Rules:
         "more regression 1": lambda line: agrees(line, 0),
         "alt kernels-regression": lambda line: agrees(line, h, q, *([] if undefined else [weights @ y]), k, near @ y),
         "alt kernels-bandwidth": lambda line: agrees(line, h),
-        "notice relabel 0": about_lengths, "notice relabel 1": most,
+        "notice relabel 0": lambda line: agrees(line, lengths.min(), lengths.max(), moved), "notice relabel 1": most,
         "notice relabel 2": lambda line: float(line.split("is ")[1].split(":")[0]) < 1e-14,
         "alt kernels-weights": lambda line: agrees(line, moved),
         "alt kernels-relabelled": lambda line: agrees(line, gauss @ y, dot @ y),

@@ -14,11 +14,9 @@ from model.core.query import Kind
 from model.lessons import masking, sparse_masks
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, head_rows, printed, sentences, wrong
-from viz.pages.masks import LENGTHS, MOVED, N, claims
+from viz.pages.masks import LENGTHS, MOVED, N
 from viz.state import State
-from viz.text import strings
 
-PROSE = strings("lessons/masks")
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 ALL = tuple(range(N * N))
 SQUARES = [{}, {"pad": 4, "row": 7, "method": "after", "seed": 40},
@@ -83,8 +81,8 @@ def other_rules(page: Shown, where: dict) -> Rules:
         "more methods 0": lambda line: "at most" not in line or float(
             line.split("at most ")[1].split(":")[0]) < 1e-12,
         "more methods 1": bool,
-        "more patterns 0": lambda line: agrees(line, *2 * [where["dilation"]]) and (
-            (steps % where["dilation"] == 0).all()) if where["dilation"] > 1 else "plain one" in line}
+        "more patterns 0": lambda line: printed(line)[0][0] == where["dilation"] and (
+            steps % where["dilation"] == 0).all()}
 
 
 @pytest.mark.parametrize("window", [1, 4, 16])
@@ -101,9 +99,6 @@ def test_what_real_heads_would_lose_is_what_lies_outside_the_band(window):
     assert page.alts["masks-heads"] == "Share of weight outside sliding window for every head of every layer."
     mildest = np.array([head_rows(each) for each in layers])[np.unravel_index(lost.argmin(), lost.shape)]
     assert "do not notice a window" in page.more["real"][0] and (mildest * band).sum() / n > 0.99
-    if window == 16:
-        assert band.all() and "No head of the model would lose anything" in all_heads
-        return
     named = [(int(place), int(number)) for place, number in re.findall(r"(\d+)·(\d+)", all_heads)]
     shares = [float(share) / 100 for share in re.findall(r"([\d.]+)%", all_heads)]
     assert shares == pytest.approx([lost.min(), lost.max()], abs=5.1e-4)
@@ -125,29 +120,24 @@ def says_of_cells(page: Shown, allowed: np.ndarray) -> None:
     told, first, _ = page.notices["build"]
     blind, seen = int((allowed.sum(1) == 0).sum()), int(allowed[0].sum())
     assert numbers(told)[:3] == [allowed.sum(), N * N, round(100 * allowed.mean())]
-    assert ("so every row sums to 1" in told) == (blind == 0) and (not blind or f"**{blind} row" in told)
-    assert ("itself only" in first) == (seen == 1 and allowed[0, 0]) and ("at nothing" in first) == (seen == 0)
-    assert "keys" not in first or numbers(first) == [seen]
+    assert numbers(told)[3:] == [blind] * (blind > 0)
+    assert numbers(first) == [seen] * (seen > 0) + [1]
     assert f"{allowed.sum()} cells are open" in page.alts["masks-weights"]
 
 
 def says_of_methods(page: Shown, where: dict) -> None:
     allowed, scores = cells_of(where), masking.toy_scores(N, where["seed"])
-    sums, leak, same = page.notices["methods"]
     seeing = [row for row in range(N) if allowed[row].any()]
+    if not seeing:
+        assert "methods" not in page.notices
+        return
+    sums, leak, same = page.notices["methods"]
     table, row = "\n".join(page.words), where["row"]
-    forbidden = any(not allowed[each].all() for each in seeing)
-    assert ("nothing to compare" in sums) == (not seeing)
-    assert ("all four ways agree" in sums) == (bool(seeing) and not forbidden)
-    assert ("**yes**" in table) == forbidden
-    if forbidden:
-        least = min(share(scores[each], allowed[each], "after").sum() for each in seeing)
-        assert numbers(sums) == [pytest.approx(least, abs=5e-4)] and least < 0.9995
-    if seeing:
-        assert numbers(same)[-1] < 1e-12
-        assert "differs" in same or not forbidden
+    assert ("**yes**" in table) == any(not allowed[each].all() for each in seeing)
+    least = min(share(scores[each], allowed[each], "after").sum() for each in seeing)
+    assert numbers(sums)[0] == pytest.approx(least, abs=5e-4) and numbers(same)[-1] < 1e-12
     if allowed[row].all() or not allowed[row].any():
-        assert "Nothing forbidden" in leak and "masks-leak" not in page.charts
+        assert "masks-leak" not in page.charts and not numbers(leak)
         return
     hidden, ends = int(np.flatnonzero(~allowed[row])[0]), []
     best = int(np.argmax(np.where(allowed[row], scores[row], -np.inf)))
@@ -176,6 +166,15 @@ def layers(allowed: np.ndarray, causal: bool) -> int | None:
     return None
 
 
+def reached_share(allowed: np.ndarray, causal: bool) -> float:
+    """The share of pairs, of a causal text those with an earlier key, that any number of layers connects."""
+    first, step = allowed.astype(float), allowed.astype(float)
+    for _ in range(len(allowed)):
+        first = (first @ step > 0).astype(float)
+    wanted = np.tril(np.ones(allowed.shape)) if causal else np.ones(allowed.shape)
+    return float((np.maximum(first, step) * wanted > 0).sum() / wanted.sum())
+
+
 def says_of_patterns(page: Shown, where: dict) -> None:
     n, causal = where["n"], where["causal"]
     kept, window, random = page.notices["patterns"]
@@ -184,7 +183,6 @@ def says_of_patterns(page: Shown, where: dict) -> None:
     needed = layers(chosen, causal)
     assert numbers(kept)[:3] == [chosen.sum(), n * n, pytest.approx(100 * chosen.mean(), abs=0.05)]
     assert ("never" in kept) == (needed is None) and (needed is None or f"**{needed} layer" in kept)
-    assert ("earlier one" in kept) == (causal and needed is not None)
     places = np.arange(n)
     near = abs(places[:, None] - places) <= where["window"]
     star = near | (places[:, None] == 0) | (places == 0)
@@ -195,9 +193,8 @@ def says_of_patterns(page: Shown, where: dict) -> None:
     drawn = sparse_masks.pattern("random", n, shape, causal)
     unheard = sum(not drawn[np.arange(n) != place, place].any() for place in range(n - 1 if causal else n))
     reached = layers(drawn, causal)
-    assert ("connect all" in random) == (reached is not None)
-    assert ("never spreads" in random) == (reached is None and unheard > 0)
-    assert numbers(random)[0] == where["random"] and ("spreads" not in random or numbers(random)[1] == unheard)
+    assert numbers(random)[:2] == [where["random"], pytest.approx(100 * reached_share(drawn, causal), abs=0.06)]
+    assert numbers(random)[2:] == [reached] * (reached is not None) + [unheard] * (unheard > 0)
     assert f"{chosen.mean():.1%} of the cells" in page.alts["masks-pattern"]
 
 
@@ -205,7 +202,8 @@ def test_a_wrong_sentence_is_caught():
     page = shown("masks", guess="a")
     for section, planted, check in (("build", ("33 of", "34 of"), lambda: says_of_cells(page, cells_of(OPEN))),
                                   ("methods", ("0.121", "1.000"), lambda: says_of_methods(page, OPEN)),
-                                  ("patterns", ("never spreads", "spreads"), lambda: says_of_patterns(page, OPEN))):
+                                  ("patterns", ("draw) connect", "draw) connect 1"),
+                                   lambda: says_of_patterns(page, OPEN))):
         check()
         page.notices[section] = [sentence.replace(*planted) for sentence in page.notices[section]]
         with pytest.raises(AssertionError):
@@ -216,20 +214,6 @@ def test_before_the_answer_nothing_tells_what_zeroing_does():
     page = shown("masks", method="after")
     assert not {"build", "methods", "blind"} & set(page.notices)
     assert not {"masks-method", "masks-leak"} & set(page.charts)
-
-
-def test_a_leak_below_the_printed_digits_is_said_to_be_one():
-    numbers_of = {f"{name}_{method}": 0.5 for name in ("least", "difference") for method in masking.METHODS}
-    allowed = masking.look_ahead_mask(N)
-    said = claims.methods(PROSE["methods"], numbers_of, allowed, "on (3)", (0.50001, 0.50002))
-    assert "less than the third decimal" in said["leak"]
-    assert "runs from" in claims.methods(PROSE["methods"], numbers_of, allowed, "on (3)", (0.5, 0.502))["leak"]
-
-
-@pytest.mark.parametrize(("lost", "words"), [((0.0, 0.0004), "No head"), ((0.5, 0.5001), "All heads"),
-                                             ((0.5, 0.51), "0·0 would lose least (50.0%) and 0·1 most")])
-def test_each_case_of_what_heads_would_lose(lost, words):
-    assert words in claims.model(PROSE["real"], {(0, place): share for place, share in enumerate(lost)})
 
 
 def test_the_check_questions_count_rightly():

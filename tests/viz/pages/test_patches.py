@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from model.lessons import digit_nets, patch_sentence
-from model.lessons.digit_nets import KINDS, DigitRun, DigitRunQuery
+from model.lessons.digit_nets import KINDS, DigitRunQuery
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
-from viz.pages.patches import claims
-from viz.pages.patches.places import SIDES
+from viz.pages.patches import above, logit_difference
+from viz.pages.patches.places import SIDES, halved, mean_cosines, most_alike, neighbours
 from viz.text import strings
 
 PROSE = strings("lessons/patches")
@@ -40,11 +40,8 @@ def shuffle_rules(where: dict) -> Rules:
     moved = where["moved"] > 1
     heights = {name: [number for pair in zip(firsts[placed], tops[placed], strict=True) for number in pair]
                for name, placed in (("placed", True), ("unplaced", False))}
-    known = [heights["placed"][0], heights["placed"][1], *(heights["placed"][2:] if moved else ())]
-    return {"notice shuffle 0": lambda line: (("rounding" in line) == moved
-                                              and (not moved or printed(line)[0][0] <= 1e-4)),
-            "notice shuffle 1": lambda line: agrees(line, *known)
-            and ("as well" in line) == (moved and firsts[True][0] == firsts[True][1]),
+    return {"notice shuffle 0": lambda line: printed(line)[0][0] <= 1e-4,
+            "notice shuffle 1": lambda line: agrees(line, *heights["placed"]),
             "more shuffle 0": lambda line: agrees(line, firsts[False][0]),
             "alt patches-puzzle": lambda line: agrees(line, 25, where["moved"] if moved else 0),
             **{f"alt patches-{name}": (lambda line, name=name: agrees(line, *heights[name])) for name in heights}}
@@ -67,14 +64,13 @@ def place_rules(where: dict) -> Rules:
     order = [int(other) for other in np.argsort(-cosines[where["place"]]) if other != where["place"]]
     best, count = order[0], (40 // side) ** 2
     at = [*divmod(best, 5), *divmod(where["place"], 5), float(cosines[where["place"], best])]
-    even = abs(near - far) <= claims.NOTABLE
     return {"notice cut 0": lambda line: agrees(line, side, side, count + 1, (count + 1) ** 2),
             "notice cut 1": lambda line: agrees(line, *half_or_twice(side))
             and line.startswith("Half" if side % 2 == 0 else "Twice"),
             "notice cut 2": lambda line: agrees(line, patch_sentence.blocks()),
             "more cut 0": lambda line: "appendix D.3" in line,
             "alt patches-cut": lambda line: agrees(line, 40, 40, count, side, side),
-            "notice places 0": lambda line: agrees(line, near, far) and ("as little alike" in line) == even,
+            "notice places 0": lambda line: agrees(line, near, far),
             "notice places 1": lambda line: agrees(line, *at),
             "more places 0": lambda line: "figure 7" in line,
             "alt patches-place": lambda line: agrees(line, *divmod(where["place"], 5), *divmod(best, 5), at[-1]),
@@ -96,7 +92,7 @@ def test_what_is_said_of_patches_is_true_of_them(turned):
 
 def test_half_the_side_makes_four_times_as_many_patches_and_other_factors_of_weights():
     counted = {side: patch_sentence.numbers(40, 40, side, 64) for side in SIDES}
-    said = {side: claims.halved(PROSE["cut"]["halves"], counted, side) for side in SIDES}
+    said = {side: halved(PROSE["cut"]["halves"], counted, side) for side in SIDES}
     assert "**6.2** times as many weights" in said[40] and "**15.1** times" in said[8]
     assert all(agrees(line, *half_or_twice(side)) for side, line in said.items())
     assert all(counted[side // 2]["tokens"] - 1 == 4 * (counted[side]["tokens"] - 1) for side in SIDES if side % 2 == 0)
@@ -122,9 +118,8 @@ def test_a_run_is_told_by_its_own_numbers(monkeypatch, count, seed):
     found = shown("patches", guess="a", run=True, count=str(count), seed=seed, draw=50)
     runs = {kind: digit_nets.run(DigitRunQuery(kind, count, seed)) for kind in KINDS}
     ends = {kind: float(run.right[-1]) for kind, run in runs.items()}
-    shares = sorted((ends["convolution"], ends["transformer"]), reverse=True)
     first, learned, blind = found.notices["data"]
-    assert agrees(first, count, 250, *dict.fromkeys(shares))
+    assert agrees(first, count, ends["convolution"], 250, ends["transformer"])
     assert agrees(learned, runs["transformer"].learned, runs["convolution"].learned)
     assert agrees(blind, ends["unplaced"])
     sizes = [runs[kind].parameters for kind in KINDS[:2]]
@@ -137,27 +132,16 @@ def test_a_run_is_told_by_its_own_numbers(monkeypatch, count, seed):
         assert loss == f"Training loss by step: {', '.join(names[:there])}."
 
 
-@pytest.mark.parametrize(("convolution", "transformer", "words"), [
-    (0.9, 0.8, "**the convolution** reads more"), (0.8, 0.9, "**the Transformer** reads more"),
-    (0.9001, 0.9, "both read 90.0%")])
-def test_who_is_ahead_is_told_by_the_printed_digits(convolution, transformer, words):
-    def run(right: float) -> DigitRun:
-        return DigitRun(np.zeros(1), np.zeros(1), np.array([right]), 1.0, 7)
-    runs = dict(zip(KINDS, map(run, (convolution, transformer, 0.4)), strict=True))
-    assert words in claims.ahead(PROSE["data"]["aheads"], runs, 250)["ahead"]
-
-
-@pytest.mark.parametrize(("near", "words"), [(0.3, "are more alike"), (0.0, "as little alike"), (-0.3, "less alike")])
-def test_neighbours_are_alike_only_where_the_numbers_say_so(near, words):
-    beside = claims.neighbours(5, 5)
-    cosines = np.where(beside, near, 0.0) + np.eye(25)
-    assert words in claims.places(PROSE["places"]["nears"], cosines, beside) and beside.sum() == 80
-    assert claims.most_alike(cosines + 0.5 * np.eye(25)[::-1], 0) == 24
+def test_neighbours_are_told_apart_from_the_rest():
+    beside = neighbours(5, 5)
+    cosines = np.where(beside, 0.3, -0.1) + np.eye(25)
+    assert mean_cosines(cosines, beside) == {"near": "0.30", "far": "−0.10"} and beside.sum() == 80
+    assert most_alike(cosines + 0.5 * np.eye(25)[::-1], 0) == 24
 
 
 def test_a_power_of_ten_lies_above_its_number():
-    assert [claims.above(number) for number in (3e-7, 1e-6, 9.9e-6, 0.0)] == ["1e-6", "1e-5", "1e-5", "1e-6"]
-    assert claims.logit_difference(*(SimpleNamespace(logits=np.array(each)) for each in ([1, 2], [1, 5]))) == 3
+    assert [above(number) for number in (3e-7, 1e-6, 9.9e-6, 0.0)] == ["1e-6", "1e-5", "1e-5", "1e-6"]
+    assert logit_difference(*(SimpleNamespace(logits=np.array(each)) for each in ([1, 2], [1, 5]))) == 3
 
 
 def test_the_check_questions_count_rightly():

@@ -16,7 +16,7 @@ from model.lessons import positions
 from model.pretrained import catalogue
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
-from viz.pages.positions import ORDERS, SCHEMES, accuracy_by_length, claims
+from viz.pages.positions import ORDERS, SCHEMES, accuracy_by_length
 from viz.state import State
 from viz.text import strings
 
@@ -108,15 +108,9 @@ def says_of_the_shuffle(page: Shown, where: dict) -> None:
     plain, mixed = positions.shuffle_outputs(where["shuffle"], where["scheme"], where["stack"] == "decoder")
     moved = [math.dist(one, other) / math.hypot(*one) for one, other in zip(plain, mixed, strict=True)]
     blind = where["scheme"] == "none" and where["stack"] == "encoder"
-    still, same = max(moved) < 1e-9, list(where["shuffle"]) == sorted(where["shuffle"])
-    assert ("**Equivariant**" in verdict) == (blind and not same) and (not blind or still)
-    assert ("nothing moves" in verdict) == same and (not same or still)
-    assert ("**Every word's output changes**" in verdict) == (min(moved) > 1e-9)
-    assert ("Some words" in verdict) == (min(moved) < 1e-9 < max(moved))
     assert ("*decoder*" in hint) == blind and ("the mask itself" in hint) == (where["scheme"] == "none" and not blind)
     told = numbers(verdict)
     assert told[0] == pytest.approx(max(moved), rel=0.06, abs=2e-15) and told[1] <= told[0]
-    assert ("does not know the order" in page.more["shuffle"][0]) == blind
     apart = np.mean(np.linalg.norm(plain - plain.mean(0), axis=1)) / np.mean(np.linalg.norm(plain, axis=1))
     assert numbers(page.more["shuffle"][0])[0] == round(100 * apart)
 
@@ -140,18 +134,12 @@ def says_of_distance(page: Shown, where: dict) -> None:
         cosine = np.array([[float(one @ other) / math.sqrt(float(one @ one) * float(other @ other)) for other in table]
                            for one in table])
     mean = [np.diagonal(cosine, step).mean() for step in range(97)]
-    printed = [float(f"{each:.3f}") for each in mean]
-    rising = [step for step in range(96) if printed[step + 1] > printed[step]]
-    assert numbers(falls)[1] == pytest.approx(mean[1], abs=6e-4)
-    assert ("it rises" in falls) == bool(rising)
-    if rising:
-        told = numbers(falls.split("from distance")[1])
-        assert told[:2] == [rising[0], rising[0] + 1] and told[3] > told[2]
-        assert told[2:] == pytest.approx([mean[rising[0]], mean[rising[0] + 1]], abs=6e-4)
+    told, lowest = numbers(falls), int(np.argmin(mean))
+    assert told == pytest.approx([mean[1], 1, lowest, mean[lowest], mean[96], 96], abs=6e-4)
     assert ("only rounding" in band) == (where["source"] == "waves")
     peak = where["back"] if where["source"] == "waves" else None
-    assert ("its peak is at" in dashed) == bool(peak) and ("turns nothing" in dashed) == (peak == 0)
-    if peak:
+    assert ("peak is at" in dashed) == (peak is not None)
+    if peak is not None:
         turned = [np.real(waves(1, where["d"])[0] @ waves(400, where["d"])[abs(step - peak)])
                   for step in range(-200, 201)]
         assert int(np.argmax(turned)) - 200 == peak == numbers(dashed.split("peak is at ")[1])[0]
@@ -176,13 +164,9 @@ def says_of_turns(page: Shown, where: dict) -> None:
 def says_of_alibi(page: Shown, where: dict) -> None:
     if "alibi" not in page.notices:
         return
-    slopes, so = page.notices["alibi"]
+    slopes, _ = page.notices["alibi"]
     steep, flat = 2 ** (-8 / where["heads"]), 2 ** -8
     told = numbers(slopes)
-    assert told[-1] == pytest.approx(math.log(2) / flat, rel=5e-3)
-    if where["heads"] == 1:
-        assert "one head" in slopes and "one head" in so
-        return
     assert told == pytest.approx([where["heads"], steep, flat, math.log(2) / steep, math.log(2) / flat], rel=5e-3)
     assert math.exp(-steep * told[3]) == pytest.approx(0.5, abs=5e-3)
 
@@ -253,14 +237,6 @@ def test_before_the_answers_no_picture_shows_them():
     page = shown("positions", scheme="rotary")
     assert not {"shuffle", "beyond"} & set(page.notices)
     assert not {"positions-after", "positions-shuffle", "positions-beyond"} & set(page.charts)
-
-
-@pytest.mark.parametrize(("after", "words"), [
-    ((0.9, 0.8), "falls with every step"), ((0.9, 0.9001), "never rises"), ((0.9, 0.9006), "from 0.900 to 0.901"),
-    ((0.9, 0.90051), "from 0.900 to 0.901")])
-def test_a_rise_is_one_in_the_digits_that_are_printed(after, words):
-    mean = np.array([1.0, *after, *np.linspace(0.5, 0.1, 5)])
-    assert words in claims.falls(PROSE["distance"], mean)
 
 
 def test_every_scheme_of_the_shuffle_has_its_words():

@@ -129,7 +129,7 @@ def set_claims(set_report: Report) -> list[str]:
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
              "tied": rank(best.accuracy.value, [head.accuracy.value for head in set_report.heads], format_share)[1],
              "best": percent(best.accuracy), "n": len(set_report.heads), "luck": format_share(set_report.luck.mean),
-             "high": format_share(set_report.luck.high), "p": f"{set_report.luck.p_value:.4f}",
+             "high": format_share(set_report.luck.high), "p": f"{set_report.luck.p_value:z.4f}",
              "mass": format_weight(best.mass), "both": format_share(best.both, 0),
              **{name: format_share(value, 0) for name, value in set_report.baselines.items()}}
     if held_out is not None:

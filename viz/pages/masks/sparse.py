@@ -77,7 +77,7 @@ def pattern_numbers(words: dict, n: int, shape: sparse_masks.Shape, causal: bool
             "window": words["windows"][whom].format(window=shape.window, n=n, walk=walk, helped=helped),
             "drawn": sparse_masks.layers_needed(random) or 0, "reached": format_share(random[-1]),
             "dilation": shape.dilation,   # of a causal text no token follows the last
-            "unheard": int((~drawn.any(0))[:n - 1 if causal else n].sum())}
+            "unheard": int((~np.asarray(drawn.any(0)))[:n - 1 if causal else n].sum())}
 
 
 def _pattern_controls(page: PageContext, words: dict, name: str) -> None:

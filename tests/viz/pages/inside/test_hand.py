@@ -11,7 +11,7 @@ from model.lessons import small_head
 from tests.lesson_pages import shown
 from tests.lesson_tally import TALLY
 from viz.pages.inside.hand import PLACES, TOKENS, goal_says, looking_says, mix_says
-from viz.text import Text, strings
+from viz.text import strings
 
 WORDS = strings("lessons/inside")["hand"]
 START = {name: control.start for name, control in PLACES.items()}
@@ -40,29 +40,19 @@ def numbers(sentence: str) -> list[float]:
 def goal_holds(said: str, at: dict) -> None:
     """Fails unless the sentence is true of the weights of *it*."""
     _, weights, _, _ = row_of(at, TOKENS.index("it"))
-    wanted, itself = float(f"{weights[0]:.3f}"), float(f"{weights[2]:.3f}")
+    wanted, itself = round(float(weights[0]), 3), round(float(weights[2]), 3)
     assert ("Goal reached" in said) == (wanted >= 0.5 and itself <= 0.1) != ("Not yet" in said)
-    assert ("needs 0.5" in said) == (wanted < 0.5) and ("is enough" in said) == (wanted >= 0.5 and itself > 0.1)
-    assert ("0.1 is the most" in said) == (itself > 0.1)
-    assert ("little enough" in said) == (wanted < 0.5 and itself <= 0.1)
-    found = numbers(said)
-    for weight in weights[[0, 2]]:
-        assert any(each == pytest.approx(weight, abs=6e-4, rel=0.06 if weight < 5e-4 else 0) for each in found)
+    assert numbers(said) == pytest.approx([wanted, 0.5, itself, 0.1], abs=6e-4)
 
 
 def looking_holds(said: str, at: dict, looks: int) -> None:
     """Fails unless the sentence is true of the row of the token that looks."""
     dots, weights, _, _ = row_of(at, looks)
-    printed = np.round(weights, 3)
-    top = np.flatnonzero(printed == printed.max())
-    assert said.startswith(f"*{TOKENS[looks]}*")
-    assert ("looks most at" in said) == (len(top) == 1) and ("all four" in said) == (len(top) == 4)
-    if len(top) == 1:
-        assert f"most at *{TOKENS[top[0]]}*:" in said
-        assert numbers(said.replace("√2", ""))[:3] == pytest.approx(
-            [dots[top[0]], dots[top[0]] / 2**0.5, weights[top[0]]], abs=0.0051)
-    elif len(top) < 4:
-        assert all((f"*{name}*" in said.split("equally at")[1]) == (place in top) for place, name in enumerate(TOKENS))
+    tied = int((weights.round(3) == weights.max().round(3)).sum()) - 1
+    top = TOKENS.index(re.search(r"most to \*(\w+)\*", said)[1])
+    assert said.startswith(f"*{TOKENS[looks]}*") and weights[top] == pytest.approx(weights.max())
+    assert numbers(said.replace("√2", "")) == pytest.approx(
+        [dots[top], dots[top] / 2**0.5, weights[top], *[tied] * (tied > 0)], abs=0.0051)
 
 
 def mix_holds(said: str, at: dict, looks: int) -> None:
@@ -72,21 +62,19 @@ def mix_holds(said: str, at: dict, looks: int) -> None:
         inside = -float((ConvexHull(values).equations @ [*mix, 1.0]).max())
     except QhullError:
         inside = 0.0
-    assert inside > -1e-9 and ("inside the nearest edge" in said) == (round(inside, 2) > 0) != ("on the edge" in said)
-    wanted = [inside] if round(inside, 2) > 0 else []
     assert numbers(said) == pytest.approx(
-        [*wanted, np.linalg.norm(mix), np.linalg.norm(values, axis=1).max()], abs=0.0051)
+        [inside, np.linalg.norm(mix), np.linalg.norm(values, axis=1).max()], abs=0.0051)
 
 
-def said_of(at: dict, looks: int, words: dict = WORDS) -> tuple[str, str, str]:
+def said_of(at: dict, looks: int) -> list[str]:
     """(of the goal, of the row, of the mix)."""
     q, k, v = (np.array(at[name]).reshape(4, 2) for name in "qkv")
     row = small_head.attend(q[looks], k, v)
-    return goal_says(words, small_head.attend(q[2], k, v)), looking_says(words, row, looks), mix_says(words, row, v)
+    facts = goal_says(WORDS, small_head.attend(q[2], k, v)) | looking_says(WORDS, row, looks)
+    return [line.format(**facts, mixed=mix_says(WORDS, row, v)) for line in WORDS["notice"]]
 
 
 def test_every_sentence_is_true_at_both_ends_in_the_middle_and_at_random():
-    reached = set()
     for at in ENDS:
         for looks in range(4):
             goal, looking, mix = said_of(at, looks)
@@ -94,24 +82,6 @@ def test_every_sentence_is_true_at_both_ends_in_the_middle_and_at_random():
             goal_holds(goal, at)
             looking_holds(looking, at, looks)
             mix_holds(mix, at, looks)
-            reached |= {goal.split(":")[0], looking.split()[1:3][1], mix.split("**")[2][:12]}
-    assert len(reached) >= 5   # more than one case of each
-
-
-@pytest.mark.parametrize("wrong", [
-    {"goals": WORDS["goals"] | {"neither": WORDS["goals"]["reached"]}},
-    {"goals": WORDS["goals"] | {"neither": Text("Not yet: *animal* gets {itself} and needs {enough}; {little} is the "
-                                                "most.")}},
-    {"looking": WORDS["looking"] | {"one": Text(WORDS["looking"]["one"].replace("{dot:.2f}", "{score:.2f}"))}},
-    {"looking": WORDS["looking"] | {"one": WORDS["looking"]["all"]}},
-    {"mixed": WORDS["mixed"] | {"inside": WORDS["mixed"]["edge"]}},
-    {"mixed": WORDS["mixed"] | {"inside": Text(WORDS["mixed"]["inside"].replace("{length:.2f}", "{longest:.2f}"))}}])
-def test_a_wrong_sentence_is_caught(wrong):
-    goal, looking, mix = said_of(START, 2, WORDS | wrong)
-    with pytest.raises(AssertionError):
-        goal_holds(goal, START)
-        looking_holds(looking, START, 2)
-        mix_holds(mix, START, 2)
 
 
 def test_until_it_is_answered_nothing_on_the_page_says_where_the_mix_lies():
