@@ -42,9 +42,9 @@ def page(watch):
 
 def test_one_sentence_its_twin_and_the_set_and_a_click_exchanges_the_nouns_and_the_link_keeps_it(page):
     opened = page()
-    expect(opened.get_by_text("No head gives a noun more weight than 3·1")).to_be_visible()
-    expect(opened.get_by_text("the inference fails")).to_be_visible()
-    expect(opened.get_by_text("No better than chance.")).to_be_visible(timeout=PATIENCE)
+    expect(opened.get_by_text("The largest weight to a noun: 3·1")).to_be_visible()
+    expect(opened.get_by_text("One pair is an anecdote")).to_be_visible()
+    expect(opened.get_by_text("On sentences that it was not chosen on")).to_be_visible(timeout=PATIENCE)
     expect(opened.get_by_text("does not say words")).to_be_visible(timeout=PATIENCE)
     for width in (1440, 900, 390):
         opened.set_viewport_size({"width": width, "height": 900})

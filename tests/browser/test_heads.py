@@ -39,16 +39,16 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     seen = open_page()
     body = seen.main.inner_text()
     assert "layer 3 · head 1" in head(seen)
-    for words in (f"3·1 gives it → animal {headline.ANIMAL}, the largest of 72 heads",
-                  f"wide it is {headline.ANIMAL_IN_WIDE}, while street gets only {headline.STREET_IN_WIDE}",
-                  f"from {headline.SECOND_HEAD} to {headline.SECOND_HEAD_IN_WIDE}", "many sentences"):
+    for words in (f"3·1 gives it → animal {headline.ANIMAL}: rank 1 of 72 heads",
+                  f"With wide instead, animal gets {headline.ANIMAL_IN_WIDE} and street {headline.STREET_IN_WIDE}",
+                  f"{headline.SECOND_HEAD} here, {headline.SECOND_HEAD_IN_WIDE} with wide", "many sentences"):
         assert words in body
     assert re.search(r"✓ verified · this pass \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
     for key in ("strip", "grid", "head"):
         box = seen.page.locator(f".st-key-{key}").bounding_box()
         assert box and box["y"] < 900 - 100 and box["x"] + box["width"] <= 1442, f"{key}: in view with the others"
     seen.page.get_by_role("radio", name="wide").click()
-    expect(seen.page.get_by_text(f"With tired it grows to {headline.ANIMAL}")).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.get_by_text(f"With tired instead, animal gets {headline.ANIMAL}")).to_be_visible(timeout=PATIENCE)
     assert "layer 3 · head 1" in head(seen.rest())
     expect(seen.main).to_contain_text(headline.ANIMAL_IN_WIDE)
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
@@ -168,14 +168,14 @@ def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_k
 
 def test_a_sentence_of_ones_own_is_marked_everywhere_and_a_click_on_a_token_ranks_the_heads(open_page):
     seen = open_page(text="The lawyer thanked the nurse because she was kind.")
-    strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="a uniform row would give")
+    strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="a uniform row gives")
     expect(strip.locator(".from")).to_have_text("The")
     expect(seen.page.locator(".st-key-head .hot.from")).to_have_text("The")
-    expect(said).to_contain_text("The looks most at")
+    expect(said).to_contain_text("The gives most weight to")
     strip.get_by_role("button", name="she, position").click()
     expect(seen.main.get_by_text("Heads that look most at she").first).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["token"] == ["7"] and seen.params()["pair"] == [""], "a first click makes no pair"
-    expect(said).to_contain_text("she looks most at")
+    expect(said).to_contain_text("she gives most weight to")
     first = seen.main.get_by_test_id("stButtonGroup").filter(has_text="→").locator("button").first
     layer, number = map(int, re.findall(r"\d+", first.inner_text())[:2])
     first.click()
