@@ -88,8 +88,8 @@ def claims(report: SyntaxReport) -> list[str]:
     words, counts = strings("syntax")["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
-    sentences = [words["above" if above else "none"].format(n=len(judged), count=len(above),
-                                                            names=", ".join(f"*{name}*" for name in above))]
+    sentences = [words["above"].format(n=len(judged), count=len(above),
+                                       names=", ".join(f"*{name}*" for name in above))]
     unjudged = len(report.relations) - len(judged)
     sentences += [words["unjudged"].format(count=unjudged)] if unjudged else []
     if report.query.sentences in (shipped_treebank("en"), shipped_treebank("zh")):

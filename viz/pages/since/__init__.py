@@ -1,6 +1,6 @@
 """What changed in the Transformer since 2017? The block with switches; then its cache, its experts, how it writes, and
 how it grows, one of them at a time."""
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import numpy as np
 import streamlit as st
@@ -13,7 +13,6 @@ from viz.figures.stacked_bars import stacked_bars
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.pages.since.cache import cache_section
-from viz.pages.since.claims import block_claim
 from viz.pages.since.experts import TEXTS, experts_section
 from viz.pages.since.scaling import scaling_section
 from viz.pages.since.writing import PROMPTS, writing_section
@@ -135,3 +134,22 @@ def _parameters(lesson: Lesson, this: design.Design) -> None:
     figure(lambda theme: stacked_bars(theme, words["blocks"], pieces, axis=words["parameters"], height=160),
            key="since-parameters",
            alt=lesson.alt("block", paper=sum(both[0].values()), now=sum(both[1].values())))
+
+
+def block_claim(words: dict, this: design.Design, about: str, revealed: bool) -> str:
+    """What the change `about` (a switch, or "groups") does in this block. What it does to the cache is said once the
+    question is answered (`revealed`)."""
+    now, says = design.numbers(this), words["says"][about]
+    other = design.numbers(replace(this, **{about: getattr(design.PAPER, about)}))
+    on = getattr(this, about) != getattr(design.PAPER, about)
+    if about == "groups":
+        case = "all" if this.groups == design.HEADS else "one" if this.groups == 1 else "some"
+    else:
+        case = "on" if on else "off"
+    said = [says[case].format(groups=this.groups, heads=design.HEADS, **asdict(now))]
+    switched = now if on or about == "groups" else design.numbers(replace(this, **{about: True}))
+    change = words["changes"][about].format(groups=this.groups)
+    said.append(words["cost"].format(change=change, by=switched.parameters - other.parameters))
+    if about == "groups" and revealed:
+        said.append(words["cached"].format(cache=now.cache, whole=design.cache_bytes(design.PAPER)))
+    return " ".join(said)

@@ -6,8 +6,8 @@ from model.lessons.since import design
 from model.lessons.since.real_models import MODELS, RealModel, cache_bytes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
+from viz.format import format_number
 from viz.page import PageContext
-from viz.pages.since.claims import said_bytes
 from viz.widgets.control_widgets import slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -63,3 +63,9 @@ def _table(words: dict) -> str:
     return "".join("\n  - " + words["line"].format(
         name=model.name, year=model.year, parameters=model.parameters, heads=model.heads, groups=model.groups,
         each=model.bytes_per_token, share=model.parts()["feed_forward"] / model.parameters) for model in MODELS)
+
+
+def said_bytes(count: float) -> str:
+    """Bytes in the unit in which people read them, with three digits that count."""
+    power = min(3, max(0, int(np.log10(max(count, 1)) // 3)))
+    return f"{format_number(count / 1000**power)} {('bytes', 'kB', 'MB', 'GB')[power]}"

@@ -5,8 +5,8 @@ import numpy as np
 
 from model.lessons.since import scaling
 from viz.figures.lines import Line, lines
+from viz.format import format_number
 from viz.page import PageContext
-from viz.pages.since.claims import said_count, said_power
 from viz.widgets.control_widgets import slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
@@ -36,3 +36,14 @@ def scaling_section(page: PageContext, lesson: Lesson) -> None:
                key="since-scaling", alt=lesson.alt("scaling", power=power, **numbers))
         lesson.explanation("scaling", shown=(scaling.kaplan, scaling.Law.loss, scaling.Law.best),
                            power=power, **numbers)
+
+
+def said_count(count: float, words: list[str]) -> str:
+    """A large number with two digits that count and its word; words: for 10⁶, 10⁹, 10¹², 10¹⁵."""
+    power = min(len(words), max(1, int(np.log10(count) // 3) - 1))
+    return f"{format_number(count / 1000**(power + 1), 2)} {words[power - 1]}"
+
+
+def said_power(power: float) -> str:
+    """10 to this power, as people write it: 10²⁴, 10²³·⁵."""
+    return "10" + f"{power:g}".translate(str.maketrans("0123456789.", "⁰¹²³⁴⁵⁶⁷⁸⁹·"))

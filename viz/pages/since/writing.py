@@ -70,9 +70,6 @@ def writing_claims(words: dict, how: str, amount: float, prompt: decoding.Path, 
     numbers: dict[str, Any] = {f"{name}_said": _said(path) for name, (path, _) in found.items()}
     numbers |= {f"{name}_share": share for name, (_, share) in found.items()}
     kept = decoding.top_k(given, int(amount)) if how == "top_k" else decoding.top_p(given, amount)
-    case = how
-    if how in ("greedy", "beam"):
-        case += "_best" if found[how][0] == found["best"][0] else "_not"
-    says = words["says"][case].format(**numbers, amount=amount, count=int(np.count_nonzero(kept)),
-                                      cut=1 - given[kept > 0].sum(), first=kept.max(), before=given.max())
+    says = words["says"][how].format(**numbers, amount=amount, count=int(np.count_nonzero(kept)),
+                                     cut=1 - given[kept > 0].sum(), first=kept.max(), before=given.max())
     return numbers | {"says": says}

@@ -10,9 +10,10 @@ from torch.nn import functional
 from model.lessons.since import design
 from tests.lesson_tally import TALLY
 from tests.model.lessons.since.test_design import DESIGNS, torchs
-from viz.pages.since import CHANGES
+from viz.pages.since import CHANGES, block_claim
 from viz.pages.since import _boxes as boxes_of
-from viz.pages.since.claims import block_claim, said_bytes, said_count, said_power
+from viz.pages.since.cache import said_bytes
+from viz.pages.since.scaling import said_count, said_power
 from viz.text import strings
 
 WORDS = strings("lessons/since")["block"]
