@@ -131,7 +131,7 @@ def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():
     said, rules = sentences(covered), rules_at(controls, covered)
     planted = {"notice three 1": said["notice three 1"].replace("trains ", "trains 1"),
                "notice hidden 0": said["notice hidden 0"].replace(" of ", " of 1"),
-               "notice steps 0": said["notice steps 0"].replace("differ by ", "differ by 1."),
+               "notice steps 0": said["notice steps 0"].replace("e-", "e+"),
                "notice factors 2": said["notice factors 2"].replace("**", "**9", 1)}
     for place, line in planted.items():
         assert line != said[place] and place in {each.split(":")[0] for each in wrong(said | {place: line}, rules)}

@@ -212,9 +212,9 @@ def says_of_the_answers(answers: list[dict], shares: dict) -> None:
 
 def test_a_wrong_sentence_is_caught():
     page = shown("positions", guess="a")
-    for section, planted, check in (("shuffle", ("**Equivariant**", "Invariant"), says_of_the_shuffle),
+    for section, planted, check in (("shuffle", ("largest move is **", "largest move is **9"), says_of_the_shuffle),
                                   ("table", ("21 of", "20 of"), says_of_the_table),
-                                  ("distance", ("it rises", "it falls"), says_of_distance),
+                                  ("distance", ("lowest at ", "lowest at 1"), says_of_distance),
                                   ("shift", ("90.59", "91.59"), says_of_turns),
                                   ("rotary", ("17.2", "27.2"), says_of_turns)):
         check(page, OPEN)
