@@ -7,7 +7,6 @@ from urllib.parse import parse_qs
 
 import numpy as np
 import pytest
-from viz.pages.coreference.claims import Twins
 
 from model.ask import sources
 from model.core import heads
@@ -20,6 +19,7 @@ from model.studies.coreference.model_answers import AnswersQuery
 from model.studies.pronoun_choice import DecisionQuery
 from viz.link import from_params, to_params
 from viz.page import pages
+from viz.pages.coreference.twins import Twins
 from viz.state import complete_view
 from viz.text import FOLDER
 

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional
-from viz.pages.heads.focused_row import row_claim
 
 from model.core import heads, measures
 from model.core.query import Kind
@@ -14,6 +13,7 @@ from model.core.view import View
 from model.imported.record_file import read_record
 from model.module.look import look
 from viz.export import csv as csv_export
+from viz.pages.heads.claims import row_claim
 
 TOKENS, WIDTH, HEADS = 6, 16, 4
 

@@ -94,7 +94,7 @@ def rules_at(controls: dict) -> Rules:
         "more counted 0": lambda line: agrees(line, 512, 6, 6 * 512, 768, 6 * 768, 512),
         "more counted 1": lambda line: agrees(line, 64),
         "alt cost-counted": lambda line: agrees(line, width, 64, 131_072, 6 * width),
-        "notice tiles 1": lambda line: agrees(line, *[larger] * (larger > 0), later),
+        "notice tiles 1": lambda line: agrees(line, *([larger] if larger else []), later),
         "notice tiles 2": lambda line: float(line.split("**")[1]) < 1e-12,
         "more tiles 0": lambda line: agrees(line, place),
         "more tiles 1": lambda line: all(number < 2e-6 for number, _ in printed(line) if number < 1),
