@@ -1,16 +1,21 @@
 // A lesson in a lecture room: a row of screens, one of them seen, each of a size with the window. A question is a
 // screen, and so is every section; of a section first its lead and then its notices are seen, one at a time, under its
 // picture. What is drawn stays where it is on the page: elements of the other screens are only not seen.
-import { fit, grow, release, reserve } from "./stage_fit.js";
+import { zoomOf } from "./shared.js";
 
 const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const SCREEN = "[class*='st-key-section-'], [class*='st-key-predict-'], [class*='st-key-screen-']";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation";
 const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
+const CHART = ".clearhead-chart";
 const PROOF = "[class*='st-key-about-']";
 const REVEAL = "[class*='st-key-reveal-'] button";
 export const TITLE = "title";
 const EDGE = 0.04;   // of a screen's height
+// in the page's own pixels, before it is enlarged: the window, of which 15, a letter, are 40 of 1,080; a chart's height
+// at least, and where nothing is missing
+const WIDE = 720, HIGH = 405, LEAST = 175, GOOD = 240;
+const MOST = 1.2, LETTERS = 0.96;   // times as high as on a desk a chart is at most; its letters, of the page's
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
   .slice(1).find(Boolean);
@@ -136,7 +141,7 @@ export function stage(start, tell) {
   }
 
   const inside = new MutationObserver((changes) => {
-    if (changes.some(({ target }) => !target.closest?.(`.clearhead-chart, ${KEYS}`))) soon();
+    if (changes.some(({ target }) => !target.closest?.(`${CHART}, ${KEYS}`))) soon();
   });
   inside.observe(document.querySelector("[data-testid=stMain]"), { childList: true, subtree: true });
   const sizes = new ResizeObserver(soon);
@@ -149,10 +154,55 @@ export function stage(start, tell) {
     sizes.disconnect();
     cancelAnimationFrame(waiting);
     release();
-    for (const each of ["off", "way", "text", "said"]) mark(document, each, []);
   };
   const prove = () => go(here(), one.step, !one.proof);
   return { move, end, prove, turn, first: () => go(0, 0), last: () => go(screens.length - 1, 0) };
+}
+
+// Letters as large as the window bears.
+function grow() {
+  const { style } = document.documentElement, times = String(Math.min(innerWidth / WIDE, innerHeight / HIGH));
+  if (style.getPropertyValue("--lecture") !== times) style.setProperty("--lecture", times);
+}
+
+const pixels = (element, ...names) => {
+  const style = getComputedStyle(element);
+  return names.reduce((sum, name) => sum + (parseFloat(style[name]) || 0), 0);
+};
+
+// Charts become as much higher or lower as the window has room left; what is still too high scrolls.
+function fit(block) {
+  const room = block.parentElement, times = zoomOf(block);
+  const charts = [...block.querySelectorAll(CHART)].filter((each) => each.clientWidth);
+  const rows = new Set(charts.map((each) => each.getBoundingClientRect().top)).size;
+  const heights = (high) => charts.forEach((chart) => {
+    chart.style.height = `${chart.dataset.tall = Math.round(Math.min(high, chart.dataset.high * MOST) * times)}px`;
+    chart.dataset.times = LETTERS * times;
+  });
+  const left = () => pixels(room, "height") - pixels(room, "paddingTop", "paddingBottom") - pixels(block, "height");
+  heights(GOOD);
+  const before = left();
+  heights(Math.max(LEAST, GOOD + before / rows));
+  if (before < 0 && left() < before + 1) heights(GOOD);   // what stands beside them is higher
+}
+
+// Room for the tallest of texts of which one is seen at a time, so that nothing moves from one to the next. say(text)
+// makes one the only one that is seen.
+function reserve(texts, say) {
+  for (const { style } of texts) style.minHeight = "";
+  const heights = texts.map((each) => (say(each), pixels(each, "height")));
+  for (const { style } of texts) style.minHeight = `${Math.max(...heights)}px`;
+}
+
+// Everything as on a desk again.
+function release() {
+  document.documentElement.style.removeProperty("--lecture");
+  for (const each of ["off", "way", "text", "said", "tall", "times"]) {
+    for (const element of document.querySelectorAll(`[data-${each}]`)) {
+      element.style.minHeight = "";
+      delete element.dataset[each];
+    }
+  }
 }
 
 // The elements between the only one that is seen and the page: they take its whole width.

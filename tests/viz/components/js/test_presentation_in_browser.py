@@ -33,11 +33,3 @@ def test_a_key_in_a_lecture(run_module, html, key, code, shift, wanted):
     ("F5", "F5", True, None), ("b", "KeyB", True, None), ("ArrowLeft", "ArrowLeft", True, {"step": -1})])
 def test_a_key_on_another_page(run_module, key, code, on, wanted):
     assert run_module("js/presentation.js", SAID, [PAGE, key, code, False, on, ""]) == wanted
-
-
-LARGEST = """({ largest }, limit) => [largest(0, 8, (each) => each <= limit), largest(0.7, 1, () => false)]"""
-
-
-def test_the_largest_that_fits_is_found_and_the_smallest_where_none_does(run_module):
-    found, none = run_module("js/stage_fit.js", LARGEST, 5)
-    assert 4.9 <= found <= 5 and none == 0.7
