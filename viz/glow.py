@@ -3,7 +3,7 @@
 A head has hundreds of patches to look at, so that the largest weight is a few per cent: a colour from 0 to 1 would
 show nothing, and one from 0 to each head's own maximum would make every head look sharp. So the colour says how many
 times an even row a weight is: none up to once, all of it from MOST times on, and each doubling is the same step. That
-is one scale for all heads, tokens and pictures. js/overlay.js has the same arithmetic."""
+is one scale for all heads, tokens and pictures. js/overlay.js draws with these colours."""
 import numpy as np
 
 from viz import theme
@@ -45,6 +45,13 @@ def shades(opacity: float, stops: tuple[str, ...] = theme.GLOW, steps: int = 256
     """The colours from the first to the last as uint8 (steps, 3), and how much of each covers, 0 to 1 (steps)."""
     shares = np.linspace(0, 1, steps)
     return theme.ramp(steps=steps, stops=stops), opacity * np.minimum(1, 1.6 * shares ** 0.8)
+
+
+def css_colours(stops: tuple[str, ...] = theme.GLOW) -> list[str]:
+    """The colours of steps 0 to 255 with how much each covers at full opacity, as browsers write them (#rrggbbaa)."""
+    found, cover = shades(1.0, stops)
+    return [f"#{bytes([*colour, round(255 * share)]).hex()}"
+            for colour, share in zip(found.tolist(), cover, strict=True)]
 
 
 def over(picture: np.ndarray, shares: np.ndarray, opacity: float = OPACITY) -> np.ndarray:

@@ -4,7 +4,7 @@ import { receiver } from "../js/messages.js";
 import { div, figure, fill, frame, node, palette, place, short, tooltip, within } from "../js/shared.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
-import { barOf, canvasOfPicture, canvasOfShares, drawOver, shadesOf } from "../js/overlay.js";
+import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf } from "../js/overlay.js";
 import { byLayer, byRank, groupGap } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
@@ -78,8 +78,8 @@ export function mount(element, bytes, send) {
     const longer = Math.max(small.width, small.height);
     return (index, left, top, side) => {
       const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
-      const shares = Float32Array.from(cells.values.subarray(index * count, (index + 1) * count), (cell) => cell / 255);
-      drawOver(pen, small, canvasOfShares(shares, grid, [shades], smooth), [wide, high], [wide * covered[0], high * covered[1]],
+      const steps = cells.values.subarray(index * count, (index + 1) * count);
+      drawOver(pen, small, canvasOfSteps(steps, grid, [shades], smooth), [wide, high], [wide * covered[0], high * covered[1]],
         smooth, [left + (side - wide) / 2, top + (side - high) / 2]);
     };
   }

@@ -8,12 +8,12 @@ import numpy as np
 
 from model.core.heads import Overview
 from model.core.types import HeadId
-from viz import theme
+from viz import glow, theme
 from viz.components.messages import pack
 from viz.format import format_weight
 from viz.text import strings
 
-COLOURS = theme.COMPONENT | {"signed": theme.SIGNED, "glow": theme.GLOW}
+COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
 SMALL = 96   # pixels a side of the picture behind a thumbnail
 
 
@@ -79,6 +79,7 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
               "masked_out": [head_ids(overview).index(head) for head in overview.masked_out]}
     sections = {"cells": np.concatenate(overview.cells)}
     if behind is not None:
+        header["colours"] = COLOURS | {"glow": glow.css_colours()}
         header |= {"look": behind.look, "opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}
         sections["picture"] = behind.pixels
     return pack(header, sections)

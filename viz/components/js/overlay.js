@@ -1,23 +1,21 @@
-// Numbers over a picture: the picture steps back, and what is looked at glows. glow.py has the same arithmetic for print.
-import { node, parts } from "./shared.js";
+// Numbers over a picture: the picture steps back, and what is looked at glows. glow.py says in which colours.
+import { node } from "./shared.js";
 
-export const STEPS = 256;
+/** The last step of the colours; a patch has from −STEPS to STEPS of them. */
+export const STEPS = 255;
 
-// How much of its colour a share from 0 to 1 has.
-export const alphaOf = (share, opacity) => opacity * Math.min(1, 1.6 * share ** 0.8);
-
-// The colour and the cover of every step as [red, green, blue, 0 to 255].
-export function shadesOf(stops, opacity) {
-  const known = stops.map(parts);
-  return Array.from({ length: STEPS }, (_, step) => {
-    const share = step / (STEPS - 1), at = share * (known.length - 1), low = Math.min(Math.floor(at), known.length - 2);
-    const mixed = [0, 1, 2].map((c) => Math.round(known[low][c] + (known[low + 1][c] - known[low][c]) * (at - low)));
-    return [...mixed, Math.round(255 * alphaOf(share, opacity))];
-  });
-}
+/**
+ * @param {string[]} colours  of every step, #rrggbbaa
+ * @param {number} opacity  of them all, 0 to 1
+ * @returns {number[][]} red, green, blue and how much they cover, 0 to 255 each
+ */
+export const shadesOf = (colours, opacity) => colours.map((colour) => {
+  const [red, green, blue, cover] = [1, 3, 5, 7].map((at) => parseInt(colour.slice(at, at + 2), 16));
+  return [red, green, blue, Math.round(cover * opacity)];
+});
 
 // Of one channel of a pixel, how light it is under an overlay: greyer and darker the more the overlay covers.
-export const stepBack = (channel, grey, opacity) => (channel + (grey - channel) * 0.75 * opacity) * (1 - 0.35 * opacity);
+const stepBack = (channel, grey, opacity) => (channel + (grey - channel) * 0.75 * opacity) * (1 - 0.35 * opacity);
 
 // The picture, {values, shape [high, wide, 3]}, on a canvas of its own size, stepped back.
 export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
@@ -36,26 +34,28 @@ export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
 const FINE = 8;   // pixels a patch has each way where it is drawn smooth
 
 // The value between the middles of cells, at x and y in cells; beyond the outer middles as there.
-function between(shares, [rows, columns], x, y) {
+function between(numbers, [rows, columns], x, y) {
   const inside = (at, most) => Math.max(0, Math.min(most - 1, at));
   const left = inside(Math.floor(x - 0.5), columns), top = inside(Math.floor(y - 0.5), rows);
   const right = inside(left + 1, columns), low = inside(top + 1, rows);
   const across = Math.max(0, Math.min(1, x - 0.5 - left)), down = Math.max(0, Math.min(1, y - 0.5 - top));
-  const at = (row, column) => shares[row * columns + column];
+  const at = (row, column) => numbers[row * columns + column];
   const above = at(top, left) * (1 - across) + at(top, right) * across;
   return above * (1 - down) + (at(low, left) * (1 - across) + at(low, right) * across) * down;
 }
 
-// Shares (row, column) from 0 to 1, below 0 for the second list of shades, as a canvas to be stretched over the picture.
-export function canvasOfShares(shares, [rows, columns], [shades, below = shades], smooth) {
+/**
+ * @param {ArrayLike<number>} numbers  steps of the colours (row, column); those below 0 are of the second shades
+ * @returns {HTMLCanvasElement} to be stretched over the picture
+ */
+export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades], smooth) {
   const fine = smooth ? FINE : 1, canvas = node("canvas"), pen = canvas.getContext("2d");
   [canvas.width, canvas.height] = [columns * fine, rows * fine];
   const image = pen.createImageData(canvas.width, canvas.height);
   for (let y = 0; y < rows * fine; y++) {
     for (let x = 0; x < columns * fine; x++) {
-      const found = smooth ? between(shares, [rows, columns], (x + 0.5) / fine, (y + 0.5) / fine) : shares[y * columns + x];
-      const share = Math.max(-1, Math.min(1, found || 0)), shade = share < 0 ? below : shades;
-      image.data.set(shade[Math.round(Math.abs(share) * (STEPS - 1))], 4 * (y * canvas.width + x));
+      const found = smooth ? between(numbers, [rows, columns], (x + 0.5) / fine, (y + 0.5) / fine) : numbers[y * columns + x];
+      image.data.set((found < 0 ? below : shades)[Math.round(Math.abs(found))], 4 * (y * canvas.width + x));
     }
   }
   pen.putImageData(image, 0, 0);

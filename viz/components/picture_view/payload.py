@@ -11,7 +11,7 @@ from viz.components.messages import pack
 from viz.text import strings
 
 HEIGHT = 430   # pixels
-COLOURS = theme.COMPONENT | {"glow": theme.GLOW, "below": theme.GLOW_BELOW}
+COLOURS = theme.COMPONENT | {"glow": glow.css_colours(), "below": glow.css_colours(theme.GLOW_BELOW)}
 LOOKS = ("blocky", "smooth")
 KINDS = ("weight", "signed", "plain", "none")   # coloured by times an even row, about 0, from low to high, not at all
 
@@ -96,7 +96,8 @@ def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
     """The message of the numbers and what is chosen."""
     header: Mapping[str, Any] = {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
-        "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus, "look": shown.look,
+        "even": values.even, "low": values.low, "high": values.high, "steps": np.rint(255 * values.shares).astype(int).tolist(),
+        "ticks": values.ticks, "focus": shown.focus, "look": shown.look,
         "opacity": shown.opacity, "hidden": list(shown.hidden), "outlined": list(shown.outlined), "says": shown.says}
     return pack(header, {"values": values.numbers.astype(np.float32)})
 

@@ -3,8 +3,7 @@ import { receiver } from "../js/messages.js";
 import { div, figure, fill, frame, node, palette, place, short, tooltip, within, zoomOf } from "../js/shared.js";
 import { canvasOf } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
-import { barOf, canvasOfPicture, canvasOfShares, drawOver, shadesOf } from "../js/overlay.js";
-import { formOf, shareOf, ticksOf } from "./values.js";
+import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf, STEPS } from "../js/overlay.js";
 
 const LOWEST = 200, LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
 const NARROW = 420;   // pixels of width below which the sentence always has two lines, so that pictures in a row stand on one line
@@ -28,6 +27,8 @@ export function mount(element, bytes, send) {
   const value = (token) => state.values.values[token];
   const tokens = () => body.texts.map((_, token) => token);
   const name = (token) => body.texts[token];
+  // a number as people read it; a change with its sign
+  const written = (token) => `${state.kind === "signed" && value(token) > 0 ? "+" : ""}${figure(value(token))}`;
 
   function redraw() {
     if (!state) return;
@@ -48,11 +49,11 @@ export function mount(element, bytes, send) {
     root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
   }
 
-  // Each patch's share where it stands in the grid.
-  function sharesInGrid() {
-    const [rows, columns] = body.grid, shares = new Float32Array(rows * columns);
-    body.places.forEach((at, token) => { if (at >= 0) shares[at] = shareOf(state, value(token)); });
-    return shares;
+  // Each patch's step of the colours where it stands in the grid.
+  function stepsInGrid() {
+    const [rows, columns] = body.grid, steps = new Int16Array(rows * columns);
+    body.places.forEach((at, token) => { if (at >= 0) steps[at] = state.steps[token]; });
+    return steps;
   }
 
   // What the patches cover together, in pixels of the canvas; a picture may be a little wider.
@@ -67,15 +68,15 @@ export function mount(element, bytes, send) {
       pictures = { of: body, opacity, canvas: canvasOfPicture(body.picture, opacity) };
     }
     const lists = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, opacity));
-    drawOver(pen, pictures.canvas, canvasOfShares(sharesInGrid(), body.grid, lists, look === "smooth"),
+    drawOver(pen, pictures.canvas, canvasOfSteps(stepsInGrid(), body.grid, lists, look === "smooth"),
       [canvas.width, canvas.height], [right, bottom], look === "smooth");
     const [wide, high] = [right / body.grid[1], bottom / body.grid[0]];
     if (Math.min(...size) / Math.max(...body.grid) >= LINES) drawLines(pen, [wide, high], [right, bottom]);
     for (const token of state.hidden.filter(isPatch)) cover(pen, box(token));
     if (state.kind !== "signed") return;
     for (const token of tokens().filter(isPatch)) {
-      const [left, top] = box(token), share = shareOf(state, value(token));
-      if (share <= -STRUCK) strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
+      const [left, top] = box(token);
+      if (state.steps[token] <= -STRUCK * STEPS) strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
     }
   }
 
@@ -118,12 +119,11 @@ export function mount(element, bytes, send) {
       }));
     }
     for (const chip of chips.children) {
-      const token = Number(chip.dataset.token), share = shareOf(state, value(token));
-      const [red, green, blue, covers] = shades[Math.round(255 * Math.max(0, share || 0))];
+      const token = Number(chip.dataset.token), [red, green, blue, covers] = shades[Math.max(0, state.steps[token])];
       chip.children[0].style.background = `rgb(${red} ${green} ${blue} / ${covers / 255})`;
       chip.children[0].hidden = state.kind === "none";
       chip.children[1].textContent = name(token);
-      chip.children[2].textContent = Number.isNaN(value(token)) ? "" : formOf(state, value(token));
+      chip.children[2].textContent = Number.isNaN(value(token)) ? "" : written(token);
       chip.setAttribute("aria-pressed", String(token === state.focus));
       chip.disabled = body.frozen;
       chip.classList.toggle("hidden-token", state.hidden.includes(token));
@@ -153,7 +153,7 @@ export function mount(element, bytes, send) {
     const scale = node("span", "scale"), bar = node("span", "bar", undefined, scale), ticks = node("span", "ticks", undefined, scale);
     const [glow, below] = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, state.opacity));
     bar.style.background = barOf(glow, state.kind === "signed" ? below : undefined);
-    for (const [at, text] of ticksOf(state)) node("span", "", text, ticks).style.left = `${100 * at}%`;
+    for (const [at, text] of state.ticks) node("span", "", text, ticks).style.left = `${100 * at}%`;
     nodes.push(scale);
     if (state.hidden.length) nodes.push(node("span", "", fill(body.text.hidden, { count: state.hidden.length })));
     legend.replaceChildren(...nodes);
@@ -164,7 +164,7 @@ export function mount(element, bytes, send) {
     if (state.hidden.includes(token)) return [[state.what, body.text.is_hidden]];
     if (state.kind === "none") return [];
     if (Number.isNaN(value(token))) return [[state.what, body.text.nothing]];
-    const rows = [[state.what, state.kind === "weight" ? figure(value(token)) : formOf(state, value(token))]];
+    const rows = [[state.what, state.kind === "weight" ? figure(value(token)) : written(token)]];
     if (state.kind === "weight") rows.push([body.text.times, `${short(value(token) / state.even)} ×`]);
     return rows;
   }
@@ -175,7 +175,7 @@ export function mount(element, bytes, send) {
   }
 
   function say() {
-    const words = body.text, list = most(3).map((token) => `${name(token)} ${formOf(state, value(token))}`).join(", ");
+    const words = body.text, list = most(3).map((token) => `${name(token)} ${written(token)}`).join(", ");
     const said = { name: state.name, from: state.focus === null ? "" : name(state.focus), list };
     sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
     sentence.textContent = state.says || fill(state.focus === null ? words.said_none : words.said, said);
