@@ -9,6 +9,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 IMPORT = re.compile(r'^import (\{[^}]*\}) from "([^"]+)";$', re.MULTILINE)
+TYPES = re.compile(r"^/\*\*.*?\*/\n", re.MULTILINE | re.DOTALL)   # comments, which a browser need not get
 EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTILINE)
 
 
@@ -27,7 +28,7 @@ def _name(path: Path) -> str:
 
 def _function(path: Path) -> str:
     """A module as a function that is called once."""
-    text = path.read_text(encoding="utf-8")
+    text = TYPES.sub("", path.read_text(encoding="utf-8"))
     linked = IMPORT.sub(lambda match: f"const {match[1]} = {_name((path.parent / match[2]).resolve())};", text)
     exported = ", ".join(EXPORT.findall(text))
     return f"{_name(path)} = (() => {{\n{EXPORT.sub('', linked)}return {{ {exported} }};\n}})();\n"

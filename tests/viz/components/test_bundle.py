@@ -12,6 +12,24 @@ def test_a_source_says_what_it_imports_and_exports_as_the_bundle_reads_it():
         assert not re.search(r"^import [^;]*\bas\b", text, re.MULTILINE), path
 
 
+EXPORTED = re.compile(r"^export (?:async )?(?:function (\w+)\((.*)\) \{$|const (\w+))", re.MULTILINE)
+
+
+def test_exports_have_types():
+    for path in bundle.FOLDER.rglob("*.js"):
+        if path.name in ("history.js", "texts.js"):   # one function each, which Streamlit calls
+            continue
+        text = path.read_text(encoding="utf-8")
+        for found in EXPORTED.finditer(text):
+            before = text[:found.start()]
+            assert before.endswith("*/\n"), f"{path}: {found[0]} has no JSDoc"
+            said = before[before.rindex("/**"):]
+            assert re.search(r"@(type|param|returns) ", said), f"{path}: {found[0]}"
+            if "@type " not in said and found[1]:
+                given = re.sub(r"\{[^{}]*\}|\[[^\]]*\]", "one", found[2])   # what is taken apart is one parameter
+                assert len(re.findall(r"@param ", said)) == len(given.split(",") if given else []), f"{path}: {found[0]}"
+
+
 def test_each_module_stands_once_and_after_what_it_imports():
     text = bundle.script("head_view/head_view.js", "head_grid/head_grid.js")
     assert not re.search(r"^(import|export)\b", text, re.MULTILINE)

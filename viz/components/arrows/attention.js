@@ -1,5 +1,11 @@
 // A head in two dimensions; model/lessons/small_head.py and head_steps.py compute the same.
 
+/**
+ * @param {number[]} query  [x, y]
+ * @param {number[][]} keys  [x, y] of each
+ * @param {number[][]} values  [x, y] of each
+ * @returns {{dots: number[], scores: number[], weights: number[], mix: number[]}}
+ */
 export function attend(query, keys, values) {
   const dots = keys.map(([x, y]) => query[0] * x + query[1] * y), scores = dots.map((dot) => dot / Math.SQRT2);
   const top = Math.max(...scores), raised = scores.map((score) => Math.exp(score - top));
@@ -10,7 +16,11 @@ export function attend(query, keys, values) {
 
 const turn = (a, b, c) => (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);
 
-// The corners of the convex hull of points, counter-clockwise (Andrew 1979).
+/**
+ * The corners of the convex hull of points, counter-clockwise (Andrew 1979).
+ * @param {number[][]} points  [x, y] of each
+ * @returns {number[][]}
+ */
 export function hull(points) {
   const sorted = [...points].sort((a, b) => a[0] - b[0] || a[1] - b[1]);
   const chain = (given) => {

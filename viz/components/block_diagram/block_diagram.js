@@ -3,6 +3,7 @@ import { shape, wire } from "../js/svg.js";
 import { receiver } from "../js/messages.js";
 import { div, frame, palette } from "../js/shared.js";
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "block", () => palette(root, body.colours)),
     stage = div("stage", root);

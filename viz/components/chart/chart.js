@@ -160,6 +160,10 @@ function begin(address, parent) {
   return one;
 }
 
+/**
+ * @param {string} address  of plotly.js
+ * @returns {Promise<(call: object) => () => void>} what Streamlit calls
+ */
 export async function chart(address) {
   return mountOnce((parent) => begin(address, parent), await styles("chart/chart.css", "chart/numbers.css"));
 }

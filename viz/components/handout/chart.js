@@ -7,6 +7,7 @@ import { fits } from "./present.js";
 
 const CELLS = 512 * 512, STRIKE = 8;   // cells of a heatmap; pixels from which on a negative cell is struck through
 
+/** @param {HTMLElement} figure  with the specification of its chart */
 export function chart(figure) {
   const stage = figure.querySelector(".live"), body = figure.querySelector("script.body");
   const plotly = globalThis.Plotly, { data, layout } = JSON.parse(body.textContent);

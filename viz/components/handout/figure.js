@@ -1,14 +1,23 @@
 // The messages of a figure in a page without a server, and the choices over an open head.
 import { node } from "../js/shared.js";
 
-// A message of a figure: zlib's format (RFC 1950) in base64.
+/**
+ * A message of a figure: zlib's format (RFC 1950) in base64.
+ * @param {HTMLScriptElement} script
+ * @returns {Promise<Uint8Array>}
+ */
 export async function bytesIn(script) {
   const text = atob(script.textContent);
   const deflated = new Blob([Uint8Array.from(text, (sign) => sign.charCodeAt(0))]).stream();
   return new Uint8Array(await new Response(deflated.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer());
 }
 
-// A message anew with another header, before the same arrays, as messages.py packs it.
+/**
+ * A message anew with another header, before the same arrays, as messages.py packs it.
+ * @param {object} head  the new header
+ * @param {Uint8Array} before  the message whose arrays stay
+ * @returns {Uint8Array}
+ */
 export function packed(head, before) {
   const text = new TextEncoder().encode(JSON.stringify(head)), size = Math.ceil(text.length / 4) * 4;
   const arrays = before.subarray(4 + new DataView(before.buffer).getUint32(0, true));
@@ -19,7 +28,14 @@ export function packed(head, before) {
   return message;
 }
 
-// The choices over an open head: lens, scale, and which side looks.
+/**
+ * The choices over an open head: lens, scale, and which side looks.
+ * @param {Record<string, Record<string, string> | string>} words  of each choice
+ * @param {object} state  changed in place
+ * @param {boolean} signed  whether a difference is shown, which has one lens
+ * @param {() => void} update  called after each choice
+ * @returns {HTMLDivElement}
+ */
 export function choices(words, state, signed, update) {
   const bar = node("div", "choices"), drawn = [];
   const offer = (field, value, text) => {

@@ -56,7 +56,10 @@ function jump(from, layer, head) {
   if (found && question) found.scrollIntoView({ behavior: "smooth", block: "center" });
 }
 
-// components: {mount, css} by their name.
+/**
+ * components: {mount, css} by their name.
+ * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components
+ */
 export function start(components) {
   const figures = [...document.querySelectorAll("figure[data-kind]")];
   const drawn = figures.map((figure) => {

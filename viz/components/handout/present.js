@@ -6,12 +6,17 @@ const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, " ": 1, ArrowLeft: -1,
 const FRAME = 112, LEGEND = 76;   // pixels: round picture and caption; over and under a picture, before it is enlarged
 const WITHIN = "button, input, select, textarea, a, [role=application], [contenteditable]";
 
-// How a figure takes another height, once it is drawn; a presentation may have begun before.
+/**
+ * How a figure takes another height, once it is drawn; a presentation may have begun before.
+ * @param {HTMLElement} figure
+ * @param {(height: number | null, zoom: number) => void} fit  height: null for the one of the page
+ */
 export function fits(figure, fit) {
   figure.fit = fit;
   if (figure.room) fit(...figure.room);
 }
 
+/** @param {{place: string}} words */
 export function present(words) {
   const figures = [...document.querySelectorAll("figure")], { classList } = document.body,
     place = node("div", "place", "", document.body);

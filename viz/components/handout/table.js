@@ -9,6 +9,7 @@ function order(one, other, numbers, up) {
   return Number.isNaN(a) || Number.isNaN(b) ? Number.isNaN(a) - Number.isNaN(b) : way * (b - a);
 }
 
+/** @param {HTMLElement} figure */
 export function table(figure) {
   const heads = [...figure.querySelectorAll("th")], body = figure.querySelector("tbody");
   heads.forEach((head, at) => head.addEventListener("click", () => {

@@ -80,4 +80,5 @@ function begin(parent) {
   return one;
 }
 
+/** @returns {Promise<(call: object) => () => void>} what Streamlit calls */
 export const hands = async () => mountOnce(begin, await styles("hands/hands.css"));

@@ -9,6 +9,7 @@ import { byLayer, byRank, groupGap } from "./layout.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "grid", redraw);
   const scroll = div("scroll", root), stage = div("stage", scroll);

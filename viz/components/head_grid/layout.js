@@ -1,12 +1,28 @@
 // Where each head stands: pure arithmetic, no document.
 
+/**
+ * @typedef {{spots: {index: number, layer: number, head: number, x: number, y: number, row: number}[], labels: object[],
+ *   pitch: number, side: number, width: number, height: number, groups?: number, long?: boolean}} Plan  in pixels
+ */
+
 const LABEL = 16, NAME = 16, GUTTER = 52, NARROW = 24, BETWEEN = 16, LARGEST = 104;
 
-// Pixels by which a head stands further right, where some heads share their keys and values.
+/**
+ * Pixels by which a head stands further right, where some heads share their keys and values.
+ * @param {number} groups  how many heads share keys and values
+ * @param {number} head
+ * @returns {number}
+ */
 export const groupGap = (groups, head) => (groups > 1 ? Math.floor(head / groups) * 4 : 0);
 
-// By layer: as many blocks of layers side by side as give the largest thumbnails (a model of 30 layers of 9 heads
-// would be a thin tower).
+/**
+ * By layer: as many blocks of layers side by side as give the largest thumbnails (a model of 30 layers of 9 heads
+ * would be a thin tower).
+ * @param {object} body  of the grid
+ * @param {number} width  pixels there are
+ * @param {number} smallest  pixels a thumbnail has at least
+ * @returns {Plan}
+ */
 export function byLayer({ layers, heads, groups, height, picture }, width, smallest) {
   const most = Math.max(...heads), gaps = groupGap(groups, most - 1);
   let best;
@@ -33,7 +49,13 @@ export function byLayer({ layers, heads, groups, height, picture }, width, small
     width: filled * block - BETWEEN, height: LABEL + best.per * pitch };
 }
 
-// By rank: thumbnails flow in that order, each with its name below.
+/**
+ * By rank: thumbnails flow in that order, each with its name below.
+ * @param {object} body  of the grid
+ * @param {number[]} order  numbers of heads
+ * @param {number} width  pixels there are
+ * @returns {Plan}
+ */
 export function byRank({ layers, heads }, order, width) {
   const every = layers.flatMap((layer, row) => Array.from({ length: heads[row] }, (_, head) => [layer, head]));
   const pitch = Math.floor(Math.max(44, Math.min(LARGEST, width / Math.ceil(Math.sqrt(order.length * 1.6)))));

@@ -9,6 +9,7 @@ import { EDGE, LETTER, onTheWay, ROW, scenes } from "./scenes.js";
 const WAY = 1300, REST = 3200, HEIGHT = 320, BETWEEN = 1, COLOURED = 6, TIP = 8;
 const PARTS = ["query", "mix", "stream", "sum"];
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "head-story", redraw);
   const bar = div("steps", root), svg = shape("svg", { role: "img" }, root), lost = div("lost", root);

@@ -2,6 +2,7 @@
 // their numbers.
 import { fixed } from "../js/shared.js";
 
+/** @type {number} */
 export const ROW = 22, LETTER = 12, EDGE = 24;
 const NAMES = 118, NUMBERS = 62, WIDE = 0.617;   // how wide a letter of the code font is, of its size
 
@@ -89,9 +90,16 @@ function out(body, width, height) {
     sumSaid: label((ox + sx) / 2, (oy + sy) / 2 - 10, "middle", body.text.sum) };
 }
 
-// All six scenes in a picture of this size with letters of this one, a bar every `row` pixels. Each has: keys, labels,
-// counts (a number a row), ghosts (whole values), query, floor, mix, stream, sum and the words at them; via: where keys
-// and labels are half way from the scene before.
+/**
+ * All six scenes in a picture of this size with letters of this one, a bar every `row` pixels. Each has: keys, labels,
+ * counts (a number a row), ghosts (whole values), query, floor, mix, stream, sum and the words at them; via: where keys
+ * and labels are half way from the scene before.
+ * @param {object} body  of the story
+ * @param {number} width  pixels
+ * @param {number} height  pixels
+ * @param {{row?: number, letter?: number}} sizes  pixels
+ * @returns {object[]}
+ */
 export function scenes(body, width, height, { row = ROW, letter = LETTER } = {}) {
   const size = { width, row, letter };
   const none = still(width, height), silent = label(width / 2, height / 2, "middle", "", 0);
@@ -128,7 +136,13 @@ const between = (one, other, share) => {
 
 const all = (one, other, share) => one.map((each, at) => between(each, other[at], share));
 
-// What is seen at this share of the way from one scene to the next; backwards the same way.
+/**
+ * What is seen at this share of the way from one scene to the next; backwards the same way.
+ * @param {object} from  a scene
+ * @param {object} to  the next one
+ * @param {number} share  of the way, 0 to 1
+ * @returns {object} a scene
+ */
 export function onTheWay(from, to, share) {
   const via = to.via && from.index < to.index ? to.via : from.via && from.index > to.index ? from.via : undefined;
   const made = { ...to };

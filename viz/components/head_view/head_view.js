@@ -11,8 +11,24 @@ import { marksOf } from "./marked_cells.js";
 import { matrix } from "./matrix.js";
 import { text } from "./text.js";
 
+/**
+ * What the lenses see of the head: its message, the tokens of its axes, the state, the marks, the colours and the room.
+ * @typedef {{body: object, state: object, rows: object, columns: object, hidden: boolean, marks: object, colours: object,
+ *   width: number, height: number}} View
+ */
+/**
+ * One way to draw a head.
+ * @typedef {{row?: number, column?: number}} Spot
+ * @callback Lens
+ * @param {HTMLElement} stage  what it draws into
+ * @param {View} view
+ * @returns {{draw: () => void, mark: (spot: Spot) => void, at: (event: PointerEvent, clicked: boolean) => Spot,
+ *   where: (spot: Spot) => number[], drawMarks?: () => void}} at: what is under the pointer; where: a place in the window
+ */
+
 const LENSES = { matrix, lines, text }, LOWEST = 200;
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "view", redraw);
   const sentence = div("say", root), board = div("board", root), legend = div("legend", root);

@@ -5,7 +5,12 @@ import { strength } from "./codes.js";
 
 const TICKS = { linear: [0, 0.5, 1], root: [0, 0.1, 0.4, 1], log: [0.0001, 0.001, 0.01, 0.1, 1] };
 
-// The nodes under the picture; `headName` names the heads of a lens that draws several.
+/**
+ * The nodes under the picture; `headName` names the heads of a lens that draws several.
+ * @param {import("./head_view.js").View} view
+ * @param {(number: number) => string} headName
+ * @returns {HTMLElement[]}
+ */
 export function legendOf(view, headName) {
   const { body, state, colours } = view, { text: words, bound } = body;
   if (body.heads.length > 1 && state.lens === "lines") {

@@ -7,6 +7,7 @@ import { light } from "./labels.js";
 
 const PITCH = 26, MOST = 4000, FAINTEST = 0.02;
 
+/** @type {import("./head_view.js").Lens} */
 export function lines(stage, view) {
   const [base, front] = ["base", ""].map((name) => node("canvas", name, undefined, stage)), labels = div("", stage);
   let size = {}, steps, lit, standing = {};

@@ -3,6 +3,12 @@
 
 const key = (row, column) => `${row} ${column}`;
 
+/**
+ * @param {import("./head_view.js").View} view
+ * @returns {{begin: (state: object) => void, has: (row: number, column: number) => boolean,
+ *   toggle: (row: number, column: number) => boolean, inside: () => number[][], clear: () => void,
+ *   tokens: () => number[][]}}
+ */
 export function marksOf(view) {
   let cells = new Set(), round;
 

@@ -9,6 +9,7 @@ import { light } from "./labels.js";
 
 const LARGEST = 44, SHADES = 1024;
 
+/** @type {import("./head_view.js").Lens} */
 export function matrix(stage, view) {
   const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
   const boxes = {}, hot = {}, base = {}, marked = div("", stage);

@@ -2,14 +2,23 @@
 // scored here.
 import { valueOf } from "./codes.js";
 
-// The head without a number in it.
+/**
+ * The head without a number in it.
+ * @param {object} body  of the head
+ * @returns {object}
+ */
 export function covered(body) {
   const { weights } = body, values = new Uint16Array(weights.values.length);
   return { ...body, weights: { ...weights, values } };
 }
 
-// Means over the rows with marks of the weight on them, on the best as many, and on as many at random
-// (model/studies/prediction_game.py).
+/**
+ * Means over the rows with marks of the weight on them, on the best as many, and on as many at random
+ * (model/studies/prediction_game.py).
+ * @param {object} body  of the head
+ * @param {number[][]} marks  [row, column] of each
+ * @returns {number[]} the three means
+ */
 export function scored({ weights, scores }, marks) {
   const columns = weights.shape[2], rows = new Map(), sums = [0, 0, 0];
   for (const [row, column] of marks) rows.set(row, [...(rows.get(row) ?? []), column]);

@@ -6,6 +6,7 @@ import { strengths } from "./codes.js";
 
 const TINTS = 96;
 
+/** @type {import("./head_view.js").Lens} */
 export function text(stage, view) {
   let steps, shades, looking, lookedAt, tints, marked, guessing;
   stage.style.height = "auto";

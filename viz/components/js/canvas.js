@@ -1,7 +1,12 @@
 // What the components draw with pixels.
 import { parts, zoomOf } from "./shared.js";
 
-// `steps` colours from the first stop to the last as 32-bit pixels.
+/**
+ * `steps` colours from the first stop to the last as 32-bit pixels.
+ * @param {string[]} stops  #rrggbb
+ * @param {number} steps
+ * @returns {Uint32Array}
+ */
 export function pixels(stops, steps) {
   const out = new Uint32Array(steps), known = stops.map(parts);
   for (let i = 0; i < steps; i++) {
@@ -12,8 +17,16 @@ export function pixels(stops, steps) {
   return out;
 }
 
-// Rows × columns of codes drawn into high × wide pixels. A pixel over several cells takes the largest, so that no
-// strong weight disappears.
+/**
+ * Rows × columns of codes drawn into high × wide pixels. A pixel over several cells takes the largest, so that no
+ * strong weight disappears.
+ * @param {ArrayLike<number>} codes
+ * @param {number} start  index of the first one
+ * @param {number[]} shape  rows and columns
+ * @param {Uint32Array} colour  the pixel of each code
+ * @param {Uint32Array} out  is written
+ * @param {number[]} size  pixels down and across
+ */
 export function paint(codes, start, [rows, columns], colour, out, [high, wide]) {
   const from = new Int32Array(wide), to = new Int32Array(wide);
   for (let x = 0; x < wide; x++) {
@@ -33,7 +46,13 @@ export function paint(codes, start, [rows, columns], colour, out, [high, wide]) 
   }
 }
 
-// Sizes a canvas in CSS pixels, sharp on any screen and enlarged by any zoom of the page's style, and gives its pen.
+/**
+ * Sizes a canvas in CSS pixels, sharp on any screen and enlarged by any zoom of the page's style, and gives its pen.
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ * @returns {CanvasRenderingContext2D}
+ */
 export function canvasOf(canvas, width, height) {
   const ratio = (devicePixelRatio || 1) * zoomOf(canvas);
   canvas.width = Math.max(1, Math.round(width * ratio));

@@ -1,4 +1,6 @@
 // Keeps the name of this browser's handout, so that a reload finds it again.
+
+/** @param {object} call  of Streamlit's, with its data */
 export const cookie = ({ data: [name, value] }) => {
   document.cookie = `${name}=${value}; path=/; max-age=31536000; samesite=strict`;
 };

@@ -1,5 +1,11 @@
 // What Streamlit calls: again and again for the same element, with one clean-up at the end. begin(parent, call) makes
-// what stands there, once; its update(call) is called every time, its end() when it goes. css: of its place.
+
+/**
+ * what stands there, once; its update(call) is called every time, its end() when it goes. css: of its place.
+ * @param {(parent: HTMLElement, call: object) => {update: (call: object) => void, end: () => void}} begin
+ * @param {string} [css]
+ * @returns {(call: object) => () => void} what Streamlit calls
+ */
 export const mountOnce = (begin, css = "") => (call) => {
   const at = call.parentElement;
   // on the element, not here: where a server came back with other files, their module takes this one's place

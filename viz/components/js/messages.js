@@ -14,12 +14,24 @@ function unpack(bytes) {
   return message;
 }
 
-// What a component's mount() returns: update() hands each message to `take`, the first of them now.
+/**
+ * What a component's mount() returns: update() hands each message to `take`, the first of them now.
+ * @param {Uint8Array} bytes  the first message
+ * @param {(message: object) => void} take
+ * @param {() => void} end
+ * @returns {{update: (bytes: Uint8Array) => void, destroy: () => void}}
+ */
 export function receiver(bytes, take, end) {
   const update = (message) => take(unpack(message));
   update(bytes);
   return { update, destroy: end };
 }
 
-// The number behind a code of messages.range_codes; NaN for "nothing".
+/**
+ * The number behind a code of messages.range_codes; NaN for "nothing".
+ * @param {number} code
+ * @param {number} low
+ * @param {number} high
+ * @returns {number}
+ */
 export const number = (code, low, high) => (code === 65535 ? NaN : low + (code * (high - low)) / 65534);

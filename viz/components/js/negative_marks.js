@@ -1,9 +1,20 @@
 // What is negative is told apart without colour too.
 
-// Share of the bound from which on a negative cell is struck through.
+/**
+ * Share of the bound from which on a negative cell is struck through.
+ * @type {number}
+ */
 export const STRUCK = 0.08;
 
-// A stroke through a cell, as print has it. Lengths are the canvas' own.
+/**
+ * A stroke through a cell, as print has it. Lengths are the canvas' own.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {number} x
+ * @param {number} y
+ * @param {number} wide
+ * @param {number} high
+ * @param {string} colour
+ */
 export function strike(pen, x, y, wide, high, colour) {
   const inset = 0.22 * Math.min(wide, high);
   pen.strokeStyle = colour;
@@ -13,7 +24,12 @@ export function strike(pen, x, y, wide, high, colour) {
   pen.stroke();
 }
 
-// The bar of a signed scale: its negative half has the strokes of the cells.
+/**
+ * The bar of a signed scale: its negative half has the strokes of the cells.
+ * @param {string[]} stops
+ * @param {string} paper
+ * @returns {string} a background of CSS
+ */
 export function signedBar(stops, paper) {
   const strokes = `repeating-linear-gradient(135deg, transparent 0 5px, ${paper} 5px 6px) left / 46% 100% no-repeat`;
   return `${strokes}, linear-gradient(90deg, ${stops.join()})`;

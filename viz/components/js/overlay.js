@@ -1,7 +1,10 @@
 // Numbers over a picture: the picture steps back, and what is looked at glows. glow.py says in which colours.
 import { node } from "./shared.js";
 
-/** The last step of the colours; a patch has from −STEPS to STEPS of them. */
+/**
+ * The last step of the colours; a patch has from −STEPS to STEPS of them.
+ * @type {number}
+ */
 export const STEPS = 255;
 
 /**
@@ -17,7 +20,12 @@ export const shadesOf = (colours, opacity) => colours.map((colour) => {
 // Of one channel of a pixel, how light it is under an overlay: greyer and darker the more the overlay covers.
 const stepBack = (channel, grey, opacity) => (channel + (grey - channel) * 0.75 * opacity) * (1 - 0.35 * opacity);
 
-// The picture, {values, shape [high, wide, 3]}, on a canvas of its own size, stepped back.
+/**
+ * The picture, {values, shape [high, wide, 3]}, on a canvas of its own size, stepped back.
+ * @param {{values: Uint8Array, shape: number[]}} picture
+ * @param {number} opacity  of what lies over it, 0 to 1
+ * @returns {HTMLCanvasElement}
+ */
 export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
   const canvas = node("canvas"), pen = canvas.getContext("2d");
   [canvas.width, canvas.height] = [wide, high];
@@ -62,7 +70,16 @@ export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades]
   return canvas;
 }
 
-// The picture, wide × high pixels of the pen from (x, y), and over the part of it that has patches the shares.
+/**
+ * The picture, wide × high pixels of the pen from (x, y), and over the part of it that has patches the shares.
+ * @param {CanvasRenderingContext2D} pen
+ * @param {HTMLCanvasElement} picture
+ * @param {HTMLCanvasElement} shares  of canvasOfSteps()
+ * @param {number[]} size  of the picture
+ * @param {number[]} covered  how much of it has patches
+ * @param {boolean} smooth
+ * @param {number[]} [corner]  its upper left
+ */
 export function drawOver(pen, picture, shares, [wide, high], [right, bottom], smooth, [x, y] = [0, 0]) {
   pen.imageSmoothingEnabled = wide < 4 * picture.width;
   pen.drawImage(picture, x, y, wide, high);
@@ -70,7 +87,12 @@ export function drawOver(pen, picture, shares, [wide, high], [right, bottom], sm
   pen.drawImage(shares, x, y, right, bottom);
 }
 
-// The shades as a bar of CSS, over the middle grey that a picture steps back to; those of what is below 0 before them.
+/**
+ * The shades as a bar of CSS, over the middle grey that a picture steps back to; those of what is below 0 before them.
+ * @param {number[][]} shades  of shadesOf()
+ * @param {number[][]} [below]
+ * @returns {string} a background of CSS
+ */
 export function barOf(shades, below = undefined) {
   const grey = stepBack(150, 150, 0.8), steps = [0, 51, 102, 153, 204, 255];
   const mixed = ([red, green, blue, cover]) => {

@@ -1,11 +1,19 @@
 // A picture that is pasted anywhere on the page goes where one that is dropped goes: into the file uploader.
 
-// What a clipboard holds of pictures.
+/**
+ * What a clipboard holds of pictures.
+ * @param {DataTransfer | null} data
+ * @returns {File[]}
+ */
 export const picturesIn = (data) => [...(data?.files ?? [])].filter(({ type }) => type.startsWith("image/"));
 
 // The input of the uploader under this key, if the page has it.
 const inputOf = (key) => document.querySelector(`.st-key-${key} input[type=file]`);
 
+/**
+ * @param {object} call  of Streamlit's, with its data
+ * @returns {() => void} the end of it
+ */
 export const paste = ({ data: { key } }) => {
   const take = (event) => {
     const [picture] = picturesIn(event.clipboardData), input = inputOf(key);

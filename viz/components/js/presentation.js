@@ -25,7 +25,13 @@ function taken(event, on) {
   return within(MOVED) ? event.key in STEPS : event.key === " " && within(PRESSED);
 }
 
-// What a key says: {on}, {step}, {black}, {end}, {hand, by} or nothing.
+/**
+ * What a key says: {on}, {step}, {black}, {end}, {hand, by} or nothing.
+ * @param {KeyboardEvent} event
+ * @param {boolean} on  whether the presentation is on
+ * @param {string} [lecture]  the lesson, if one is presented
+ * @returns {object | undefined}
+ */
 export function said(event, on, lecture) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || taken(event, on)) return undefined;
   if (event.key === "p" || event.key === "P") return { on: !on };
@@ -150,4 +156,5 @@ addEventListener("beforeprint", () => {
   document.documentElement.style.setProperty("--screen", `${Math.ceil(inside)}`);
 });
 
+/** @type {(call: object) => () => void} */
 export const keys = mountOnce(begin);

@@ -17,6 +17,7 @@ function store(all) {
   } catch {}   // full, or shut off: nothing is remembered
 }
 
+/** @param {object} call  of Streamlit's, with its data */
 export const progress = ({ data: { lesson, answers, read, forget }, setTriggerValue }) => {
   if (forget) store({});
   if (lesson) {

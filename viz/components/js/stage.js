@@ -10,6 +10,7 @@ const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
 const CHART = ".clearhead-chart";
 const PROOF = "[class*='st-key-about-']";
 const REVEAL = "[class*='st-key-reveal-'] button";
+/** @type {string} */
 export const TITLE = "title";
 const EDGE = 0.04;   // of a screen's height
 // in the page's own pixels, before it is enlarged: the window, of which 15, a letter, are 40 of 1,080; a chart's height
@@ -30,8 +31,12 @@ function partsOf(block) {
   });
 }
 
-// The screens of a page in their order. Each {name, parts, spot, without}: spot is the only element in the parts that is
-// seen, where it is not all of them; a question that stands in a section is asked before it, alone.
+/**
+ * The screens of a page in their order. Each {name, parts, spot, without}: spot is the only element in the parts that is
+ * seen, where it is not all of them; a question that stands in a section is asked before it, alone.
+ * @param {Element} block
+ * @returns {{name: string, parts: Element[], spot?: Element, without?: Element[]}[]}
+ */
 export function screensOf(block) {
   const found = [];
   for (const [part, own] of partsOf(block)) {
@@ -64,7 +69,12 @@ function mark(block, name, wanted) {
   for (const each of wanted) each.dataset[name] = "";
 }
 
-// The page as a row of screens. tell({name, place, of}) is called when another one is seen. Gives what moves it.
+/**
+ * The page as a row of screens. tell({name, place, of}) is called when another one is seen. Gives what moves it.
+ * @param {string | undefined} start  the screen, and the text on it after a dot
+ * @param {(shown: {proof: boolean, name?: string, place: number, of: number}) => void} tell
+ * @returns {{move: (by: number) => void, end: () => void, prove: () => void, first: () => void, last: () => void}}
+ */
 export function stage(start, tell) {
   const one = {}, block = () => document.querySelector(BLOCK);
   let waiting = 0, screens = [];

@@ -2,6 +2,10 @@
 // there.
 import { channelOf } from "./channels.js";
 
+/**
+ * @param {object} call  of Streamlit's, with its data
+ * @returns {() => void} the end of it
+ */
 export const state = ({ data }) => {
   const channel = channelOf(data);
   channel.state = data;

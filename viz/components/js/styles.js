@@ -5,4 +5,8 @@ const sheet = async (name) => {
   return answer.text();
 };
 
+/**
+ * @param {...string} names
+ * @returns {Promise<string>}
+ */
 export const styles = async (...names) => (await Promise.all(names.map(sheet))).join("\n");

@@ -1,6 +1,12 @@
 // Drawings as SVG: a node of one, and a line with an arrow at its end.
 const NAMESPACE = "http://www.w3.org/2000/svg";
 
+/**
+ * @param {string} tag
+ * @param {Record<string, string | number>} attributes
+ * @param {Element} parent
+ * @returns {SVGElement}
+ */
 export function shape(tag, attributes, parent) {
   const made = document.createElementNS(NAMESPACE, tag);
   set(made, attributes);
@@ -8,11 +14,19 @@ export function shape(tag, attributes, parent) {
   return made;
 }
 
+/**
+ * @param {Element} made
+ * @param {Record<string, string | number>} attributes
+ */
 export function set(made, attributes) {
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
 }
 
-// Through points [x, y, x, y, …], all corners square. The classes wire and tip-of-wire colour it.
+/**
+ * Through points [x, y, x, y, …], all corners square. The classes wire and tip-of-wire colour it.
+ * @param {Element} parent
+ * @param {number[]} points
+ */
 export function wire(parent, points) {
   const pairs = points.reduce((all, each, at) => (at % 2 ? all : [...all, [each, points[at + 1]]]), []);
   const [before, last] = pairs.slice(-2), [dx, dy] = last.map((each, i) => Math.sign(each - before[i]));

@@ -89,7 +89,10 @@ function tabs(sections, kinds) {
   show(0);
 }
 
-// components: {mount, css} by their name.
+/**
+ * components: {mount, css} by their name.
+ * @param {Record<string, {mount: import("../js/component.js").Mount, css: string}>} components
+ */
 export async function start(components) {
   const words = read("#words"), sections = [...document.querySelectorAll("section")], root = document.documentElement;
   tabs(sections, words.kinds);

@@ -9,6 +9,7 @@ const LOWEST = 200, LARGEST = 8, LINES = 7;   // rows of the table beside the to
 const NARROW = 420;   // pixels of width below which the sentence always has two lines, so that pictures in a row stand on one line
 const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "patches", redraw);
   const sentence = div("say", root), chips = div("chips", root), board = div("board", root);

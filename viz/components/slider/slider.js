@@ -72,4 +72,5 @@ function begin(parent) {
   return one;
 }
 
+/** @returns {Promise<(call: object) => () => void>} what Streamlit calls */
 export const slider = async () => mountOnce(begin, await styles("slider/slider.css"));

@@ -2,6 +2,10 @@
 import { div, fill, node, parts } from "../js/shared.js";
 import { shape } from "../js/svg.js";
 
+/**
+ * @param {object} body  of the story
+ * @returns {HTMLElement[]}
+ */
 export function panels(body) {
   const block = div("layer");
   const title = div("title", block);
@@ -147,7 +151,11 @@ function bar(parent, name, share, written) {
   node("em", "", written, made);
 }
 
-// What a canvas and an SVG need: places and colours as they are now.
+/**
+ * What a canvas and an SVG need: places and colours as they are now.
+ * @param {HTMLElement} stage
+ * @param {object} body
+ */
 export function drawPaths(stage, body) {
   const inside = stage.querySelector(".attention .inside"), svg = inside.querySelector("svg");
   const box = inside.getBoundingClientRect(), found = [...inside.querySelectorAll(".row")];
@@ -169,6 +177,11 @@ export function drawPaths(stage, body) {
   shape("circle", { cx: wide, cy: end, r: 6 }, svg);
 }
 
+/**
+ * @param {HTMLElement} stage
+ * @param {object} body
+ * @param {string[]} heads  colours
+ */
 export function drawNeurons(stage, body, [, , , , , blue]) {
   const canvas = stage.querySelector("canvas"), { values } = body.neurons;
   const wide = canvas.clientWidth, high = canvas.clientHeight;

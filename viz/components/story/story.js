@@ -7,6 +7,7 @@ import { drawNeurons, drawPaths, panels } from "./parts.js";
 const STILL = "(prefers-reduced-motion: reduce)";
 const MOVES = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, Home: -Infinity, End: Infinity };
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "story", redraw);
   const bar = div("controls", root), play = node("button", "play", "", bar), stops = div("stops", bar);

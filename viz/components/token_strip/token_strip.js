@@ -2,6 +2,7 @@
 import { receiver } from "../js/messages.js";
 import { div, fill, frame, node, palette } from "../js/shared.js";
 
+/** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "strip", () => palette(root, body.colours));
   const strip = div("tokens", root), hint = div("hint", root);
