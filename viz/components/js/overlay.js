@@ -54,6 +54,9 @@ function between(numbers, [rows, columns], x, y) {
 
 /**
  * @param {ArrayLike<number>} numbers  steps of the colours (row, column); those below 0 are of the second shades
+ * @param {number[]} shape  rows and columns
+ * @param {number[][][]} lists  shades of what is above 0 and of what is below
+ * @param {boolean} smooth
  * @returns {HTMLCanvasElement} to be stretched over the picture
  */
 export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades], smooth) {

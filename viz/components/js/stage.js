@@ -3,7 +3,7 @@
 // picture. What is drawn stays where it is on the page: elements of the other screens are only not seen.
 import { zoomOf } from "./shared.js";
 
-const BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
+const MAIN = "[data-testid=stMain]", BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const SCREEN = "[class*='st-key-section-'], [class*='st-key-predict-'], [class*='st-key-screen-']";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation";
 const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
@@ -122,7 +122,7 @@ export function stage(start, tell) {
   const soon = () => { waiting ||= requestAnimationFrame(show); };
 
   function go(to, step, proof = false) {
-    const main = block().closest("[data-testid=stMain]");
+    const main = block().closest(MAIN);
     Object.assign(one, { name: screens[to].name, step, proof });
     if (one.at !== one.name) main.scrollTop = 0;
     one.at = one.name;
@@ -132,7 +132,7 @@ export function stage(start, tell) {
 
   // What is not on the screen yet comes before the next one; the edge of a shadow or of a word beside a thumb is nothing.
   function scrolled(by) {
-    const main = block().closest("[data-testid=stMain]"), before = main.scrollTop;
+    const main = block().closest(MAIN), before = main.scrollTop;
     if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
     main.scrollBy({ top: by * 0.7 * innerHeight });
     return Math.abs(main.scrollTop - before) > 8;
@@ -153,7 +153,7 @@ export function stage(start, tell) {
   const inside = new MutationObserver((changes) => {
     if (changes.some(({ target }) => !target.closest?.(`${CHART}, ${KEYS}`))) soon();
   });
-  inside.observe(document.querySelector("[data-testid=stMain]"), { childList: true, subtree: true });
+  inside.observe(document.querySelector(MAIN), { childList: true, subtree: true });
   const sizes = new ResizeObserver(soon);
   sizes.observe(document.documentElement);
   if (block()) sizes.observe(block());
