@@ -1,4 +1,4 @@
-"""The names in Streamlit's page that style sheets and modules rely on are private: one that Streamlit drops is named."""
+"""The data-testid of Streamlit that style sheets and modules rely on are private: one that it drops is named here."""
 import re
 from pathlib import Path
 

@@ -96,8 +96,8 @@ def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
     """The message of the numbers and what is chosen."""
     header: Mapping[str, Any] = {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
-        "even": values.even, "low": values.low, "high": values.high, "steps": np.rint(255 * values.shares).astype(int).tolist(),
-        "ticks": values.ticks, "focus": shown.focus, "look": shown.look,
+        "even": values.even, "low": values.low, "high": values.high, "ticks": values.ticks,
+        "steps": np.rint(255 * values.shares).astype(int).tolist(), "focus": shown.focus, "look": shown.look,
         "opacity": shown.opacity, "hidden": list(shown.hidden), "outlined": list(shown.outlined), "says": shown.says}
     return pack(header, {"values": values.numbers.astype(np.float32)})
 
