@@ -1,7 +1,6 @@
 """Every sentence of *Who may look where*, read again at the ends and in the middle of its controls and held against
 whole sums of exponentials and walks over a graph, by another route than the page's."""
 import itertools
-import os
 import re
 
 import numpy as np
@@ -12,12 +11,12 @@ from torch.nn import functional
 from model.ask import sources
 from model.core.query import Kind
 from model.lessons import masking, sparse_masks
+from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, head_rows, printed, sentences, wrong
 from viz.pages.masks import LENGTHS, MOVED, N
 from viz.state import State
 
-LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 ALL = tuple(range(N * N))
 SQUARES = [{}, {"pad": 4, "row": 7, "method": "after", "seed": 40},
            {"pad": 0, "ahead": False, "row": 0, "method": "finite"},

@@ -3,7 +3,6 @@ numbers and the stored runs, by another route than the page's."""
 import functools
 import itertools
 import math
-import os
 import re
 
 import numpy as np
@@ -14,6 +13,7 @@ from transformers import T5Config, T5Model
 from model.ask import sources
 from model.lessons import positions
 from model.pretrained import catalogue
+from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.positions import ORDERS, SCHEMES, accuracy_by_length
@@ -21,7 +21,6 @@ from viz.state import State
 from viz.text import strings
 
 PROSE = strings("lessons/positions")
-LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 BACKWARDS = (5, 4, 3, 2, 1, 0)
 SHUFFLES = [{}, {"stack": "decoder", "shuffle": ORDERS["end"]}, {"scheme": "alibi", "shuffle": BACKWARDS},
             {"scheme": "sinusoidal", "shuffle": tuple(range(6))},

@@ -1,7 +1,6 @@
 """Every sentence of *Softmax and temperature*, read again at the ends and in the middle of its controls and held
 against scipy, by another route than the page's."""
 import itertools
-import os
 import re
 
 import numpy as np
@@ -11,13 +10,13 @@ from scipy.spatial import distance
 
 from model.ask import sources
 from model.core.query import Kind, Temper
+from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, head_rows, printed, sentences, wrong
 from viz.pages.softmax import PRESETS
 from viz.pages.softmax.row import GRID
 from viz.state import State
 
-LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 CURVE = tuple(np.round(np.linspace(1, 0, 17), 2))
 NEGATIVE = (-10.0,) * 5
 ROWS = [*PRESETS.values(), NEGATIVE, (0.0, 0.01, -3.0, 0.0, 0.0)]

@@ -1,7 +1,6 @@
 """Every sentence of *From text to vectors*, read again for texts of all kinds and held against counts of one's own; the
 numbers of a table against a table that is planted."""
 import itertools
-import os
 import re
 import unicodedata
 from collections import Counter
@@ -15,12 +14,12 @@ from transformers import AutoModel, AutoTokenizer
 
 from model.lessons import contexts, tokenization
 from model.pretrained import catalogue
+from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import agrees
 from viz.text import strings
 
 PROSE = strings("lessons/vectors")
-LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 BOOKS, TEXTS = PROSE["presets"]["books"], PROSE["presets"]["texts"]
 PLACES = [{}, {"typed": "", "book": "", "done": 512}, {"typed": TEXTS["chinese"], "book": BOOKS["chinese"], "done": 0},
           {"typed": "x", "book": BOOKS["low"], "done": 512}]
