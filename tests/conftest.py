@@ -124,12 +124,6 @@ def dinov2_small() -> str:
     return fetched("dinov2-small")
 
 
-@pytest.fixture(scope="session")
-def rxn() -> str:
-    """The name of RXNMapper."""
-    return fetched("rxnmapper")
-
-
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than there are cores: each waits for its browser and its server again and again. Three on two
     cores take 15 min 20 s, two 16 min 33 s (2026-11-24)."""

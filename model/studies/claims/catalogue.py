@@ -13,7 +13,6 @@ from model.studies.claims import (
     mixing,
     neighbours,
     pronoun,
-    reactions,
     sinks,
     syntax,
 )
@@ -35,8 +34,6 @@ CLAIMS = (
     Claim("induction_loss", "olsson2022", ("induction",), induction.induction_loss, slow=True),
     Claim("sink", "xiao2024", ("smollm2", "gpt2"), sinks.first_token),
     Claim("window", "xiao2024", ("smollm2", "gpt2"), sinks.window, slow=True),
-    Claim("atoms", "schwaller2021", ("rxnmapper",), reactions.mapped_atoms),
-    Claim("atoms_only", "schwaller2021", ("rxnmapper",), reactions.only_head),
     Claim("figure_ground", "caron2021", ("dinov2-small",), figures.figure_and_ground),
     Claim("massive", "sun2024", ("smollm2", "gpt2"), massive.massive, slow=True),
 )

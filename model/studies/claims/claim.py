@@ -20,7 +20,7 @@ class Finding:
     high: float
     baseline: float               # what it has to be above
     n: int                        # independent units that the interval is drawn over
-    counted: str                  # what they are: texts, frames, passages, sentences, draws, reactions, pictures
+    counted: str                  # what they are: texts, frames, passages, sentences, draws, pictures
     unit: str                     # of effect and baseline: share, nats, bits, tokens, rho
     best: float | None = None     # what the best of all heads reaches on the data that it was chosen on
     luck: float | None = None     # what the best of as many heads that know nothing stays below 19 times in 20

@@ -28,11 +28,11 @@ def test_a_row_is_measured_and_its_verdict_is_that_of_the_rule():
 
 def test_a_claim_whose_model_is_not_there_says_which_to_fetch(monkeypatch):
     monkeypatch.setattr(sources, "catalogue", lambda: ())
-    rows = json.loads(claims("--only", "atoms", "--only", "sink", "--json").stdout)
-    assert [row["fetch"] for row in rows] == ["python -m model fetch smollm2", "python -m model fetch rxnmapper"]
+    rows = json.loads(claims("--only", "figure_ground", "--only", "sink", "--json").stdout)
+    assert [row["fetch"] for row in rows] == ["python -m model fetch smollm2", "python -m model fetch dinov2-small"]
     assert {row["verdict"] for row in rows} == {words()["verdicts"]["untested"]}
-    text = claims("--only", "atoms").stdout
-    assert "python -m model fetch rxnmapper" in text and "`" not in text
+    text = claims("--only", "figure_ground").stdout
+    assert "python -m model fetch dinov2-small" in text and "`" not in text
 
 
 def test_the_list_measures_nothing_and_an_unknown_name_is_a_sentence():

@@ -38,8 +38,8 @@ def test_no_verdict_is_stored_text():
 def test_a_claim_is_put_to_every_model_of_its_that_is_there():
     found = [(row.claim.name, row.model) for row in rows({"minilm", "smollm2"})]
     assert ("previous", "minilm") in found and ("previous", "smollm2") in found and ("sink", "smollm2") in found
-    missing = next(row for row in rows({"minilm"}) if row.claim.name == "atoms")
-    assert missing.model == "" and missing.missing == ("rxnmapper",)
+    missing = next(row for row in rows({"minilm"}) if row.claim.name == "figure_ground")
+    assert missing.model == "" and missing.missing == ("dinov2-small",)
     assert len(list(rows(()))) == len(CLAIMS)
 
 

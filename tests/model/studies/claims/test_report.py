@@ -39,9 +39,9 @@ def test_the_verdict_follows_the_numbers():
 
 
 def test_a_claim_without_a_model_says_which_to_fetch():
-    row = as_object(Row(BY_NAME["atoms"], "", ("rxnmapper",)), None, None)
-    assert row["verdict"] == words()["verdicts"]["untested"] and "rxnmapper" in row["because"]
-    assert row["fetch"] == "python -m model fetch rxnmapper" and row["findings"] == [] and row["measurement"] is None
+    row = as_object(Row(BY_NAME["figure_ground"], "", ("dinov2-small",)), None, None)
+    assert row["verdict"] == words()["verdicts"]["untested"] and "dinov2-small" in row["because"]
+    assert row["fetch"] == "python -m model fetch dinov2-small" and row["findings"] == [] and row["measurement"] is None
 
 
 def test_a_model_that_cannot_be_asked_says_why():
