@@ -19,8 +19,8 @@ from typing import Any
 import torch
 
 from model.ask import sources
-from model.ask.models import models
 from model.ask.shard_worker import open_worker
+from model.ask.sources import models
 from model.core.files import write as write_file
 from model.core.models import OpenModel
 from model.core.query import Query

@@ -13,14 +13,12 @@ from pathlib import Path
 
 from benchmarks.tasks_table import table
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.core.files import write as write_file
 from model.core.query import UserError
 from model.core.threads import one_thread
 from model.core.types import quiet
-from model.studies.claims.catalogue import ClaimQuery, Row, rows
-from model.studies.claims.report import as_object
-from model.studies.claims.words import short_source, words
+from model.studies.claims.catalogue import ClaimQuery, Row, as_object, rows, short_source, words
 
 PAGE = Path(__file__).with_name("claims.md")
 INTRODUCTION = """# Which claims about attention heads hold here?
@@ -29,7 +27,7 @@ Written by `python -m benchmarks.claims`; the same rows as JSON: `python -m mode
 there and here stands with each row on the page *Claims*. *Effect*: with its 95 % interval. *Baseline*: what the whole
 interval has to be above. *Luck*: what the best of as many heads that know nothing stays below 19 times in 20; the best
 head, in brackets, has to be above it. The verdict follows from these numbers by one rule
-(`model/studies/claims/verdicts.py`); a claim holds if all its numbers do. That one does not hold here, on small models
+(`model/studies/claims/rule.py`); a claim holds if all its numbers do. That one does not hold here, on small models
 and own sentences, does not refute it.
 """
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import families_models, families_pictures
-from model.core.temporary import TemporaryFolder
+from model.core.files import TemporaryFolder
 from model.pretrained import accounting, catalogue
 from model.pretrained.environment import prepare
-from model.pretrained.tokenizer_files import LOAD_OPTIONS
+from model.pretrained.tokens import LOAD_OPTIONS
 
 HUB = Path(__file__).with_name("hub_configs.json")
 

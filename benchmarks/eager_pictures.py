@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.core import heads, pictures
 from model.core.query import Kind
 from model.core.types import quiet

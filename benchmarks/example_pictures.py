@@ -11,7 +11,7 @@ from PIL import Image
 
 from model.core import files
 from model.core.pictures import EXAMPLES
-from model.lessons.patch_sentence import MODEL, canvases
+from model.lessons.digit_patches import MODEL, canvases
 from model.scratch.pictures.canvas import Canvas
 
 FOLDER = EXAMPLES / MODEL

@@ -14,7 +14,7 @@ import torch
 from safetensors.torch import save
 
 from model.core.files import write as write_file
-from model.lessons.since import experts
+from model.lessons import since
 
 SEEDS = (1, 2, 3, 4, 5)
 NAMES = {True: "balanced", False: "free"}
@@ -30,8 +30,8 @@ def main() -> None:
     nats: dict[str, list[float]] = {name: [] for name in NAMES.values()}
     for seed in SEEDS:
         for balanced, name in NAMES.items():
-            weights = experts.train(experts.BALANCE if balanced else 0.0, seed)
-            found = experts.measured(weights)
+            weights = since.train(since.BALANCE if balanced else 0.0, seed)
+            found = since.measured(weights)
             busiest[name].append(round(float(found.shares.max()), 4))
             nats[name].append(round(found.nats, 4))
             print(f"seed {seed} {name:<9} shares {found.shares.round(3)} loss {found.nats:.3f} nats", flush=True)

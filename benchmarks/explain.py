@@ -18,11 +18,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 from model.ask import sources
-from model.ask.small_models import text_set
+from model.ask.sources import text_set
 from model.core.files import write as write_file
 from model.core.query import UserError
-from model.studies.faithfulness.cases import SETS, questions, texts
-from model.studies.faithfulness.report import COLUMNS, by_layer, report
+from model.studies.faithfulness import COLUMNS, SETS, by_layer, questions, report, texts
 
 PAGE = Path(__file__).with_name("explain.md")
 MODELS = {"minilm": "vector", "smollm2": "next", "resolver-narrow": "label", "resolver-wide": "label",

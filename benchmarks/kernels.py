@@ -17,7 +17,7 @@ import torch
 
 from model.core.files import write as write_file
 from model.core.types import quiet
-from model.lessons import copying, recurrent, scores
+from model.lessons import kernels, recurrent, scores
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 SCORE_SEEDS, COPY_SEEDS = (1, 2, 3, 4, 5), (1, 2, 3)
@@ -40,17 +40,17 @@ def sweep() -> dict[str, list[list[list[float]]]]:
 
 def copies() -> dict:
     """The runs of each seed: right by kind (seed, length), seconds, parameters, and the first seed's alignment."""
-    print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in copying.LENGTHS))
+    print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in kernels.LENGTHS))
     runs = []
     for seed in COPY_SEEDS:
-        runs.append(copying.run(copying.KINDS, copying.STEPS, seed, quiet))
+        runs.append(kernels.run(kernels.KINDS, kernels.STEPS, seed, quiet))
         for kind, right in runs[-1].right.items():
             print(f"{kind:<10}{seed:>5}{runs[-1].seconds[kind]:>9.1f}" + "".join(f"{each:>7.3f}" for each in right),
                   flush=True)
     first = runs[0]
     return {"right": {kind: [[round(each, 4) for each in run.right[kind].tolist()] for run in runs]
-                      for kind in copying.KINDS},
-            "seconds": {kind: [round(run.seconds[kind], 1) for run in runs] for kind in copying.KINDS},
+                      for kind in kernels.KINDS},
+            "seconds": {kind: [round(run.seconds[kind], 1) for run in runs] for kind in kernels.KINDS},
             "parameters": first.parameters,
             "alignment": [[round(each, 4) for each in row] for row in first.alignment.tolist()], "text": first.text,
             "written": first.written}
@@ -65,9 +65,9 @@ def main() -> None:
     if options.json:
         about = {"command": "python -m benchmarks.kernels --json " + options.json.as_posix(), "widths": WIDTHS,
                  "score_seeds": SCORE_SEEDS,
-                 "copy_seeds": COPY_SEEDS, "score_steps": scores.STEPS, "copy_steps": copying.STEPS,
-                 "lengths": copying.LENGTHS,
-                 "trained": copying.TRAINED, "texts": recurrent.TEXTS, "machine": platform.machine(),
+                 "copy_seeds": COPY_SEEDS, "score_steps": scores.STEPS, "copy_steps": kernels.STEPS,
+                 "lengths": kernels.LENGTHS,
+                 "trained": kernels.TRAINED, "texts": recurrent.TEXTS, "machine": platform.machine(),
                  "system": platform.platform(),
                  "python": sys.version.split()[0], "torch": torch.__version__,
                  "date": datetime.date.today().isoformat()}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from benchmarks.tasks_table import table
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.cli.syntax import as_object
 from model.core.files import write as write_file
 from model.core.threads import one_thread

@@ -11,9 +11,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime import Runtime
 
+from model.ask.sources import desk
 from server import parts  # its settings stand before anything of model is read
-
-from model.ask.models import desk  # isort: skip
 
 compute = desk._compute
 

@@ -16,12 +16,18 @@ import numpy as np
 from model.ask import sources
 from model.cli.atlas import atlas_command
 from model.cli.claims import claims_command
-from model.cli.commands import Commands, FilePath, Refused, kept_picture, run
+from model.cli.commands import (
+    Commands,
+    FilePath,
+    Refused,
+    answer_to,
+    kept_picture,
+    limits_command,
+    refuse_overwriting,
+    run,
+)
 from model.cli.coreference import coref_command
 from model.cli.corpus import measures_command
-from model.cli.limits import limits_command
-from model.cli.places import refuse_overwriting
-from model.cli.progress import answer_to
 from model.cli.syntax import syntax_command
 from model.cli.train import train_command
 from model.core import pictures
@@ -104,7 +110,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
     record = answer_to(query)
     ranking = None if pair is None else _ranking(record, *pair)
     if npz:
-        from model.core.saving.npz import write_npz
+        from model.core.npz import write_npz
 
         write_npz(record, npz)
     if output["as_json"]:

@@ -76,8 +76,8 @@ WRITES = re.compile(r"\.write_(?:text|bytes)\(|\bopen\((?:[^()]|\([^()]*\))*?\"[
                     r"\.replace\([\w.]+\)|\.rename\((?!columns=|index=)")
 # who may: they write to what model.core.files gave them, or to what nobody takes for whole
 WRITERS = {
-    "model/core/files.py", "model/core/saving/npz.py", "model/studies/atlas/state.py",
-    "model/pretrained/gguf.py", "model/pretrained/packaged/folder.py",
+    "model/core/files.py", "model/core/npz.py", "model/studies/atlas/files.py",
+    "model/pretrained/gguf.py", "model/pretrained/packaged.py",
     "model/pretrained/hub.py",          # goes on where a download stopped
     "model/training/processes.py",      # what a process prints, as it prints it
 }
@@ -121,7 +121,7 @@ def test_contracts_name_what_the_design_forbids(tmp_path):
                ("viz.export.csv", "model.ask.sources"), ("viz.link", "model.studies.patching"),
                ("viz.pages.heads", "model.scratch.train"), ("viz.widgets.fields", "plotly"),
                ("model.core.heads", "model.studies.patterns"), ("model.core.record", "viz.text"),
-               ("model.studies.patterns", "model.capture.verify"), ("model.ask.models", "model.cli.progress"),
+               ("model.studies.patterns", "model.capture.verify"), ("model.ask.sources", "model.cli.commands"),
                ("model.scratch.models", "model.pretrained.load"), ("model.lessons.cost", "transformers")]
     for folder in ("model", "viz"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import Commands, FilePath, kept_picture, run, whole
-from model.cli.progress import answer_to
+from model.cli.commands import Commands, FilePath, answer_to, kept_picture, run, whole
 from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
 from model.core.record import AttentionRecord

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from model.ask import sources
-from model.cli.progress import answer_to
+from model.cli.commands import answer_to
 from model.core.query import Kind, UserError, first_line, quoted
 from model.core.record import AttentionRecord
 from model.core.view import View

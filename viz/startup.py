@@ -9,9 +9,9 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.jobs import Job
-from model.core.allocator import leave_out_imports, share_heaps
+from model.core.files import remove_left_behind
+from model.core.memory import leave_out_imports, share_heaps
 from model.core.query import UserError
-from model.core.temporary import remove_left_behind
 from viz.page import pages
 from viz.state import State
 from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns

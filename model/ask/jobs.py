@@ -12,9 +12,9 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from model.core.byte_cache import byte_cache
+from model.core.memory import byte_cache
 from model.core.query import UserError, first_line
-from model.core.stopping import Cancelled, stoppable
+from model.core.threads import Cancelled, stoppable
 from model.core.types import Progress
 
 log = logging.getLogger("clearhead")

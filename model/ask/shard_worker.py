@@ -1,5 +1,5 @@
 """How a worker of the atlas comes to its model, in whatever process or machine it is."""
-from model.ask.models import models, source_of
+from model.ask.sources import models, source_of
 from model.core.memory import FLOAT
 from model.core.types import quiet
 from model.scratch import catalogue as scratch_catalogue

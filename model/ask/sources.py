@@ -8,13 +8,150 @@ import os
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, cast
 
-from model.ask.jobs import Cache, Job, JobQueue
-from model.ask.models import desk, source_of
+from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.core.limits import LIMITS
+from model.core.memory import byte_cache
+from model.core.models import NamesModel, OpenModel, TraceQuery
 from model.core.query import Edit, Query, UnknownModel, UserError, pictures_only, text_only
+from model.core.record import AttentionRecord
+from model.core.trace import Trace
 from model.core.types import Progress
+from model.imported import source as imported_source
+from model.scratch import catalogue as scratch_catalogue
+from model.scratch.vocabulary import Swap
+from model.training import processes as training_film
+from model.training.processes import Film
+
+
+class Source(Protocol):
+    """A module where models come from."""
+
+    def revision(self, model_id: str) -> str:
+        """The fingerprint of weights, configuration and tokenizer. Raises UserError for an unknown model."""
+
+    def sides(self, model_id: str) -> frozenset[str]:
+        """What the model reads beside a text: text_b, target. Raises UserError for an unknown model."""
+
+    def open_model(self, model_id: str, report: Progress) -> OpenModel:
+        """The model, ready to answer. Raises UserError if it cannot be opened."""
+
+
+def source_of(model_id: str) -> Source:
+    """Where this model comes from, told by its id; what is no imported file and no model of ours is pretrained."""
+    if imported_source.is_imported(model_id):
+        return cast(Source, imported_source)   # an imported file refuses by __getattr__ what only a model could do
+    if scratch_catalogue.is_scratch(model_id):
+        from model.scratch import source
+
+        return source
+    from model.pretrained import load
+
+    return load
+
+
+class CachedModels:
+    """Open models by (id, revision), at most `most` bytes of them, and the answers that are cached."""
+
+    def __init__(self, most: int, cache: Cache) -> None:
+        self._open, self.cache = byte_cache(most), cache
+
+    def open(self, asked: NamesModel, report: Progress) -> OpenModel:
+        """The model that a question is put to, opened if it is not. Raises UserError for one that is not there."""
+        key = (asked.model, asked.revision)
+        if key not in self._open:
+            self._open[key] = source_of(asked.model).open_model(asked.model, report)
+        return self._open[key]
+
+    def record(self, query: Query, report: Progress) -> AttentionRecord:
+        """The answer to a query, computed only if it is not there."""
+        return self._cached(query, report)
+
+    def trace(self, query: Query, report: Progress) -> Trace:
+        """The answer to its TraceQuery, computed only if it is not there."""
+        return self._cached(TraceQuery(query), report)
+
+    def _cached(self, question: Query | TraceQuery, report: Progress) -> Any:
+        answer = self.cache.get(question, MISSING)
+        if answer is MISSING:
+            answer = question.answer(self, report)
+            self.cache.put(question, answer)
+        return answer
+
+
+def delay_of(question: Any) -> float:
+    """Seconds after which a question is due: 1/1000 for each character of its text, about what a pass takes on two
+    cores."""
+    return len(getattr(getattr(question, "query", question), "text", "")) / 1000
+
+
+cache = Cache(LIMITS.cache_bytes)
+models = CachedModels(LIMITS.models_bytes, cache)
+desk = JobQueue(lambda question, report: question.answer(models, report), cache, delay_of)
+
+
+# sets of assets/cases/explain.csv by the way in which a model answers; the translator reads the resolvers' sentences
+OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
+
+
+def films() -> dict[str, str]:
+    """The models whose training was filmed, {id: title}."""
+    from model.scratch import catalogue
+
+    return {name: title for name, title in catalogue.NAMES.items()
+            if catalogue.film_path(catalogue.weights_file(name)[0]).exists()}
+
+
+def film(model: str) -> Film:
+    """The film of a model's training as far as it goes. Raises UserError if there is none."""
+    from model.scratch import catalogue
+
+    return training_film.read_film(catalogue.film_path(catalogue.weights_file(model)[0]))
+
+
+def scores(model: str) -> dict[str, float]:
+    """What a small model reached in what it was not trained on, as its training measured it."""
+    from model.scratch import catalogue, weights
+
+    found: dict[str, float] = weights.read_metadata(catalogue.weights_file(model)[0])["scores"]
+    return found
+
+
+def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
+    """{group: phrases of a small model's vocabulary}; empty for a model that reads any word."""
+    from model.scratch import catalogue
+    from model.scratch import vocabulary as scratch_vocabulary
+
+    return scratch_vocabulary.groups(model) if catalogue.is_scratch(model) else {}
+
+
+def join_phrases(model: str, chosen: Iterable[str]) -> str:
+    """A text of these phrases of the model's vocabulary."""
+    from model.scratch import vocabulary as scratch_vocabulary
+
+    return scratch_vocabulary.join_phrases(model, list(chosen))
+
+
+def swap(text: str) -> Swap | None:
+    """What the adjective of a sentence of the small world may be exchanged for; None for any other text."""
+    from model.scratch import vocabulary as scratch_vocabulary
+
+    return scratch_vocabulary.swap(text)
+
+
+def text_set(model: str, kind: str, chosen: str) -> str:
+    """The set of texts over which importance is measured: the chosen one for a model that reads any text, else that of
+    a small model's own words.
+
+    kind: how the model answers (`model.studies.attribution.Answer.kind`).
+    """
+    from model.scratch import catalogue
+
+    if model.split(catalogue.SNAPSHOT)[0] == "stories":
+        return "stories"
+    return OWN_SETS[kind] if catalogue.is_scratch(model) else chosen
+
 
 NEAREST = 3   # models whose names are offered in place of an unknown one
 
@@ -158,7 +295,7 @@ def imported_name(model: str) -> str | None:
 def untrained(model: str) -> str:
     """The id of the model with random weights: the first frame of the film of one that was trained here, a twin of a
     pretrained one, and "scratch" itself, which never was trained."""
-    from model.pretrained.untrained import SUFFIX
+    from model.pretrained.load import SUFFIX
     from model.scratch.catalogue import SNAPSHOT, is_scratch
 
     if not is_scratch(model):

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from model.capture.attention_call import Call, Unsupported
+from model.capture.forward_pass import Call, Unsupported
 from model.capture.origins import NOTHING, Stream
 from model.core.masks import empty_rows
 

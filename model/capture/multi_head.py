@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from model.capture.attention_call import Unsupported
+from model.capture.forward_pass import Unsupported
 from model.capture.module_attention import Attention, as_numbers, item_of
 
 # the function's arguments in their order, as far as they may be given without a name

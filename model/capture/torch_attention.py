@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from model.capture import multi_head
-from model.capture.attention_call import Call, Memo, Unsupported, parse_mask
+from model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
 from model.capture.module_attention import Attention, as_numbers, chosen_rows, item_of
 from model.capture.origins import Origins, Stream, tensors_in
 from model.core.limits import LIMITS

@@ -1,21 +1,95 @@
 """Is the picture right? Checked when a model is loaded, against its own eager attention, and on every answer, against
 what it really put out."""
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from model.capture import forward_pass
-from model.capture.attention_call import Call, Unsupported
-from model.capture.recheck import against_outputs
+from model.capture.forward_pass import Call, Unsupported
 from model.core import heads
 from model.core.finite import largest
-from model.core.masks import Causal, Full
+from model.core.masks import Causal, Full, empty_rows
 from model.core.memory import Shape
 from model.core.query import Kind, first_line
-from model.core.record import Layer, Verification
+from model.core.record import Layer, Reported, Verification
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+# numbers: layers whose keys together are fewer are recomputed as one, since the calls would cost more than the
+# arithmetic
+SMALL = 1 << 18
+
+
+def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
+    """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from
+    1; rows compared). A row that may look at nothing is not compared: kernels give 0, NaN or a mean for it."""
+    errors, row_errors, rows = [0.0], [0.0], 0
+    for members, layer in _together(calls, layers):
+        outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
+        mixed, sums = recompute(layer, kept)
+        empty = empty_rows(layer.allowed, layer.query.shape[1], layer.key.shape[1])
+        sees = ~np.broadcast_to(empty[:, kept], sums.shape)
+        outputs = np.where(sees[..., None], outputs, 0)
+        scale = np.abs(outputs).reshape(len(members), -1).max(1).repeat(len(outputs) // len(members))
+        with np.errstate(invalid="ignore"):   # infinity by infinity
+            differences = np.abs(mixed - outputs).max(2) / np.where(scale > 0, scale, 1)[:, None]
+        errors.append(largest(differences[sees]))
+        if layer.sink is None:
+            row_errors.append(largest(np.abs(sums - 1)[sees]))
+        rows += int(sees.sum())
+    return largest(errors), largest(row_errors), rows
+
+
+def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
+    """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
+    groups: dict[tuple, list[int]] = {}
+    for number, layer in enumerate(layers):
+        plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
+        plain = plain and layer.allowed.block(slice(0, 1), slice(0, 1)).ndim == 2
+        same = (layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, layer.allowed)
+        groups.setdefault(same if plain and layer.key.size * len(layers) <= SMALL else (number,), []).append(number)
+    for members in groups.values():
+        joined: Layer | Call = layers[members[0]]
+        if len(members) > 1:
+            query, key, value = (np.concatenate([getattr(layers[member], name) for member in members])
+                                 for name in ("query", "key", "value"))
+            joined = replace(calls[members[0]], query=query, key=key, value=value)
+        yield [calls[member] for member in members], joined
+
+
+def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1), both 0 for
+    a row that may look at nothing; key heads are never copied."""
+    from model.core import attention
+
+    kv_heads, n_keys, _ = layer.key.shape
+    group, keys = len(layer.query) // kv_heads, slice(0, n_keys)
+    split = lambda part: heads.tensor_of(part.reshape(kv_heads, group, *part.shape[1:]))
+    gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
+    query = heads.tensor_of(layer.query[:, rows].reshape(kv_heads, group * len(rows), -1))
+    scores = attention.scores(query, heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
+    scores = scores.view(kv_heads, group, len(rows), n_keys)
+    if layer.bias is not None:
+        bias = gather(layer.bias)
+        scores = scores + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
+    allowed = None
+    if not isinstance(layer.allowed, Full):
+        mask = gather(layer.allowed)
+        allowed = split(mask) if mask.ndim == 3 else heads.tensor_of(mask)
+    sink = None if layer.sink is None else split(layer.sink)[..., None, None]
+    temperature = 1.0 if layer.temperature is None else split(layer.temperature)[..., None, None]
+    weights = attention.softmax(scores, allowed, temperature=temperature, sink=sink)
+    if allowed is not None:
+        weights = weights.masked_fill(~allowed.any(-1, keepdim=True), 0)
+    mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
+    shape = (len(layer.query), len(rows))
+    return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()
+
 
 TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order makes in the models tried is about 1e-5
 CallId = tuple[str, int]   # the module's name, and how often it was called before in a pass
@@ -199,3 +273,58 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Veri
         reasons += (f"recomputed outputs differ by {worst:.2g} of the largest, rows sum to 1 within {row_error:.2g}",)
     return Verification("refused" if len(reasons) > len(wiring.reasons) else "verified", worst,
                         max(row_error, wiring.row_sum_error), wiring.load_error, TOLERANCE, rows, reasons)
+
+
+# of the output of an encoder–decoder
+FIELDS = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Kind.CROSS: "cross_attentions"}
+
+
+def layers_of(output: Any, lengths: tuple[int, int | None], looks_ahead: bool) -> dict[Kind, tuple[Reported, ...]]:
+    """The reported weights by kind, numbered as the model reports them. Raises Unsupported if there are none, or if
+    they cannot be right."""
+    source, target = lengths
+    if target is None:
+        kind = Kind.SELF if looks_ahead else Kind.CAUSAL
+        parts = {kind: (getattr(output, "attentions", None), source, source)}
+    else:
+        ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
+        parts = {kind: (getattr(output, FIELDS[kind], None), *ends[kind]) for kind in Kind}
+    try:
+        layers = {kind: _layers(kind, weights, shape) for kind, (weights, *shape) in parts.items()}
+    except ValueError as error:
+        raise Unsupported(str(error)) from error
+    missing = [str(kind) for kind in layers if not layers[kind]]
+    if missing:
+        raise Unsupported(f"it reports no {', '.join(missing)} weights")
+    return layers
+
+
+def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[int]) -> tuple[Reported, ...]:
+    layers = []
+    for index, layer in enumerate(weights or ()):
+        if layer is None:
+            continue
+        if getattr(layer, "ndim", 0) == 4 and len(layer) > 1:
+            raise Unsupported(f"it looks within {len(layer)} windows of {layer.shape[3]} tokens each, and not over the "
+                              f"whole input")
+        if not hasattr(layer, "shape") or layer.ndim != 4 or list(layer.shape[2:]) != shape:
+            raise Unsupported(f"it reports weights of {tuple(getattr(layer, 'shape', ()))} for a {kind} layer, not (1, "
+                              f"head, {shape[0]}, {shape[1]})")
+        layers.append(Reported(index, layer[0].float().numpy(), Causal() if kind is Kind.CAUSAL else Full()))
+    return tuple(layers)
+
+
+def looks_ahead(forward: Callable, probe: "Tensor") -> bool:
+    """Whether the output at the first token changes with the last token: then weights that look ahead are right.
+
+    probe: token ids (1, t); forward(probe) gives the network's output.
+    """
+    changed = probe.clone()
+    changed[0, -1] = probe[0, 0] if probe[0, -1] != probe[0, 0] else probe[0, 1]
+    first, second = (_first_row(forward(ids)) for ids in (probe, changed))
+    return bool((first - second).abs().max() > 1e-6 * first.abs().max())
+
+
+def _first_row(output: Any) -> "Tensor":
+    states = output.logits if getattr(output, "logits", None) is not None else output.last_hidden_state
+    return states[0, 0].float()

@@ -18,17 +18,16 @@ import psutil
 
 from model.ask import sources
 from model.ask.shard_worker import open_worker, worker_bytes
-from model.cli.commands import Commands, FilePath, whole
-from model.cli.places import refuse_overwriting
+from model.cli.commands import Commands, FilePath, refuse_overwriting, whole
 from model.core import memory
 from model.core.query import Kind, UserError
-from model.studies.atlas import engines, files, state
+from model.studies.atlas import engines, files
 from model.studies.atlas.build import atlas_of, folded, made_of
-from model.studies.atlas.columns import COLUMNS
 from model.studies.atlas.corpora import Corpus
+from model.studies.atlas.numbers import COLUMNS
 from model.studies.atlas.summary import Summary
 from model.studies.atlas.worker import Task
-from model.studies.corpus_files import FIELD
+from model.studies.corpus import FIELD
 
 MOST_WORKERS = 1024
 
@@ -70,7 +69,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, **options:
     for name in (*files.TABLES, *files.MORE):
         refuse_overwriting(out / f"{name}.parquet", model_id, *corpus)
     said = made_of(task, texts, kind)
-    with state.alone(_made(out)):
+    with files.alone(_made(out)):
         _build(Run(task, texts, out, said, options["on"], options["workers"], options["address"]), corpus, options)
 
 
@@ -78,7 +77,7 @@ def _build(run: "Run", corpus: tuple[Path, ...], options: dict[str, Any]) -> Non
     """Writes the atlas, unless it is there."""
     out, model_id = run.out, run.task.model
     if _is_there(out, run.said):
-        (out / state.PART).unlink(missing_ok=True)   # where the last run was killed as it ended
+        (out / files.PART).unlink(missing_ok=True)   # where the last run was killed as it ended
         click.echo(f"{out} holds this very atlas already")
         return
     summary = run.compute()
@@ -87,7 +86,7 @@ def _build(run: "Run", corpus: tuple[Path, ...], options: dict[str, Any]) -> Non
     more = [word for name, value in options.items() if value is not None
             for word in (f"--{'ray' if name == 'address' else name}", str(value))]
     files.write_atlas(out, atlas, {"command": as_typed(command + more)} | run.account(summary))
-    (out / state.PART).unlink(missing_ok=True)
+    (out / files.PART).unlink(missing_ok=True)
     click.echo(f"{out}: {len(summary.heads)} heads over {summary.averages.texts:,} texts of "
                f"{summary.averages.tokens:,} tokens{run.remarks(summary)}")
 
@@ -162,13 +161,13 @@ class Run:
 
     def compute(self) -> Summary:
         """The summary of the whole corpus. Raises UserError where there is none."""
-        part = self.out / state.PART
-        earlier = state.load(part, self.said)
+        part = self.out / files.PART
+        earlier = files.load(part, self.said)
         self.resumed = earlier.averages.texts if earlier else 0
         self._state_memory()
         with closing(self._summaries()) as summaries:
             try:
-                total = folded(summaries, earlier, lambda found: state.save(part, self.said, found), self._progress)
+                total = folded(summaries, earlier, lambda found: files.save(part, self.said, found), self._progress)
             except KeyboardInterrupt:
                 click.echo("\nStopped; the same command goes on from there.", err=True)
                 raise

@@ -6,13 +6,11 @@ import sys
 import click
 
 from model.ask import sources
-from model.cli.progress import answer_to
+from model.cli.commands import answer_to
 from model.core.query import UserError
-from model.studies.claims.catalogue import BY_NAME, ClaimQuery, Row, rows
+from model.studies.claims.catalogue import BY_NAME, ClaimQuery, Row, as_object, rows, short_source, words
 from model.studies.claims.claim import Finding, Measurement
-from model.studies.claims.report import as_object
-from model.studies.claims.verdicts import judge
-from model.studies.claims.words import short_source, words
+from model.studies.claims.rule import judge
 
 
 @click.command("claims")

@@ -3,22 +3,42 @@
 Exit codes: 0 done, 2 refused or wrong usage, 1 a fault of our own; `python -m model verify` has more of its own.
 """
 import errno
+import io
+import json
 import os
 import re
 import stat
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
 import click
 
-from model.cli.progress import use_utf8_output
-from model.core import pictures
-from model.core.limits import LIMITS
+from model.ask import sources
+from model.core import files, pictures
+from model.core.limits import LIMITS, as_rows
 from model.core.query import UserError, quoted
+
+
+def refuse_overwriting(out: Path, model_id: str, *read: Path) -> None:
+    """Raises click.UsageError where the file to be written is one of `read` or of the model's, by whatever name or
+    link."""
+    try:
+        files.refuse_overwriting(out, *read, *_files_of(model_id))
+    except UserError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _files_of(model_id: str) -> tuple[Path, ...]:
+    """The GGUF file that the id names, or the files of its folder; nothing for a name of the catalogue or of a hub."""
+    with suppress(OSError, ValueError, RuntimeError):   # what no system takes as a path
+        path = Path(model_id).expanduser()
+        return tuple(path.iterdir()) if path.is_dir() else (path,)
+    return ()
+
 
 LARGEST = 2**63 - 1    # of any number: what 64 bits hold
 DEEPEST = 200          # folders in one another
@@ -185,3 +205,35 @@ def kept_picture(path: Path) -> str:
     picture."""
     LIMITS.refuse_above("picture_bytes", path.stat().st_size, str(path), "make it smaller")
     return pictures.keep(path.read_bytes(), path.name).sha256
+
+
+def use_utf8_output() -> None:
+    """Standard output and error in UTF-8 where they are files or pipes: Windows gives those a code page that lacks most
+    characters. What no encoding has, such as half a surrogate pair, is written as its number."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and not stream.isatty():
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def answer_to(question: Hashable) -> Any:
+    """The answer, with progress on standard error where a person sees it. Raises UserError if there is none."""
+    job, seen = sources.ask(question, "command line"), sys.stderr.isatty()
+    while not job.wait(0.2):
+        if seen:
+            click.echo(f"\r{job.fraction:4.0%} {job.text:<60.60}", nl=False, err=True)
+    if seen:
+        click.echo("\r" + " " * 66 + "\r", nl=False, err=True)
+    return job.result()
+
+
+@click.command("limits")
+@click.option("--json", "as_json", is_flag=True, help="One JSON list, for scripts.")
+def limits_command(as_json: bool) -> None:
+    """The limits in force: name, value, unit, the variable that sets it, its default, and what it bounds."""
+    rows = as_rows(LIMITS)
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    for row in rows:
+        other = "" if row["value"] == row["default"] else f" (default {row['default']:,})"
+        click.echo(f"{row['name']:<16} {row['value']:>12,} {row['unit']:<11} {row['setting']:<26} {row['of']}{other}")

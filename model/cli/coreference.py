@@ -7,16 +7,21 @@ from pathlib import Path
 import click
 
 from model.ask import sources
-from model.cli.commands import FilePath
-from model.cli.progress import answer_to
+from model.cli.commands import FilePath, answer_to
 from model.core.query import UserError
 from model.core.statistics import MeanInterval, accuracy_intervals
 from model.core.types import head_label
-from model.studies.coreference.cases import Case, read_file, shipped_cases
-from model.studies.coreference.heads import CasesQuery
-from model.studies.coreference.model_answers import AnswersQuery
-from model.studies.coreference.report import HeadScore, Report, report
-from model.studies.coreference.statistics import frames_of
+from model.studies.coreference import (
+    AnswersQuery,
+    Case,
+    CasesQuery,
+    HeadScore,
+    Report,
+    frames_of,
+    read_file,
+    report,
+    shipped_cases,
+)
 
 SHOWN = 5
 

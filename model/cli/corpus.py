@@ -9,13 +9,10 @@ from pathlib import Path
 import click
 
 from model.ask import sources
-from model.cli.commands import FilePath
-from model.cli.places import refuse_overwriting
-from model.cli.progress import answer_to
+from model.cli.commands import FilePath, answer_to, refuse_overwriting
 from model.core import files
 from model.core.query import Kind, UserError
-from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, as_object, from_object, merge
-from model.studies.corpus_files import FIELD, texts
+from model.studies.corpus import BATCH, FIELD, Averages, TextsQuery, as_csv, as_object, from_object, merge, texts
 
 SAVED_EVERY = 5   # seconds: what a stop costs at most
 

@@ -7,12 +7,10 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import FilePath
-from model.cli.progress import answer_to
+from model.cli.commands import FilePath, answer_to
 from model.core.query import UserError
 from model.core.types import head_label
-from model.studies.syntax.report import RelationScore, SyntaxQuery, SyntaxReport
-from model.studies.syntax.statistics import Choice
+from model.studies.syntax.report import Choice, RelationScore, SyntaxQuery, SyntaxReport
 from model.studies.syntax.treebank import read_treebank
 
 

@@ -4,6 +4,7 @@ Each bound is a field of `LIMITS` and has a setting in the environment, CLEARHEA
 read once, as Python starts. Fields that end in `_bytes` are set in megabytes of 2**20 bytes, and their setting ends in
 `_MB`: `import_bytes` is set by CLEARHEAD_IMPORT_MB. `python -m model limits` shows them all.
 """
+import json
 import math
 import os
 import sys
@@ -171,3 +172,28 @@ def _of_this_process() -> Limits:
 
 
 LIMITS = _of_this_process()
+
+
+def parse_json(content: bytes, whose: str) -> Any:
+    """What `json.loads` makes of it. Raises UserError, beginning with `whose`, above the limits of bytes, of values and
+    of depth, and ValueError for what is no JSON."""
+    smaller = "choose a smaller one"
+    LIMITS.refuse_above("json_bytes", len(content), whose, smaller)
+    LIMITS.refuse_above("json_values", sum(map(content.count, (b"[", b"{", b","))), whose, smaller)
+    try:
+        value = json.loads(content)
+    except RecursionError:
+        value, levels = None, sys.getrecursionlimit()   # at least
+    else:
+        levels = depth_of(value)
+    LIMITS.refuse_above("depth", levels, whose, "choose one that Clearhead or transformers wrote")
+    return value
+
+
+def depth_of(value: Any) -> int:
+    """How many lists and objects stand within one another: 0 for a number, 1 for a list of numbers."""
+    level, depth = [value], 0
+    while level := [each for each in level if isinstance(each, dict | list)]:
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
+        depth += 1
+    return depth

@@ -2,13 +2,14 @@
 
 Every measure is one number a head, a mean over the text's queries, beside the number that a uniform row under the same
 mask would give. """
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, tables
+from model.core import heads
 from model.core.masks import Mask, empty_rows
 from model.core.models import Models
 from model.core.query import Kind, Query
@@ -16,7 +17,38 @@ from model.core.record import AttentionMap, Reported
 from model.core.types import HeadId, Progress
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
+    from pandas import DataFrame, Series
+
+
+def head_ids(attention_map: AttentionMap) -> tuple[HeadId, ...]:
+    """Every head as (layer, head), in the model's order."""
+    return tuple((layer.index, head) for layer in attention_map.layers for head in range(layer.heads))
+
+
+def by_head(heads: Sequence[HeadId], numbers: np.ndarray) -> dict[HeadId, float]:
+    """{(layer, head): number} of the heads that have one; NaN is none."""
+    return {head: number for head, number in zip(heads, numbers.tolist(), strict=True) if not math.isnan(number)}
+
+
+def head_frame(heads: Sequence[HeadId], columns: Mapping[str, np.ndarray]) -> "DataFrame":
+    """A new frame with one row a head, indexed by (layer, head), and these columns (head) each."""
+    from pandas import DataFrame, MultiIndex
+
+    return DataFrame(dict(columns), MultiIndex.from_tuples(heads, names=["layer", "head"]))
+
+
+def largest_first(numbers: "Series") -> "Series":
+    """The same numbers in falling order; ties stay in the order they had."""
+    return numbers.sort_values(ascending=False, kind="stable")
+
+
+def as_csv(frame: "DataFrame", provenance: str) -> str:
+    """The frame with its index as CSV (RFC 4180), numbers in the fewest digits that give them back, none as an empty
+    cell; the provenance, JSON, is the last column of the first row, without the semicolon that some spreadsheets take
+    for a cell's end."""
+    cells = [provenance.replace(";", "\\u003b"), *[""] * (len(frame) - 1)]
+    return frame.assign(provenance=cells).to_csv(lineterminator="\r\n")
+
 
 Block = tuple[slice, slice, np.ndarray]   # rows, keys, weights float32 (head, row, key)
 
@@ -70,7 +102,7 @@ class HeadMeasures:
 
     def by_head(self, name: str) -> dict[HeadId, float]:
         """{(layer, head): value} of one measure."""
-        return tables.by_head(self.heads, self.values[name])
+        return by_head(self.heads, self.values[name])
 
     def ranked(self, name: str) -> list[tuple[int, int, float]]:
         """(layer, head, value), the largest first."""
@@ -78,11 +110,11 @@ class HeadMeasures:
 
     def frame(self) -> "DataFrame":
         """One row a head, one column a measure, each in its own unit (MEASURES)."""
-        return tables.head_frame(self.heads, self.values)
+        return head_frame(self.heads, self.values)
 
     def uniform_frame(self) -> "DataFrame":
         """The same of rows with equal weight on each allowed key."""
-        return tables.head_frame(self.heads, self.uniform)
+        return head_frame(self.heads, self.uniform)
 
     @property
     def nbytes(self) -> int:
@@ -152,6 +184,6 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         for name in values:
             values[name].append(means[name])
             uniform[name].append(np.broadcast_to(baselines[key][name], layer.heads))
-    return HeadMeasures(attention_map.kind, tables.head_ids(attention_map),
+    return HeadMeasures(attention_map.kind, head_ids(attention_map),
                         *({name: np.concatenate(parts) for name, parts in each.items()} for each in (values, uniform)),
                         np.concatenate(left_out))

@@ -1,6 +1,6 @@
 """What a question may ask of others: open models, and the answers that other questions have already.
 
-A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/models.py,
+A question is a frozen dataclass with `answer(models, report)`. `Models` is implemented by model/ask/sources.py,
 `OpenModel` by model/pretrained/model.py, model/scratch/models.py and model/imported/source.py. The three questions here
 are those that an open model answers all by itself, as it does a `Query`.
 """
@@ -55,13 +55,13 @@ class OpenModel(Protocol):
         """What the last block of one kind puts out."""
 
     def next_word(self, query: Query, report: Progress) -> Any:
-        """What comes after the text and its continuation: `NextWord` of model.studies.next_token."""
+        """What comes after the text and its continuation: `NextWord` of model.studies.predictions."""
 
     def log_probability(self, query: Query, span: Span) -> float:
         """ln P of the words at `span`, the mean over their tokens in nats."""
 
     def sequence_likelihood(self, query: Query, report: Progress) -> Any:
-        """Each token's probability after those before it: `SequenceLikelihood` of model.studies.perplexity."""
+        """Each token's probability after those before it: `SequenceLikelihood` of model.studies.predictions."""
 
     def patch_heads(self, question: Any, report: Progress) -> Any:
         """Every head of a `PatchQuery` patched: `PatchEffects`, both of model.studies.patching."""
@@ -71,10 +71,10 @@ class OpenModel(Protocol):
         model.studies.token_removal."""
 
     def pronoun_decision(self, question: Any, report: Progress) -> Any:
-        """Where il or elle is decided: `DecisionQuery` and `Decision` of model.studies.pronoun_choice."""
+        """Where il or elle is decided: `DecisionQuery` and `Decision` of model.studies.predictions."""
 
     def pronoun_decisions(self, question: Any, report: Progress) -> Any:
-        """The same over many sentences: `DecisionSetQuery` and `DecisionSet` of model.studies.pronoun_choice."""
+        """The same over many sentences: `DecisionSetQuery` and `DecisionSet` of model.studies.predictions."""
 
     def copying_scores(self, heads: tuple[HeadId, ...]) -> np.ndarray | None:
         """Whether each head raises what it looks at, -1 to 1, float64 (head); None for a model that was not trained

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
+from model.core import record_file
 from model.core.finite import check_finite
 from model.core.masks import Bias, Dense, Mask, Relative, arrays_of, empty_rows, frozen_array
 from model.core.query import Kind, Query
-from model.core.saving import record_file
 from model.core.tokens import Tokens
 
 CANDIDATES = 20           # of a prediction, at each position: the best ones, never full logits

@@ -1,10 +1,46 @@
-"""Threads: how many torch may use, whose a hook is, and who draws random numbers."""
+"""Set torch's threads, draw seeded random numbers, and stop a pass that nobody waits for."""
 import functools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Cancelled(BaseException):
+    """Nobody waits for this answer any more. It is no Exception, so that nobody takes it for a fault of the model."""
+
+
+_look: ContextVar[Callable[[], None]] = ContextVar("clearhead_look", default=lambda: None)
+
+
+@contextmanager
+def stoppable(look: Callable[[], None]) -> Iterator[None]:
+    """Until the block ends, `look` is called before every layer that this thread runs; it raises Cancelled to end the
+    pass."""
+    token = _look.set(look)
+    try:
+        yield
+    finally:
+        _look.reset(token)
+
+
+def stop_between_layers(network: "nn.Module") -> None:
+    """Makes every layer of the network look before it runs. Called once, when the model is opened."""
+    from torch import nn
+
+    for stack in network.modules():
+        if isinstance(stack, nn.ModuleList):
+            for layer in stack:
+                layer.register_forward_pre_hook(_look_first)
+
+
+def _look_first(_layer: "nn.Module", _inputs: tuple) -> None:
+    _look.get()()
+
 
 SINGLE_THREAD_OPERATIONS = 1.5e9   # operations: some thirty tokens of MiniLM
 

@@ -1,9 +1,15 @@
 """How a record is looked at: which head, which token, how shown. It chooses; it never computes and never asks for
 another record."""
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from model.core.query import Kind
-from model.core.types import HeadId
+import numpy as np
+
+from model.core import heads
+from model.core.models import Models
+from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from model.core.types import HeadId, Progress
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
@@ -39,3 +45,290 @@ class View:
         if not 0 < self.keep <= 1:
             raise ValueError(f"View: expected keep above 0 and at most 1, got {self.keep}; give the share of each "
                              f"row's mass to show.")
+
+
+BLIND_NAMED = 6      # rows that see nothing, at most, that a note names
+MAX_UNPOOLED = 2048  # a head of more tokens than this is shown pooled, and in exact tiles
+
+
+@dataclass(frozen=True)
+class AxisItem:
+    """A row or a column: one token, or the tokens of one word."""
+
+    text: str                 # readable
+    tokens: tuple[int, ...]   # positions in the list of tokens
+    special: bool             # whether the tokenizer added all of them
+    unknown: bool             # whether the vocabulary has no piece for one of them
+    joined: bool              # whether it continues the word of the token before it
+
+
+@dataclass(frozen=True, eq=False)
+class DisplayedHead:
+    """One head as displayed."""
+
+    kind: Kind                     # of attention
+    layer: int                     # the layer's number in the model
+    head: int                      # the head's number in the layer
+    rows: tuple[AxisItem, ...]     # queries
+    columns: tuple[AxisItem, ...]  # keys
+    weights: np.ndarray            # float32 (row, column), 0 where filtered out
+    # float32 (row, column), NaN where the mask forbids; None where scores have no meaning (words) or are not reported
+    scores: np.ndarray | None
+    notes: tuple[str, ...]         # sentences on what differs from the plain head
+    blind: tuple[int, ...] = ()    # rows that see nothing: the mask allows them no key
+
+    def row_of(self, token: int | None) -> int | None:
+        """The row in which this query token stands, if it is shown."""
+        return _index_of(self.rows, token)
+
+    def column_of(self, token: int | None) -> int | None:
+        """The column in which this key token stands, if it is shown."""
+        return _index_of(self.columns, token)
+
+    def cell_of(self, pair: tuple[int, int]) -> tuple[int, int] | None:
+        """The row and column of a query and a key token, if both are shown."""
+        row, column = self.row_of(pair[0]), self.column_of(pair[1])
+        return None if row is None or column is None else (row, column)
+
+
+def _index_of(items: tuple[AxisItem, ...], token: int | None) -> int | None:
+    return next((index for index, item in enumerate(items) if token in item.tokens), None)
+
+
+def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
+    """The rows or columns that a list of tokens makes: one each, or one a word."""
+    groups: list[list[int]] = []
+    for token in range(len(tokens)):
+        groups[-1].append(token) if words and _joined(tokens, token) else groups.append([token])
+    return tuple(_axis_item(tokens, group) for group in groups)
+
+
+def _axis_item(tokens: Tokens, group: list[int]) -> AxisItem:
+    texts = [tokens.texts[token] for token in group]
+    return AxisItem("".join(map(_bare, texts)) if len(texts) > 1 else texts[0], tuple(group),
+                    all(tokens.special[token] for token in group), any(tokens.unknown[token] for token in group),
+                    _joined(tokens, group[0]))
+
+
+def _joined(tokens: Tokens, token: int) -> bool:
+    """Whether a token continues the word of the token before it."""
+    return (token > 0 and tokens.words[token] >= 0 and tokens.words[token] == tokens.words[token - 1]
+            and tokens.segments[token] == tokens.segments[token - 1])
+
+
+def _bare(piece: str) -> str:
+    """A word piece without the mark that says it continues a word."""
+    return piece.removeprefix("##")
+
+
+def _by_word(weights: np.ndarray, rows: tuple[AxisItem, ...], columns: tuple[AxisItem, ...]) -> np.ndarray:
+    """Sum over the pieces attended to, mean over the pieces attending (Clark et al. 2019, section 4.1)."""
+    summed = np.add.reduceat(weights, [item.tokens[0] for item in columns], axis=1)
+    sizes = np.array([len(item.tokens) for item in rows], np.float32)[:, None]
+    return np.add.reduceat(summed, [item.tokens[0] for item in rows], axis=0) / sizes
+
+
+def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
+    """The fewest largest weights of each row that together reach `share` of the row's sum; the others become 0. float32
+    (row, column)."""
+    order = np.argsort(-weights, axis=1, kind="stable")
+    ranked = np.take_along_axis(weights, order, 1)
+    before = np.cumsum(ranked, axis=1) - ranked
+    needed = before < share * weights.sum(1, keepdims=True) - 1e-7
+    return np.where(np.take_along_axis(needed, np.argsort(order, axis=1), 1), weights, np.float32(0))
+
+
+def _visible(tokens: Tokens, items: tuple[AxisItem, ...], view: View, letter: str) -> list[int]:
+    """The indices of the items that the view's filters leave; `letter` of the quadrant says which text."""
+    segment = {"A": 0, "B": 1}.get(letter)
+    return [index for index, item in enumerate(items) if not (view.hide_special and item.special)
+            and (segment is None or tokens.segments[item.tokens[0]] == segment)]
+
+
+def displayed_rows(attention_map: AttentionMap, view: View) -> tuple[np.ndarray, ...]:
+    """What the view's token looks at in every head: for each layer float32 (head, key) after the view's filters, as
+    rows of `displayed_head` without words and quadrants; NaN where the mask forbids a key or a filter leaves it out."""
+    token = view.token or 0
+    visible = np.array([not (view.hide_special and special) for special in attention_map.keys.special])
+    return tuple(_filtered_row(heads.row_weights(layer, token), allowed_keys(layer, token) & visible, view)
+                 for layer in attention_map.layers)
+
+
+def _filtered_row(weights: np.ndarray, shown: np.ndarray, view: View) -> np.ndarray:
+    kept = _filtered(np.where(shown, weights, np.float32(0)), view)
+    return np.where(shown & ((kept > 0) | (view.keep == 1)), kept, np.float32(np.nan))
+
+
+def allowed_keys(layer: Layer | Reported, query: int) -> np.ndarray:
+    """Where a token may look, bool (head or 1, key)."""
+    n_keys = layer.shape[2]
+    return layer.allowed.block(slice(query, query + 1), slice(0, n_keys)).reshape(-1, n_keys)
+
+
+def overlaid_heads(record: AttentionRecord, view: View) -> list[DisplayedHead]:
+    """The further heads that the lines lens draws over the open one, in the view's order."""
+    further = view.overlay if view.lens == "lines" else ()
+    return [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in further]
+
+
+def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
+    """The open head of a view. Raises UserError where the record has no such head or the filters leave nothing to
+    show."""
+    if view.kind not in record.kinds or not record[view.kind].has(view.layer, view.head):
+        raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a "
+                        f"head from the grid.")
+    attention_map = record[view.kind]
+    layer = attention_map.layer(view.layer)
+    if max(layer.shape[1:]) > MAX_UNPOOLED:
+        return _pooled(attention_map, layer, view)
+    all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)
+    weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
+    if view.words:
+        weights, scores = _by_word(weights, all_rows, all_columns), None
+    rows = _visible(attention_map.queries, all_rows, view, view.quadrant[:1])
+    columns = _visible(attention_map.keys, all_columns, view, view.quadrant[1:])
+    if not rows or not columns:
+        raise UserError("Nothing is left to show with these filters; show special tokens again or choose all "
+                        "quadrants.")
+    cut = len(rows) < len(all_rows) or len(columns) < len(all_columns)
+    nothing = layer.sees_nothing[view.head]
+    blind = tuple(at for at, row in enumerate(rows) if nothing[list(all_rows[row].tokens)].all())
+    return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[row] for row in rows),
+                         tuple(all_columns[column] for column in columns),
+                         _filtered(weights[np.ix_(rows, columns)], view),
+                         None if scores is None else np.ascontiguousarray(scores[np.ix_(rows, columns)]),
+                         _notes(layer, view, cut) + _blind_notes([all_rows[rows[at]] for at in blind], len(rows)),
+                         blind)
+
+
+def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
+    """Which rows see nothing, in words."""
+    if not blind:
+        return ()
+    if len(blind) == count:
+        return ("masked out: the mask lets no token of this head look at anything",)
+    named = ", ".join(f"{item.text} ({item.tokens[0]})" for item in blind[:BLIND_NAMED])
+    more = f" and {len(blind) - BLIND_NAMED} more" if len(blind) > BLIND_NAMED else ""
+    return (f"sees nothing, as the mask allows no key: {named}{more}",)
+
+
+def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
+    if view.keep < 1:
+        weights = keep_mass(weights, view.keep)
+    if view.renormalise:
+        sums = weights.sum(1, keepdims=True)
+        weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
+    return np.ascontiguousarray(weights, np.float32)
+
+
+def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
+    """A head of more than MAX_UNPOOLED tokens: the largest weight of every size × size tokens, made block by block, so
+    that nothing n² is ever held."""
+    size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
+    rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
+    weights = np.zeros((len(rows), len(columns)), np.float32)
+    step = max(1, heads.ROWS // size) * size
+    for some, keys, block in heads.weight_blocks(layer, slice(view.head, view.head + 1), size=step):
+        # a window's block may begin inside a pool
+        starts = sorted({0, *range(-keys.start % size, keys.stop - keys.start, size)})
+        by_column = np.maximum.reduceat(block[0], starts, axis=1)
+        pooled = np.maximum.reduceat(by_column, range(0, some.stop - some.start, size), axis=0)
+        first = keys.start // size
+        weights[some.start // size:some.start // size + len(pooled), first:first + pooled.shape[1]] = pooled
+    note = (f"{max(layer.shape[1:]):,} tokens: each cell is the largest weight of {size} × {size} tokens, named after "
+            "the first of them; words, filters and quadrants are for texts of up to 2,048 tokens")
+    return DisplayedHead(view.kind, view.layer, view.head, rows, columns, weights, None, (note,))
+
+
+def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
+    """Rows or columns of `size` tokens each."""
+    return tuple(AxisItem(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))),
+                          tokens.special[start], tokens.unknown[start], False)
+                 for start in range(0, len(tokens), size))
+
+
+def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
+    """What a reader must know so that the picture is not taken for the plain head."""
+    notes = []
+    if view.words:
+        notes.append("words: summed over the pieces attended to, averaged over the pieces attending")
+    if cut or view.keep < 1:
+        filters = (("special tokens hidden", view.hide_special),
+                   (f"quadrant {view.quadrant[:1]} to {view.quadrant[1:]}", view.quadrant),
+                   (f"largest weights up to {view.keep:.0%} of each row", view.keep < 1))
+        sums = "rows renormalised to 1" if view.renormalise else "rows no longer sum to 1"
+        notes.append(", ".join(text for text, on in filters if on) + f"; {sums}")
+    if (layer.sink if isinstance(layer, Layer) else layer.sink_share) is not None:
+        notes.append("this layer has a sink: rows sum to 1 minus its share")
+    if isinstance(layer, Layer) and layer.temperature is not None and layer.temperature[view.head] != 1:
+        notes.append(f"temperature {layer.temperature[view.head]:g} inside the model")
+    return tuple(notes)
+
+
+@dataclass(frozen=True)
+class TokenRankingQuery:
+    """The heads of one kind by what they do at one token."""
+
+    query: Query
+    kind: Kind
+    token: int   # a position in the map's queries
+
+    def answer(self, models: Models, report: Progress) -> "TokenRanking":
+        """The ranking in the query's record."""
+        return token_ranking(models.record(self.query, report)[self.kind], self.token)
+
+
+@dataclass(frozen=True)
+class Link:
+    """The largest weight of one head between a token and another one."""
+
+    layer: int      # its number in the model
+    head: int       # its number in the layer
+    other: int      # the other token: a key of links from the token, a query of links at it
+    weight: float   # 0 to 1
+
+
+@dataclass(frozen=True)
+class TokenRanking:
+    """Every head once on each side, the largest weight first; ties in the model's own order."""
+
+    from_token: tuple[Link, ...]
+    at_token: tuple[Link, ...]   # empty for cross-attention, whose queries nobody looks at
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all links, about."""
+        return 200 * (len(self.from_token) + len(self.at_token))
+
+
+def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
+    """The ranking for one token. The token itself and those that the tokenizer added are no partners: most heads rest
+    on them. A head whose weights to all partners are 0 does not stand in it."""
+    cross = attention_map.kind.base is Kind.CROSS
+    partners = [~np.array(side.special, bool) for side in (attention_map.keys, attention_map.queries)]
+    if not cross:
+        for side in partners:
+            side[token] = False
+    rows = _largest(((layer.index, heads.row_weights(layer, token)) for layer in attention_map.layers), partners[0])
+    columns = () if cross else _largest(((layer.index, _column(layer, token)) for layer in attention_map.layers),
+                                        partners[1])
+    return TokenRanking(rows, columns)
+
+
+def _column(layer: Layer | Reported, key: int) -> np.ndarray:
+    """What one token gets in every head of the layer, float32 (head, query)."""
+    column = np.zeros(layer.shape[:2], np.float32)
+    for rows, keys, block in heads.weight_blocks(layer):
+        if keys.start <= key < keys.stop:
+            column[:, rows] = block[:, :, key - keys.start]
+    return column
+
+
+def _largest(layers: Iterator[tuple[int, np.ndarray]], partners: np.ndarray) -> tuple[Link, ...]:
+    """The largest weight of every head among the partners; `layers` gives (number, (head, token))."""
+    links = []
+    for layer, numbers in layers:
+        among = np.where(partners, numbers, 0)
+        links += [Link(layer, head, int(row.argmax()), float(row.max())) for head, row in enumerate(among)]
+    return tuple(sorted((link for link in links if link.weight > 0),
+                        key=lambda link: (-link.weight, link.layer, link.head)))

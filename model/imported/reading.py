@@ -1,6 +1,6 @@
 """An NPZ file of attention as maps: which array is what, and whether these are softmax weights at all.
 
-Two ways to name the arrays: Clearhead's own export (model/core/saving/npz.py), or `attention` (layer, head, query, key)
+Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key)
 with `tokens`, or with `queries` and `keys` where those differ; `sink` (layer, head, query) is what a sink takes of each
 row, if there is one. Square attention without a weight above the diagonal is
 taken for a decoder's. """

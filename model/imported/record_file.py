@@ -1,4 +1,4 @@
-"""A record that Clearhead saved elsewhere (model/core/saving/record_file.py), read back: every value is checked, and
+"""A record that Clearhead saved elsewhere (model/core/record_file.py), read back: every value is checked, and
 nothing is taken over as it came.
 
 What the file says of its proof is kept with its figures and is the file's word: nobody here ran the model. """
@@ -11,9 +11,8 @@ from typing import Any, BinaryIO, get_args, get_type_hints
 import numpy as np
 
 from model.core import pictures
-from model.core.bounded import parse_json
 from model.core.finite import NotFinite
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, parse_json
 from model.core.masks import Bias, Mask
 from model.core.query import Kind, UserError, first_line
 from model.core.record import (
@@ -26,7 +25,7 @@ from model.core.record import (
     Tokens,
     Verification,
 )
-from model.core.saving.record_file import FORMAT
+from model.core.record_file import FORMAT
 from model.core.types import Box
 from model.imported.reading import ImportedFile
 from model.imported.tensors import Tensors
@@ -162,7 +161,7 @@ class _Reader:
         return self.tensors.array(_dict(given)["array"], "F32", axes)
 
     def _part(self, given: Any, known: Any, kind: str) -> Any:
-        """A mask or a bias by its type's own fields, as `model.core.saving.record_file` writes it. known: the union of
+        """A mask or a bias by its type's own fields, as `model.core.record_file` writes it. known: the union of
         types; kind: of their arrays."""
         if given is None and type(None) in get_args(known):
             return None

@@ -8,8 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from model.core.bounded import parse_json
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
 
 TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}

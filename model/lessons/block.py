@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 from model.core.query import Kind
 from model.core.threads import seeded
 from model.core.trace import Block, Norm

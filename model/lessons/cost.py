@@ -4,6 +4,7 @@ Shapes: query, key and value float32 (head, n, D_K) with d_model = heads · D_K;
 d_model). One text, no mask but the window's. A question is one way of computing at one length, so that a queue may put
 other people's questions between any two; it is measured with one thread of torch by that thread's own clock, which
 stands still while the machine computes something else (see `clock`). """
+import functools
 import json
 import math
 import os
@@ -25,6 +26,7 @@ from model.core.types import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor
+
 
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
@@ -256,3 +258,199 @@ def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | No
     last = below[-1]
     share = gaps[last] / (gaps[last] - gaps[last + 1])
     return float(lengths[last] * (lengths[last + 1] / lengths[last]) ** share)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """The running numbers after one tile."""
+
+    keys: tuple[int, int]   # the tile's places (from, to)
+    m: float                # running maximum
+    l: float               # running sum  # noqa: E741 (the paper's letter)
+    o: np.ndarray           # running mix, (d_v)
+    kept: float             # what the old l and o were multiplied by
+
+    @property
+    def answer(self) -> np.ndarray:
+        """The row's output if the text ended here, (d_v)."""
+        return self.o / self.l
+
+
+def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
+    """One row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer is the
+    row's output."""
+    tiles = []
+    m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
+    for start in range(0, len(scores), tile):
+        part, there = scores[start:start + tile], values[start:start + tile]
+        top = max(m, float(part.max()))
+        factor, raised = float(np.exp(m - top)), np.exp(part - top)
+        m, total, mix = top, factor * total + float(raised.sum()), factor * mix + raised @ there
+        tiles.append(Step((start, start + len(part)), m, total, mix, factor))
+    return tiles
+
+
+def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
+    """softmax(Q Kᵀ / √d_k) V, (query, d_v), with no more than tile × tile scores at a time: all rows of a tile of
+    queries take the steps at once."""
+    out = np.empty((len(query), value.shape[1]), query.dtype)
+    for first in range(0, len(query), tile):
+        rows = query[first:first + tile]
+        m, total = np.full((len(rows), 1), -np.inf, query.dtype), np.zeros((len(rows), 1), query.dtype)
+        mix = np.zeros((len(rows), value.shape[1]), query.dtype)
+        for start in range(0, len(key), tile):
+            scores = rows @ key[start:start + tile].T / np.sqrt(query.shape[1]).astype(query.dtype)
+            top = np.maximum(m, scores.max(1, keepdims=True))
+            factor, raised = np.exp(m - top), np.exp(scores - top)
+            m, total = top, factor * total + raised.sum(1, keepdims=True)
+            mix = factor * mix + raised @ value[start:start + tile]
+        out[first:first + tile] = mix / total
+    return out
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """The same attention three ways on random numbers, float32."""
+
+    n: int            # tokens
+    tiled: float      # largest difference of the tiles from equation (1) in float64
+    fused: float      # the same of torch's fused kernel
+    held_plain: int   # scores that the formula holds at once
+    held_tiled: int   # scores that the tiles hold at once
+
+
+@functools.cache
+def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> Agreement:
+    """The largest differences from equation (1) in float64; held: scores that each way has in memory at once."""
+    import torch
+
+    from model.core import attention
+
+    query, key, value = np.random.default_rng(seed).standard_normal((3, n, d_k)).astype(np.float32)
+    exact = attention.attention(*(torch.from_numpy(each.astype(np.float64)) for each in (query, key, value)))[0].numpy()
+    queries, keys, values = (torch.from_numpy(each)[None] for each in (query, key, value))
+    fused = torch.nn.functional.scaled_dot_product_attention(queries, keys, values)[0].numpy()
+    ours = tiled_attention(query, key, value, tile)
+    return Agreement(n, float(np.abs(ours - exact).max()), float(np.abs(fused - exact).max()), n * n, tile * tile)
+
+
+TYPES = ("attention", "recurrent", "convolution", "restricted")
+COLUMNS = ("complexity", "steps", "path")
+TOKENS, WIDTH = 24, 16      # of the shuffled text
+KERNEL, NEAR = 3, 5         # of the layers that it is put through
+
+
+def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str, np.ndarray | float]:
+    """One row of table 1, for every n: complexity of a layer, sequential steps, longest path between two tokens.
+
+    The convolution is dilated, log_k n; one with a contiguous kernel needs n / k layers (the paper, section 4).
+    """
+    one = np.ones_like(n, dtype=float) if isinstance(n, np.ndarray) else 1.0
+    rows = {"attention": (1.0 * n * n * d, one, one), "recurrent": (1.0 * n * d * d, n * one, n * one),
+            "convolution": (1.0 * k * n * d * d, one, np.maximum(1, np.log(n) / np.log(k))),
+            "restricted": (1.0 * np.minimum(r, n) * n * d, one, np.maximum(1, n / r))}
+    return dict(zip(COLUMNS, rows[kind], strict=True))
+
+
+def cheapest(n: int, d: int, k: int, r: int) -> tuple[str, ...]:
+    """The types with the least complexity: several where they are equal."""
+    costs = {kind: table(kind, n, d, k, r)["complexity"] for kind in TYPES}
+    return tuple(kind for kind, cost in costs.items() if cost == min(costs.values()))
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Random weights that the four layers share, float64: three square matrices (d, d) and a kernel (k, d, d)."""
+
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    kernel: np.ndarray
+
+
+def weights(k: int = KERNEL, seed: int = 0) -> Weights:
+    """Weights drawn with a seed, for a convolution of k tokens."""
+    rng = np.random.default_rng(seed)
+    a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
+    return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
+
+
+def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
+    """One layer of this type without positions over tokens (n, d), float64. restricted: the r keys nearest to each
+    token's own place."""
+    if kind == "recurrent":
+        return _recurrent(tokens, w)
+    if kind == "convolution":
+        return _convolution(tokens, w.kernel)
+    places = np.arange(len(tokens))
+    apart = places - places[:, None]
+    near = (-((r - 1) // 2) <= apart) & (apart <= r // 2) if kind == "restricted" else np.ones_like(apart, bool)
+    scores = np.where(near, (tokens @ w.a) @ (tokens @ w.b).T / np.sqrt(WIDTH), -np.inf)
+    raised = np.exp(scores - scores.max(1, keepdims=True))
+    return raised / raised.sum(1, keepdims=True) @ (tokens @ w.c)
+
+
+def _recurrent(tokens: np.ndarray, w: Weights) -> np.ndarray:
+    """h_t = tanh(x_t A + h_{t−1} B): each step waits for the one before (Elman 1990)."""
+    state, states = np.zeros(WIDTH), []
+    for token in tokens:
+        state = np.tanh(token @ w.a + state @ w.b)
+        states.append(state)
+    return np.array(states)
+
+
+def _convolution(tokens: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """y_t = Σ_i x_{t+i−⌊k/2⌋} K_i, with zeros beyond both ends."""
+    k = len(kernel)
+    padded = np.pad(tokens, ((k // 2, k - 1 - k // 2), (0, 0)))
+    return sum(padded[i:i + len(tokens)] @ kernel[i] for i in range(k))
+
+
+def order_sensitivity(kind: str, seed: int = 0) -> float:
+    """‖f(P x) − P f(x)‖ / ‖f(x)‖ for one shuffle P of TOKENS tokens: 0 if the layer assumes nothing about their
+    order."""
+    rng = np.random.default_rng(seed)
+    tokens, order = rng.standard_normal((TOKENS, WIDTH)), rng.permutation(TOKENS)
+    w = weights(seed=seed)
+    straight = run(kind, tokens, w)
+    return float(np.linalg.norm(run(kind, tokens[order], w) - straight[order]) / np.linalg.norm(straight))
+
+
+Unit = tuple[int, int]   # (its layer, its place); layer 0 are the tokens
+
+
+def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
+    """What is joined to what in as many layers of this type (attention, recurrent, convolution) as it takes to bring
+    two of the tokens together, at least one."""
+    places = range(tokens)
+    if kind == "recurrent":
+        return [((0, place), (1, place)) for place in places] + [((1, place), (1, place + 1)) for place in places[:-1]]
+    reach = tokens if kind == "attention" else k // 2
+    return [((layer, low), (layer + 1, high)) for layer in range(max(1, path_length(kind, first, second, k)))
+            for high in places for low in places if abs(high - low) <= reach]
+
+
+def path_length(kind: str, first: int, second: int, k: int = KERNEL) -> int:
+    """How many layers (attention, a contiguous convolution) or steps (a recurrence) it takes until one unit has
+    something of both tokens; 0 for a token and itself."""
+    apart = abs(second - first)
+    return {"attention": min(apart, 1), "recurrent": apart, "convolution": -(-apart // (k - 1))}[kind]
+
+
+def path(kind: str, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
+    """The shortest way on which something of both tokens comes together, edge by edge; none for a token and itself."""
+    low, high = sorted((first, second))
+    if low == high:
+        return []
+    if kind == "attention":
+        return [((0, low), (1, high)), ((0, high), (1, high))]
+    if kind == "recurrent":
+        steps = [((1, place), (1, place + 1)) for place in range(low, high)]
+        return [((0, low), (1, low)), *steps, ((0, high), (1, high))]
+    reach, edges = k // 2, []
+    for layer in range(path_length(kind, low, high, k)):
+        left = min(reach, high - low)
+        right = min(reach, high - low - left)
+        edges += [((layer, low), (layer + 1, low + left)), ((layer, high), (layer + 1, high - right))]
+        low, high = low + left, high - right
+    return edges

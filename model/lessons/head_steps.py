@@ -152,3 +152,32 @@ def mix_plane(path: HeadSteps) -> tuple[np.ndarray, float]:
     second = np.linalg.svd(rest, full_matrices=False)[2][0] if rest.any() else np.zeros(len(first))
     axes, total = np.stack([first, second]), float((path.weighted**2).sum())
     return axes, float(((path.weighted @ axes.T) ** 2).sum() / total) if total else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class SmallHead:
+    """One token's row of the head, float64."""
+
+    dots: np.ndarray      # q · k, (key)
+    scores: np.ndarray    # divided by √2, (key)
+    weights: np.ndarray   # (key)
+    mix: np.ndarray       # Σ p v, (2)
+
+
+def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead:
+    """What a query (2) makes of keys and values (key, 2)."""
+    dots = keys @ query
+    scores = dots / np.sqrt(2)
+    weights, _ = row_softmax(scores, np.ones(len(keys), bool))
+    return SmallHead(dots, scores, weights, weights @ values)
+
+
+def inside_by(point: np.ndarray, values: np.ndarray) -> float:
+    """How far a point (2) of the hull of values (value, 2) is from its nearest edge; below 0 for one beyond it, 0 where
+    the hull is a line or a point."""
+    corners = values[hull(values)]
+    if len(corners) < 3:
+        return 0.0
+    along = np.roll(corners, -1, axis=0) - corners
+    beside = point - corners
+    return float(((along[:, 0] * beside[:, 1] - along[:, 1] * beside[:, 0]) / np.linalg.norm(along, axis=-1)).min())

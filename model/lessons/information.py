@@ -5,18 +5,21 @@ A head's rows are distributions w_i over keys, float (query, key); with every qu
 joint distribution of query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover &
 Thomas 2006, chapter 2). Jensen–Shannon divergence: Lin 1991; its root is a metric: Endres & Schindelin 2003. Between
 the heads of a model: Clark et al. 2019, section 6. """
+import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.core import heads
-from model.core.displayed import MAX_UNPOOLED
 from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
+from model.core.threads import one_thread
+from model.core.trace import AttentionTrace, Projection
 from model.core.types import HeadId, Progress
+from model.core.view import MAX_UNPOOLED
 
 # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep
 # it
@@ -177,3 +180,215 @@ def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> 
     model /= model.sum(-1, keepdims=True)
     rows, columns, both = (float(entropy(each, base=2)) for each in (joint.sum(1), alone, joint.ravel()))
     return Bound(rows + columns - both, columns, -(joint * np.log2(model)).sum((1, 2)))
+
+
+STEPS = 300
+ENOUGH = 1e-7     # relative gain in stress at which SMACOF stops
+
+
+def between(points: np.ndarray) -> np.ndarray:
+    """Euclidean distances, (point, point), from |a|² + |b|² − 2 a · b about the points' middle."""
+    points = points - points.mean(0)
+    squares = (points**2).sum(1)
+    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
+    np.fill_diagonal(distances, 0)
+    return distances
+
+
+def stress(points: np.ndarray, wanted: np.ndarray) -> float:
+    """Kruskal's stress-1: the root of Σ (distance − wanted)² / Σ distance². 0 is perfect; Kruskal called 0.1 fair and
+    0.2 poor."""
+    distances = between(points)
+    return float(np.sqrt(((distances - wanted) ** 2).sum() / max((distances**2).sum(), 1e-300)))
+
+
+def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
+    """The plane that keeps most of the doubly centred squares −½ J D² J; exact if the dissimilarities are distances in
+    a plane."""
+    centre = np.eye(len(wanted)) - 1 / len(wanted)
+    values, vectors = np.linalg.eigh(-centre @ wanted**2 @ centre / 2)
+    return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
+
+
+def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[np.ndarray, list[float]]:
+    """Points with a locally least Σ (distance − wanted)², from `start`, and the raw stress after each step, which never
+    grows.
+
+    Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij beside the diagonal, whose
+    rows sum to 0. """
+    points, apart, raw = start.copy(), between(start), []
+    for _ in range(steps):
+        ratio = np.divide(wanted, apart, out=np.zeros_like(apart), where=apart > 0)
+        points = (np.diag(ratio.sum(1)) - ratio) @ points / len(points)
+        apart = between(points)
+        raw.append(float(((apart - wanted) ** 2).sum() / 2))
+        if len(raw) > 1 and raw[-2] - raw[-1] < ENOUGH * raw[-2]:
+            break
+    return points, raw
+
+
+def plane(wanted: np.ndarray, method: str) -> np.ndarray:
+    """Points (point, 2) by "classical" or, from there, by "smacof"; the last few are remembered."""
+    return _plane(np.ascontiguousarray(wanted).tobytes(), len(wanted), method)
+
+
+@functools.lru_cache(maxsize=16)
+def _plane(wanted: bytes, count: int, method: str) -> np.ndarray:
+    square = np.frombuffer(wanted).reshape(count, count)
+    return classical(square) if method == "classical" else smacof(square, classical(square))[0]
+
+
+MATRICES = ("query", "key", "value")
+DRAWS = 30      # pairs of random subspaces that heads are compared with
+SEED = 0
+
+
+@dataclass(frozen=True)
+class SubspacesQuery:
+    """The ranges of the heads of one kind in one layer, and what is lost on the query's text when each head sees its
+    slice only."""
+
+    query: Query
+    kind: Kind
+    layer: int
+
+    def answer(self, models: Models, report: Progress) -> "Subspaces":
+        """The measures. Raises UserError for a model whose matrices cannot be had."""
+        trace, record = models.trace(self.query, report), models.record(self.query, report)
+        layer = record[self.kind].layer(self.layer)
+        if not isinstance(layer, Layer):
+            raise UserError(f"{record.card.title} only reports its weights, so its matrices cannot be compared; choose "
+                            f"a verified model.")
+        with one_thread():
+            return measure(trace.attention(self.kind, self.layer), layer)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """One matrix of all heads of a layer, float64."""
+
+    angles: np.ndarray   # between the ranges of every two heads, radians, smallest first (pair, angle)
+    random: np.ndarray   # the same between random subspaces as large (draw, angle)
+    width: int           # d_k, of one range
+    together: int        # dimensions that all heads' ranges span together
+    heads: int           # heads that have a matrix of their own
+
+    @property
+    def overlap(self) -> np.ndarray:
+        """The share of one head's range that lies in the other's, 0 to 1 (pair)."""
+        return (np.cos(self.angles) ** 2).mean(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class Subspaces:
+    """What the heads of a layer read, and what is left of it in slices."""
+
+    d_model: int
+    ranges: dict[str, Ranges]    # by MATRICES; without pairs where heads share one matrix
+    own: dict[str, float]        # {"query_key", …: overlap of two matrices of one head, mean over heads}
+    inside: dict[str, float]     # by MATRICES: share of a matrix' squares in its head's own slice, mean over heads
+    moved: np.ndarray            # total variation between rows and those from slices, mean over tokens (head)
+    same: np.ndarray             # share of tokens whose largest weight is on the same token still (head)
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes of the angles."""
+        return sum(each.angles.nbytes + each.random.nbytes for each in self.ranges.values())
+
+
+def bases(matrices: np.ndarray) -> np.ndarray:
+    """Orthonormal bases of the ranges of matrices (head, d_model, d_k), float64 (head, d_model, width): width is the
+    least of their ranks, and of a matrix with more the directions that it reads most strongly."""
+    import torch
+
+    left, sizes, _ = (each.numpy() for each in torch.linalg.svd(torch.tensor(matrices, dtype=torch.float64),
+                                                                full_matrices=False))
+    return left[..., :max(1, int(_counted(sizes, max(matrices.shape[1:])).min()))]
+
+
+def _counted(sizes: np.ndarray, largest_side: int) -> np.ndarray:
+    """How many singular values (..., value) of matrices of float32 are more than rounding, (...)."""
+    return (sizes > sizes.max(-1, keepdims=True) * largest_side * np.finfo(np.float32).eps).sum(-1)
+
+
+def principal_angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """The angles between subspaces given by orthonormal bases (..., d_model, d), radians, smallest first (..., d): the
+    arc cosines of the singular values of oneᵀ other, which are good to about 1e-8."""
+    import torch
+
+    cosines = torch.linalg.svdvals(torch.tensor(one).mT @ torch.tensor(other))
+    return np.arccos(cosines.clip(0, 1).numpy())
+
+
+def ranges(matrices: np.ndarray) -> Ranges:
+    """Of matrices (head, d_model, d_k)."""
+    import torch
+
+    own = bases(matrices)
+    first, second = np.triu_indices(len(own), 1)
+    drawn = bases(np.random.default_rng(SEED).standard_normal((2 * DRAWS, *own.shape[1:]))).reshape(2, DRAWS,
+                                                                                                  *own.shape[1:])
+    # of unit vectors, so that how strongly a head reads does not count
+    sizes = torch.linalg.svdvals(torch.tensor(np.concatenate(own, 1))).numpy()
+    together = int(_counted(sizes, max(own.shape)))
+    return Ranges(principal_angles(own[first], own[second]), principal_angles(*drawn), own.shape[2], together, len(own))
+
+
+def slice_of(head: int, count: int, d_model: int) -> slice:
+    """The numbers of x that head sees if d_model is cut into `count` equal slices."""
+    return slice(head * d_model // count, (head + 1) * d_model // count)
+
+
+def sliced(projection: Projection) -> Projection:
+    """The matrix with everything put to 0 that a head would read outside its slice."""
+    weight = np.zeros_like(projection.weight)
+    for head, matrix in enumerate(projection.weight):
+        seen = slice_of(head, len(weight), matrix.shape[0])
+        weight[head, seen] = matrix[seen]
+    return Projection(weight, projection.bias)
+
+
+def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
+    """Everything of one layer."""
+    parts = {name: getattr(attention, name) for name in MATRICES}
+    inside = {name: float(np.mean((sliced(part).weight**2).sum((1, 2)) / (part.weight**2).sum((1, 2))))
+              for name, part in parts.items()}
+    kept = with_vectors(layer, attention, sliced(attention.query), sliced(attention.key))
+    moved, same = [], []
+    for head in range(layer.heads):
+        before, after = (heads.weights(each, head).astype(np.float64) for each in (layer, kept))
+        moved.append(np.abs(before - after).sum(1).mean() / 2)
+        same.append((before.argmax(1) == after.argmax(1)).mean())
+    return Subspaces(attention.x.shape[1], {name: ranges(part.weight) for name, part in parts.items()}, _own(parts),
+                     inside, np.array(moved), np.array(same))
+
+
+def _own(parts: dict[str, Projection]) -> dict[str, float]:
+    """Overlap of the ranges of two matrices of one head, mean over the query heads."""
+    count = len(parts["query"].weight)
+    of = {name: bases(part.weight)[np.arange(count) * len(part.weight) // count] for name, part in parts.items()}
+    return {f"{one}_{other}": float((np.cos(principal_angles(of[one], of[other])) ** 2).mean())
+            for one, other in (("query", "key"), ("query", "value"), ("key", "value"))}
+
+
+def with_vectors(layer: Layer, attention: AttentionTrace, query: Projection, key: Projection) -> Layer:
+    """The layer with queries and keys made by other matrices from the same x, turned by the same rotary positions."""
+    made = {}
+    for name, old, new, x in (("query", attention.query, query, attention.x),
+                              ("key", attention.key, key, attention.memory)):
+        before, after = (np.stack([each.apply(x, head) for head in range(len(each.weight))]) for each in (old, new))
+        turned = _turned(after, before, getattr(layer, name), attention.pairs)
+        made[name] = turned.astype(np.float32)
+    return replace(layer, query=made["query"], key=made["key"])
+
+
+def _turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
+            pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """vectors (head, t, d) with every pair of dimensions turned as `before` was turned into `after`; nothing is turned
+    where there are no pairs."""
+    turned = vectors.copy()
+    for a, b in pairs:
+        old, new, own = (each[..., a] + 1j * each[..., b] for each in (before, after, vectors))
+        turn = (new * old.conj()).sum(0) / np.maximum((np.abs(old) ** 2).sum(0), 1e-30)
+        turned[..., a], turned[..., b] = (own * turn).real, (own * turn).imag
+    return turned

@@ -3,7 +3,15 @@
 Nadaraya 1964 and Watson 1964: the estimate at a place x is the average of the values y_i of all points, weighted by how
 near each x_i is: ŷ(x) = Σ K((x − x_i)/h) y_i / Σ K((x − x_i)/h). With queries for x, keys for x_i and values for y_i
 that is attention. Queries are (query, d), keys (key, d), values (key); everything is float64. h is in units of x. """
+import time
+from dataclasses import dataclass
+
 import numpy as np
+
+from model.core.masks import frozen_array
+from model.core.models import Models
+from model.core.threads import one_thread
+from model.core.types import Progress
 
 KERNELS = ("gaussian", "epanechnikov", "triangular", "boxcar")
 LIFTS = ("line", "circle")
@@ -84,3 +92,130 @@ def total_variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Total variation ½ Σ |w − w'| between two rows of weights (..., key): the share of the weight that lies elsewhere,
     0 to 1."""
     return np.abs(one - other).sum(-1) / 2
+
+
+KINDS = ("fixed", "wide", "attention")   # of the runs in assets/lessons
+LIVE = ("fixed", "attention")            # of those that a page trains
+TRAINED = 12                             # the longest text of the training
+LENGTHS = (1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24)
+STEPS, SHORT = 800, 250                  # of training: in assets/lessons, and live
+
+
+@dataclass(frozen=True)
+class CopyQuery:
+    """Train the copiers of LIVE for SHORT steps."""
+
+    seed: int
+
+    def answer(self, models: Models, report: Progress) -> "Copying":
+        """What they learn, the same in every process."""
+        with one_thread():
+            return run(LIVE, SHORT, self.seed, report)
+
+
+@dataclass(frozen=True, eq=False)
+class Copying:
+    """What the copiers learned, by kind."""
+
+    right: dict[str, np.ndarray]   # {kind: share of right symbols at each of LENGTHS, reading its own output}
+    seconds: dict[str, float]      # {kind: of the training}
+    parameters: dict[str, int]     # {kind: how many}
+    alignment: np.ndarray          # what the one with attention looked at, (step, symbol); rows sum to 1
+    text: tuple[int, ...]          # the symbols that it read
+    written: tuple[int, ...]       # the symbols that it wrote
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "right", {kind: frozen_array(each) for kind, each in self.right.items()})
+        object.__setattr__(self, "alignment", frozen_array(self.alignment))
+        if self.alignment.shape != (len(self.written), len(self.text)):
+            raise ValueError(f"Copying: expected an alignment (written, text), got {self.alignment.shape}.")
+
+
+def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
+    """Trains the kinds, of which the last is attention, and measures each. The alignment is that of one text of TRAINED
+    symbols."""
+    import torch
+
+    from model.lessons import recurrent
+
+    right, seconds, parameters = {}, {}, {}
+    for number, kind in enumerate(kinds):
+        def report_step(step: int, number: int = number, kind: str = kind) -> None:
+            report((number + step / steps) / len(kinds), f"training: {kind}")
+
+        begun = time.perf_counter()
+        model = recurrent.train(kind, TRAINED, steps, seed, report_step)
+        seconds[kind] = time.perf_counter() - begun
+        right[kind] = np.array(recurrent.accuracy(model, LENGTHS, seed))
+        parameters[kind] = sum(parameter.numel() for parameter in model.parameters())
+    text = torch.randint(recurrent.SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seed))
+    with torch.inference_mode():
+        logits, weights = model(text)   # of the last model, the one with attention
+    return Copying(right, seconds, parameters, weights[0].numpy(), tuple(text[0].tolist()),
+                   tuple(logits[0].argmax(-1).tolist()))
+
+
+HEIGHT, WIDTH = 7, 5
+PIXELS = HEIGHT * WIDTH
+GLYPHS = {   # rows from top to bottom, # is +1
+    "0": ".###. #...# #..## #.#.# ##..# #...# .###.", "1": "..#.. .##.. ..#.. ..#.. ..#.. ..#.. .###.",
+    "2": ".###. #...# ....# ..##. .#... #.... #####", "3": ".###. #...# ....# ..##. ....# #...# .###.",
+    "4": "...#. ..##. .#.#. #..#. ##### ...#. ...#.", "5": "##### #.... ####. ....# ....# #...# .###.",
+    "6": "..##. .#... #.... ####. #...# #...# .###.", "7": "##### ....# ...#. ..#.. .#... .#... .#...",
+    "A": ".###. #...# #...# ##### #...# #...# #...#", "B": "####. #...# #...# ####. #...# #...# ####.",
+    "C": ".###. #...# #.... #.... #.... #...# .###.", "D": "####. #...# #...# #...# #...# #...# ####.",
+    "E": "##### #.... #.... ####. #.... #.... #####", "F": "##### #.... #.... ####. #.... #.... #....",
+    "G": ".###. #...# #.... #.### #...# #...# .###.", "H": "#...# #...# #...# ##### #...# #...# #...#"}
+KEYS, VALUES = "01234567", "ABCDEFGH"
+
+
+def picture(name: str) -> np.ndarray:
+    """A sign's pixels, row by row, float64 (35)."""
+    return np.array([1.0 if each == "#" else -1.0 for each in GLYPHS[name].replace(" ", "")])
+
+
+def stored_pairs(pairs: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first pairs of the memory: keys and values, (pair, 35) each."""
+    return np.stack([picture(name) for name in KEYS[:pairs]]), np.stack([picture(name) for name in VALUES[:pairs]])
+
+
+def damage(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarray:
+    """The key `count` times with each pixel turned over with probability `share`, (count, 35); for one seed more noise
+    only turns more over."""
+    turned = np.random.default_rng(seed).random((count, len(key))) < share
+    return np.where(turned, -key, key)
+
+
+def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray,
+           temperature: float) -> tuple[np.ndarray, np.ndarray]:
+    """What comes back (query, 35), between −1 and 1 in each pixel, and the weights (query, pair) that mixed it."""
+    import torch
+
+    from model.core import attention
+
+    mixed, weights = attention.attention(torch.tensor(query), torch.tensor(keys), torch.tensor(values), scale=1.0,
+                                         temperature=temperature)
+    return mixed.numpy(), weights.numpy()
+
+
+def best_temperature(share: float) -> float:
+    """The T at which the weights are the probabilities of the stored keys, given the damaged one: 2 / ln((1 − p)/p).
+
+    A key that agrees with the query in a of n pixels has the likelihood (1 − p)^a p^(n−a), and q · k = 2a − n; Bayes'
+    rule over keys that are equally likely is then this softmax. The mean over these probabilities has the least squared
+    error that any answer can have. """
+    return 2 / np.log((1 - share) / share)
+
+
+def errors(keys: np.ndarray, values: np.ndarray, share: float, temperatures: np.ndarray,
+           draws: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Over `draws` damaged copies of every key: mean squared error of a recalled pixel and mean weight on the right
+    pair, (temperature) each."""
+    queries = np.concatenate([damage(key, share, seed, draws) for seed, key in enumerate(keys)])
+    right = np.repeat(np.arange(len(keys)), draws)
+    squared, on_right = [], []
+    for temperature in temperatures:
+        mixed, weights = recall(queries, keys, values, float(temperature))
+        squared.append(((mixed - values[right]) ** 2).mean())
+        on_right.append(weights[np.arange(len(right)), right].mean())
+    return np.array(squared), np.array(on_right)

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 from model.core.statistics import unit_rows
 from model.core.threads import seeded
 

@@ -12,7 +12,7 @@ from model.core.query import Kind, Query, UserError
 from model.core.record import Card, Tokens
 from model.core.trace import Block, Trace
 from model.core.types import HeadId, Progress
-from model.studies.next_token import NextWord, NextWordQuery
+from model.studies.predictions import NextWord, NextWordQuery
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from model.core.query import Query, UserError, first_line, quoted
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
-from model.core.stopping import Cancelled
+from model.core.threads import Cancelled
 from model.module import inputs as module_inputs
 from model.module.arrange import Arranged, Side, arrange
 from model.module.inputs import Inputs
@@ -146,7 +146,7 @@ def _proof(attention: "Attention") -> Proof:
     if attention.call is None:
         assert attention.weights is not None
         return Proof(0.0, float(abs(attention.weights.sum(-1) - 1)[~attention.sees_nothing].max(initial=0)), 0)
-    from model.capture.module_proof import prove
+    from model.capture.module_pass import prove
 
     try:
         layer = attention.call.layer(0)

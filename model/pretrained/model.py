@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from model.capture import attention_call, forward_pass, reported, verify
+from model.capture import forward_pass, verify
 from model.core import memory
 from model.core.finite import check_finite, largest
 from model.core.models import LastVectorsQuery
@@ -18,10 +18,17 @@ from model.pretrained import attribution, patching, perplexity, predict, trace
 from model.pretrained.inputs import ModelInput, tokenize_query, with_target
 from model.pretrained.recognise import wrong_input
 from model.studies.attribution import AttributionQuery
-from model.studies.next_token import NAMED, NextWord
 from model.studies.patching import PatchEffects, PatchQuery
-from model.studies.perplexity import SequenceLikelihood
-from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery, no_translator
+from model.studies.predictions import (
+    NAMED,
+    Decision,
+    DecisionQuery,
+    DecisionSet,
+    DecisionSetQuery,
+    NextWord,
+    SequenceLikelihood,
+    no_translator,
+)
 from model.studies.token_removal import ExplainedAnswer
 
 
@@ -183,7 +190,7 @@ class PretrainedModel:
                    for kind in Kind}
         return _maps(members, question), verification, output
 
-    def _slot(self, call: attention_call.Call, wiring: verify.Wiring) -> forward_pass.Slot:
+    def _slot(self, call: forward_pass.Call, wiring: verify.Wiring) -> forward_pass.Slot:
         slot = wiring.slots.get((call.module, call.occurrence))
         if slot is None:
             raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was verified; "
@@ -198,8 +205,8 @@ class PretrainedModel:
         with torch.inference_mode():
             output = self.network(**question.tensors, output_attentions=True)
         try:
-            members = reported.layers_of(output, question.lengths, self.looks_ahead)
-        except attention_call.Unsupported as error:
+            members = verify.layers_of(output, question.lengths, self.looks_ahead)
+        except forward_pass.Unsupported as error:
             raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
                             f"model.") from error
         error_of_rows = largest(float(np.abs(layer.weights.sum(-1) - 1).max())

@@ -6,7 +6,7 @@ from model.core.query import Query, UserError
 from model.core.types import Progress
 from model.pretrained import patching
 from model.pretrained.inputs import tokenize_query
-from model.studies.perplexity import SequenceLikelihood
+from model.studies.predictions import SequenceLikelihood
 
 
 def sequence_likelihood(model: Any, query: Query, report: Progress) -> SequenceLikelihood:

@@ -6,11 +6,181 @@ shown by name. """
 import functools
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+from model.capture.transformers_internals import vocabulary_files
+from model.core.query import UserError
 from model.core.record import Tokens
 from model.core.types import Span
-from model.pretrained.token_offsets import fill
+from model.pretrained.damage import blame, check_json, in_one_line, is_fault
+
+BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+# how byte-level and SentencePiece vocabularies write white space
+SPACES = str.maketrans({"Ġ": " ", "Ċ": "\n", "ĉ": "\t", "č": "\r", "▁": " "})
+REACH = 12  # characters that may be skipped before a piece, such as controls that a tokenizer drops
+
+
+def align(text: str, raws: Sequence[str]) -> list[Span]:
+    """The span of each piece of a SentencePiece or Moses vocabulary, in order; an empty span where a piece is not
+    found."""
+    spans, cursor, waiting = [], 0, b""
+    for raw in raws:
+        byte = BYTE.fullmatch(raw)
+        if byte:
+            waiting += bytes([int(byte.group(1), 16)])
+            spans.append((cursor, min(cursor + 1, len(text))))
+            if _complete(waiting):
+                cursor, waiting = min(cursor + 1, len(text)), b""
+            continue
+        start, end = _find(text, cursor, re.sub(r"</w>$|@@$", "", raw).translate(SPACES).strip())
+        spans.append((start, end))
+        cursor = end
+        while cursor < len(text) and text[cursor].isspace():
+            cursor += 1
+    return spans
+
+
+def _complete(some: bytes) -> bool:
+    """Whether the bytes are a whole character, or too many to become one."""
+    try:
+        some.decode("utf-8")
+    except UnicodeDecodeError:
+        return len(some) >= 4
+    return True
+
+
+def _fold(character: str) -> str:
+    return unicodedata.normalize("NFKC", character).casefold()
+
+
+def _find(text: str, cursor: int, piece: str) -> Span:
+    """Where the piece stands at or shortly after the cursor, up to case and compatibility forms."""
+    wanted = _fold(piece)
+    for start in range(cursor, min(cursor + REACH, len(text))):
+        end, folded = start, ""
+        while end < len(text) and len(folded) < len(wanted):
+            folded += _fold(text[end])
+            end += 1
+        if wanted and folded == wanted:
+            return start, end
+    return cursor, cursor
+
+
+def fill(raw: str, span: Span, text: str, before: int) -> Span:
+    """The span of a piece whose tokenizer gives none or a wrong one: white space that was trimmed, or a lone word
+    marker."""
+    written = raw.translate(SPACES)
+    if written.strip():
+        return span
+    if text[before:before + len(written)] == written:
+        return before, before + len(written)
+    return span if text[slice(*span)].isspace() else (span[0], span[0])
+
+
+def continuation(tokenizer: Any, last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
+    """The text that some ids write behind the id `last`, and the span of each in it; parts of one character share its
+    span."""
+    def decode(count: int) -> str:
+        return tokenizer.decode([last, *numbers[:count]], clean_up_tokenization_spaces=False)
+
+    texts = [decode(count) for count in range(len(numbers) + 1)]
+    begin = len(texts[0])
+    # a character that is not complete yet is decoded as U+FFFD
+    ends = [len(text) - text.endswith("\ufffd") for text in texts]
+    spans, start = [], begin
+    for count in range(1, len(texts)):
+        end = max(len(texts[count]), start)
+        spans.append((start - begin, end - begin))
+        start = max(ends[count], start)
+    return texts[-1][begin:], spans
+
+
+LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
+OBJECTS = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
+# one of these every tokenizer has, but those that read bytes or characters (ByT5, CANINE)
+VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt",
+                "tekken*")
+NEEDED = ("vocab_file", "merges_file")   # of a family that has them, where there is no tokenizer.json
+
+
+def tokenizer_folder(folders: tuple[Path, ...]) -> Path:
+    """The folder of a model's tokenizer: that of its adapter if there is one with a vocabulary, else its own."""
+    return next(filter(_has_vocabulary, reversed(folders)), folders[0])
+
+
+def open_tokenizer(folder: Path) -> Any:
+    """The folder's tokenizer, tried once. Raises UserError, with the file's name, for a folder without one and for a
+    damaged one."""
+    from transformers import AutoTokenizer
+
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
+    except MemoryError:
+        raise
+    except BaseException as error:
+        if not is_fault(error):
+            raise
+        _refuse(folder, error)
+    _check_files(folder, vocabulary_files(tokenizer))
+    _try(folder, tokenizer)
+    return tokenizer
+
+
+def _refuse(folder: Path, error: BaseException) -> None:
+    """Raises UserError with the file that is the cause of the error."""
+    if not _has_vocabulary(folder):
+        raise missing(folder, ["tokenizer.json"]) from error
+    check_json(folder, *OBJECTS)
+    if (folder / "tokenizer.json").is_file():
+        with blame(folder / "tokenizer.json", "a tokenizer"):
+            from tokenizers import Tokenizer
+
+            Tokenizer.from_file(str(folder / "tokenizer.json"))
+    if (folder / "vocab.json").is_file() and not any((folder / name).is_file() for name in ("tokenizer.json",
+                                                                                           "merges.txt")):
+        raise missing(folder, ["merges.txt"]) from error
+    raise UserError(f"{folder} has files of a tokenizer, tokenizer_config.json among them, that make none "
+                    f"({in_one_line(error)}); copy or download them again, or choose another model.") from error
+
+
+def missing(folder: Path, names: list[str]) -> UserError:
+    """The sentence about a folder without a tokenizer."""
+    return UserError(f"{folder} has no tokenizer, so no text can be read: {' and '.join(names)} "
+                     f"{'are' if len(names) > 1 else 'is'} missing; copy what the model's tokenizer saved into it.")
+
+
+def _check_files(folder: Path, names: dict[str, str]) -> None:
+    """transformers makes a tokenizer without a word in it where the family's files are not there."""
+    if names and not _has_vocabulary(folder):
+        raise missing(folder, [names[name] for name in NEEDED if name in names] or ["tokenizer.json"])
+
+
+def has_chat_template(folder: Path) -> bool:
+    """Whether the folder's tokenizer says how a chat is written."""
+    rules = folder / "tokenizer_config.json"
+    return (folder / "chat_template.jinja").is_file() or (rules.is_file() and b'"chat_template"' in rules.read_bytes())
+
+
+def _has_vocabulary(folder: Path) -> bool:
+    return any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
+
+
+def _try(folder: Path, tokenizer: Any) -> None:
+    """What a tokenizer raises itself, a bare Exception, may be of this text alone; a panic is of its rules, and what
+    transformers raises of the file beside them."""
+    try:
+        ids = tokenizer("a", return_special_tokens_mask=True)["input_ids"]
+        tokenizer.convert_ids_to_tokens([*ids, tokenizer.unk_token_id or 0, *tokenizer.all_special_ids])
+        tokenizer.decode([0])
+    except BaseException as error:
+        if type(error) is not Exception:
+            rules = folder / ("tokenizer_config.json" if isinstance(error, Exception) else "tokenizer.json")
+            with blame(rules, "a tokenizer that works"):
+                raise
+
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 JOINER = "\u200d"

@@ -2,7 +2,7 @@
 import re
 from pathlib import Path
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 
 WEIGHTS = ASSETS / "weights"
 

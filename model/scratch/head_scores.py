@@ -1,4 +1,4 @@
-"""What the heads of one snapshot do at its task: the numbers of a film (model/training/film.py)."""
+"""What the heads of one snapshot do at its task: the numbers of a film (model/training/processes.py)."""
 import random
 from typing import Any
 

@@ -6,7 +6,7 @@ never trained on. """
 import tomllib
 from dataclasses import dataclass
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 
 NOUNS = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
 

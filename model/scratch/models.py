@@ -13,10 +13,17 @@ from model.scratch import attribution, edits, head_scores, patching, perplexity,
 from model.scratch import tokens as scratch_tokens
 from model.scratch.reader import Reader, Sides
 from model.studies.attribution import AttributionQuery
-from model.studies.next_token import NAMED, NextWord
 from model.studies.patching import PatchEffects, PatchQuery
-from model.studies.perplexity import SequenceLikelihood
-from model.studies.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery, no_translator
+from model.studies.predictions import (
+    NAMED,
+    Decision,
+    DecisionQuery,
+    DecisionSet,
+    DecisionSetQuery,
+    NextWord,
+    SequenceLikelihood,
+    no_translator,
+)
 from model.studies.token_removal import ExplainedAnswer
 
 

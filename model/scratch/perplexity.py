@@ -5,7 +5,7 @@ from model.core.query import Query, UserError
 from model.core.types import Progress
 from model.scratch.reader import Reader
 from model.scratch.tokens import END
-from model.studies.perplexity import SequenceLikelihood
+from model.studies.predictions import SequenceLikelihood
 
 
 def sequence_likelihood(model: Reader, query: Query, report: Progress) -> SequenceLikelihood:

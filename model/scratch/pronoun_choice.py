@@ -11,7 +11,7 @@ from model.scratch import edits, head_analysis
 from model.scratch.reader import Reader
 from model.scratch.tasks import translator
 from model.scratch.tokens import BEGIN
-from model.studies.pronoun_choice import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from model.studies.predictions import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 
 WORDS = {   # whose encoder output is exchanged: name -> positions in the English sentence
     "it": lambda sentence: [sentence.pronoun], "the adjective": lambda sentence: [sentence.adjective],

@@ -6,8 +6,7 @@ from torch import Tensor
 
 from model.core.query import Patch, Query, UserError
 from model.core.record import CANDIDATES, AttentionRecord, Card, Omission, Prediction, Tokens
-from model.core.stopping import stop_between_layers
-from model.core.threads import limited_threads
+from model.core.threads import limited_threads, stop_between_layers
 from model.core.types import Progress, quiet
 from model.scratch import edits, record_pass
 from model.scratch import tokens as scratch_tokens

@@ -18,7 +18,7 @@ from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.trace import Trace
 from model.core.types import Progress
-from model.studies import rollout, value_norms
+from model.studies import rollout
 from model.studies.token_removal import Answer, ExplainedAnswer
 
 REMOVALS = ("deleted", "replaced", "hidden")   # the three definitions of taking a token away
@@ -75,7 +75,7 @@ class Attribution:
     layers: tuple[int, ...]      # the model's numbers of the layers in by_head and by_layer
     removed: dict[str, np.ndarray]               # {definition: answer − answer without the token}, NaN where impossible
     by_head: dict[str, tuple[np.ndarray, ...]]   # {weight or norm: (head, token) of each layer}
-    by_layer: dict[str, tuple[np.ndarray, ...]]  # {weight or a stage of value_norms.py: (token) of each layer}
+    by_layer: dict[str, tuple[np.ndarray, ...]]  # {weight or a stage of rollout.py: (token) of each layer}
     scores: dict[str, np.ndarray]                # rollout, flow, their nulls, and the signed gradient
     missing: dict[str, str]                      # {measure: why it is not there}
 
@@ -101,7 +101,7 @@ class Attribution:
         if "norm" in self.by_head:
             values["norm_head"] = self.by_head["norm"][at][head]
         values |= {stage: layers[at] for stage, layers in self.by_layer.items()
-                   if stage in value_norms.STAGES and len(layers[at])}
+                   if stage in rollout.STAGES and len(layers[at])}
         order = ("rollout", "rollout_even", "flow", "flow_even", "gradient")
         return values | {name: self.scores[name] for name in order if name in self.scores}
 
@@ -243,9 +243,9 @@ def _add_norms(attention_map: AttentionMap, weights: list[np.ndarray], trace: Tr
     kind, lengths, stages = attention_map.kind, [], []
     for layer, row_weights in zip(attention_map.layers, weights, strict=True):
         attention = trace.attention(kind, layer.index)
-        values = value_norms.transformed_values(cast(Layer, layer), attention)[:, :row_weights.shape[2]]
-        sublayer = None if kind.base is Kind.CROSS else value_norms.sublayer(trace.block(kind, layer.index), attention)
-        lengths.append(value_norms.by_head(row_weights, values, rows))
-        stages.append(value_norms.by_stage(row_weights, values, sublayer, rows))
+        values = rollout.transformed_values(cast(Layer, layer), attention)[:, :row_weights.shape[2]]
+        sublayer = None if kind.base is Kind.CROSS else rollout.sublayer(trace.block(kind, layer.index), attention)
+        lengths.append(rollout.by_head(row_weights, values, rows))
+        stages.append(rollout.by_stage(row_weights, values, sublayer, rows))
     by_head["norm"] = tuple(lengths)
-    by_layer |= {stage: tuple(layer.get(stage, np.zeros(0)) for layer in stages) for stage in value_norms.STAGES}
+    by_layer |= {stage: tuple(layer.get(stage, np.zeros(0)) for layer in stages) for stage in rollout.STAGES}

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, statistics, tables
-from model.core.displayed import MAX_UNPOOLED, AxisItem, DisplayedHead
+from model.core import heads, measures, statistics
 from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import jensen_shannon
 from model.core.types import HeadId, KindHeadId, Progress
+from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.studies.alignment import Group, align
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Comparison:
 
     def frame(self) -> "DataFrame":
         """One row a head of the first: changed, in bits."""
-        return tables.head_frame(self.heads, {"changed": self.changed})
+        return measures.head_frame(self.heads, {"changed": self.changed})
 
     @property
     def nbytes(self) -> int:
@@ -182,7 +182,7 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if fixed is None else fixed
             own = _rows(heads.weights(layer, head), *ends[0])
             changed.append(jensen_shannon(own, theirs).mean())
-    return Comparison(tables.head_ids(one), np.array(changed))
+    return Comparison(measures.head_ids(one), np.array(changed))
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:

@@ -3,14 +3,19 @@ takes one text's memory.
 
 Means and sums of squared deviations are merged as Chan, Golub & LeVeque 1979 do, equation (2.1); batches of the same
 texts in the same order give the same bits, whether or not the work was stopped between them. """
+import csv
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import chain, islice
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from model.core import measures, tables
+from model.core import measures
+from model.core.limits import LIMITS, parse_json
 from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord
@@ -19,6 +24,133 @@ from model.studies import patterns
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+SUFFIXES = (".txt", ".csv", ".jsonl")
+FIELD = "text"
+PEEK = 20        # rows by which a column is known as one of texts
+OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip", b"PK\x03\x04": "ZIP", b"%PDF-": "PDF"}
+
+
+def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, str]]:
+    """(line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES; `field` is
+    the CSV's column or the JSONL's field; where there is none called FIELD, the only one with texts is taken. Raises
+    UserError, at the latest at the end for a file without a text."""
+    reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
+    if reader is None:
+        raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
+    any_text = False
+    for line, text in reader(lines(file, name), name, field):
+        LIMITS.refuse_above("corpus_text", len(text), f"{name}, line {line}: the text", "split it")
+        if text.strip():
+            any_text = True
+            yield line, text
+    if not any_text:
+        raise UserError(f"{name} has no text in it; write one text a line.")
+
+
+def lines(file: BinaryIO, name: str, way_out: str = "write one text a line") -> Iterator[tuple[int, str]]:
+    """(number, line with its end), decoded; a byte order mark of UTF-8 is left out. way_out: of a line that is too
+    long. Raises UserError for what is no UTF-8 text."""
+    number = 0
+    while raw := file.readline(LIMITS.corpus_line + 1):
+        number += 1
+        if number == 1:
+            code = next((code for start, code in OTHER_CODES.items() if raw.startswith(start)), None)
+            if code is not None:
+                raise UserError(f"{name} is {code}, not UTF-8 text; save it as UTF-8 and try again.")
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        LIMITS.refuse_above("corpus_line", len(raw), f"{name}, line {number}: the line", way_out)
+        if b"\0" in raw:
+            raise UserError(f"{name}, line {number}: there is a zero byte, so this is no text file; choose a file of "
+                            f"texts in UTF-8.")
+        try:
+            yield number, raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            byte = f"byte {error.start + 1} (0x{raw[error.start]:02X})"
+            raise UserError(f"{name}, line {number}: {byte} is not UTF-8; save the file as UTF-8.") from error
+
+
+def _plain(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
+    return ((number, line.rstrip("\r\n")) for number, line in lines)
+
+
+def _table(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
+    """RFC 4180: a quoted cell may go over several lines; its row has the number of its last."""
+    reader = csv.reader((line for _, line in lines), strict=True)
+    try:
+        header = next(reader, [])
+        rows = ((reader.line_num, row) for row in reader)
+        first = list(islice(rows, PEEK))
+        place = header.index(_chosen(field, header, _with_texts(header, first), f"{name}, line 1"))
+        for number, row in chain(first, rows):
+            yield number, row[place] if place < len(row) else ""
+    except csv.Error as error:
+        raise UserError(f"{name}, line {reader.line_num}: this is not CSV ({error}); save the table again as "
+                        f"CSV.") from error
+
+
+def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterator[tuple[int, str]]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            value = parse_json(line.encode(), f"{name}, line {number}: the line")
+        except ValueError as error:
+            raise UserError(f"{name}, line {number}: this is not JSON; write one object a line, with a field "
+                            f"{field!r}.") from error
+        if isinstance(value, dict):
+            value = value[_chosen(field, list(value), _strings(value), f"{name}, line {number}")]
+        if not isinstance(value, str):
+            raise UserError(f"{name}, line {number}: there is no text under {field!r}; write one object a line, with "
+                            f"the text in that field.")
+        yield number, value
+
+
+def columns(file: BinaryIO, name: str) -> list[str]:
+    """The columns of a CSV, or the fields of a JSONL's first object, that hold texts; none of a TXT. Raises UserError
+    as `texts` does."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix == ".csv":
+        reader = csv.reader((line for _, line in lines(file, name)))
+        try:
+            return _with_texts(next(reader, []), [(0, row) for row in islice(reader, PEEK)])
+        except csv.Error:
+            return []   # `texts` says what is wrong
+    if suffix == ".jsonl":
+        with suppress(ValueError):
+            first = next((line for _, line in lines(file, name) if line.strip()), "")
+            return _strings(parse_json(first.encode(), name))
+    return []
+
+
+def _with_texts(header: list[str], rows: list[tuple[int, list[str]]]) -> list[str]:
+    """The columns in which some cell is no number."""
+    cells = {column: [row[place] for _, row in rows if place < len(row)] for place, column in enumerate(header)}
+    return [column for column, values in cells.items() if any(map(_is_text, values))]
+
+
+def _is_text(cell: str) -> bool:
+    try:
+        float(cell or "0")
+    except ValueError:
+        return bool(cell.strip())
+    return False
+
+
+def _strings(value: Any) -> list[str]:
+    return [key for key, each in value.items() if isinstance(each, str)] if isinstance(value, dict) else []
+
+
+def _chosen(field: str, known: list[str], of_texts: list[str], place: str) -> str:
+    """The column to read. Raises UserError where it is not there, and no other is the only one with texts."""
+    if field in known:
+        return field
+    if field == FIELD and len(of_texts) == 1:
+        return of_texts[0]
+    raise UserError(f"{place}: there is no column {field!r} among {', '.join(known)[:200] or 'none'}; choose the one "
+                    f"with the texts, on the command line with --column.")
+
 
 BATCH = 8        # texts that are one question: the desk serves others in between
 FIT = "fit_"     # before a pattern's name
@@ -72,12 +204,12 @@ class Averages:
 
     def by_head(self, name: str) -> dict[HeadId, float]:
         """{(layer, head): mean} of the heads that have one."""
-        return tables.by_head(self.heads, self.means[self.names.index(name)])
+        return measures.by_head(self.heads, self.means[self.names.index(name)])
 
     def best(self) -> "DataFrame":
         """`patterns.best_patterns` by the mean fit, among those that at least half of the texts have room for."""
         fits = np.where(2 * self.count >= self.texts, self.mean, np.nan)
-        return patterns.best_patterns(tables.head_frame(self.heads, {
+        return patterns.best_patterns(measures.head_frame(self.heads, {
             name.removeprefix(FIT): row for name, row in zip(self.names, fits, strict=True) if name.startswith(FIT)}))
 
     def frame(self) -> "DataFrame":
@@ -90,7 +222,7 @@ class Averages:
                    for what, row in zip(("mean", "sd", "n"), rows, strict=True)}
         best = self.best()
         fit_n = [counts[self.names.index(FIT + pattern), head] for head, pattern in enumerate(best["pattern"])]
-        return best.assign(fit_n=fit_n).join(tables.head_frame(self.heads, numbers))
+        return best.assign(fit_n=fit_n).join(measures.head_frame(self.heads, numbers))
 
 
 def averages_of(record: AttentionRecord, kind: Kind) -> Averages:
@@ -161,5 +293,5 @@ def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
     row's last cell holds the provenance as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
-    return tables.as_csv(frame, json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts,
+    return measures.as_csv(frame, json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts,
                                                          "tokens": found.tokens, "cut": found.cut}))

@@ -4,12 +4,14 @@
 For any decoder: random tokens mean nothing, so that what a head does with them does not come from the text.
 """
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core import heads, tables
+from model.core import heads, measures
 from model.core.models import Models, OpenModel
 from model.core.query import Edit, Kind, Query, UserError
 from model.core.record import AttentionMap
@@ -17,6 +19,7 @@ from model.core.types import HeadId, Progress, quiet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
 
 START = "a"  # a text has to begin with something
 
@@ -62,7 +65,7 @@ class InductionScores:
     def frame(self) -> "DataFrame":
         """One row a head: prefix, previous and, where it is known, copying."""
         columns = {"prefix": self.prefix, "previous": self.previous}
-        return tables.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
+        return measures.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
 
     @property
     def nbytes(self) -> int:
@@ -117,5 +120,61 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
             weights = heads.weights(layer, head)
             previous.append(weights[rows, rows - 1].mean())
             prefix.append(weights[second, second - length + 1].mean())
-    return InductionScores(tables.head_ids(attention_map), np.array(previous), np.array(prefix),
+    return InductionScores(measures.head_ids(attention_map), np.array(previous), np.array(prefix),
                            float((1 / (second + 1)).mean()))
+
+
+FORMED = 0.5   # of a score from 0 to 1: a head that reaches it has formed
+SMOOTH = 5     # points of a curve whose mean is taken before its fall is looked for; one batch is a noisy witness
+
+
+@dataclass(frozen=True, eq=False)
+class Film:
+    """Snapshots and curves of a training. The curves are over the batches that were trained on, each drawn anew."""
+
+    frames: tuple[int, ...]   # the steps that have a snapshot
+    step: np.ndarray          # of each point of the curves
+    loss: np.ndarray          # nats (point)
+    right: np.ndarray         # share of right rows (point)
+    about: dict[str, Any]     # what made it, as in the file's metadata
+
+    @property
+    def guessing(self) -> float:
+        """The loss of a model that finds all its words equally likely, in nats."""
+        return float(np.log(self.about["config"]["vocabulary"]))
+
+
+def read_film(path: Path) -> Film:
+    """The film in a file. Raises UserError if it is not there or broken."""
+    import json
+
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as file:
+            about = {name: json.loads(value) for name, value in (file.metadata() or {}).items()}
+            step, loss, right = (np.asarray(file.get_tensor(f"history.{name}")) for name in ("step", "loss", "right"))
+    except (OSError, SafetensorError, ValueError) as error:
+        raise UserError(f"The film {path.name} cannot be read ({type(error).__name__}); make it with: python -m model "
+                        f"train TASK.") from error
+    return Film(tuple(sorted(about["frames"])), step, loss, right, about)
+
+
+def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, int] | None:
+    """Between which two snapshots a head's score (frame) reaches FORMED for good; None if it does not, or was there
+    from the start."""
+    below = np.flatnonzero(np.asarray(scores) < FORMED)
+    if len(below) == 0 or below[-1] == len(scores) - 1:
+        return None
+    return steps[below[-1]], steps[below[-1] + 1]
+
+
+def loss_drop_step(film: Film) -> int | None:
+    """The step at which the smoothed loss passes the middle between its first and its last value; None for a curve that
+    is too short."""
+    if len(film.loss) < 2 * SMOOTH:
+        return None
+    smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
+    if not smooth[-1] < smooth[0]:   # a loss that is no number has no fall either
+        return None
+    return int(film.step[int(np.argmax(smooth < (smooth[0] + smooth[-1]) / 2)) + SMOOTH // 2])

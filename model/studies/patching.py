@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import tables
+from model.core import measures
 from model.core.finite import check_finite
 from model.core.models import Models
 from model.core.query import Kind, Query, UserError
@@ -75,7 +75,7 @@ class PatchEffects:
     def frame(self) -> "DataFrame":
         """One row a head: number, with this head patched, and effect, what that changes, positive towards the second
         text's answer; both in nats, or cosines."""
-        return tables.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
+        return measures.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
 
     @property
     def nbytes(self) -> int:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.core.displayed import AxisItem, DisplayedHead
 from model.core.record import Layer, Reported
+from model.core.view import AxisItem, DisplayedHead
 
 
 @dataclass(frozen=True)

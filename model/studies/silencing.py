@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core import tables
+from model.core import measures
 from model.core.models import Models
 from model.core.query import Kind, Query, Silence, UserError
 from model.core.record import AttentionRecord, Prediction
@@ -42,7 +42,7 @@ class Silencing:
 
     def frame(self) -> "DataFrame":
         """One row a head: silenced, the change."""
-        return tables.head_frame(self.heads, {"silenced": self.changes})
+        return measures.head_frame(self.heads, {"silenced": self.changes})
 
     @property
     def nbytes(self) -> int:
@@ -86,7 +86,7 @@ def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query]
     if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
         raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose "
                         f"a model that predicts.")
-    places = tables.head_ids(record[question.kind])
+    places = measures.head_ids(record[question.kind])
     changes = []
     for done, (layer, head) in enumerate(places):
         report(done / len(places), f"silencing layer {layer} head {head}")

@@ -15,7 +15,7 @@ from model.core.query import Query, UserError
 from model.core.record import Tokens
 from model.core.threads import for_this_thread
 from model.core.types import KindHeadId, Progress
-from model.studies.pronoun_choice import pronoun_of
+from model.studies.predictions import pronoun_of
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -6,7 +6,7 @@ from PIL import Image
 
 from benchmarks import example_pictures
 from model.core import pictures
-from model.lessons.patch_sentence import MODEL, PICTURES
+from model.lessons.digit_patches import MODEL, PICTURES
 
 
 def test_what_is_shipped_is_what_is_drawn():

@@ -1,6 +1,6 @@
 """The benchmark of grammar: its page, on the shipped sentences."""
 from benchmarks import syntax as benchmark
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 
 
 def test_the_page_says_what_was_measured_of_which_sentences():

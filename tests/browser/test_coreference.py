@@ -4,7 +4,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from model.studies.coreference.cases import FOLDER
+from model.studies.coreference import FOLDER
 from tests.browser.watch import STILL
 
 # of each picture with dots: how many words it has, pairs of words on one another, words behind dots

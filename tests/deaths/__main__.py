@@ -13,7 +13,7 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from model.ask.models import models
+from model.ask.sources import models
 from model.cli import corpus
 from model.core.types import quiet
 from model.pretrained import hub

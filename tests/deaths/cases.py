@@ -9,13 +9,11 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from model.__main__ import main
-from model.core import files
-from model.core.saving import npz
-from model.core.temporary import TemporaryFolder
+from model.core import files, npz
+from model.core.files import TemporaryFolder
 from model.core.types import quiet
 from model.imported.record_file import read_record
-from model.pretrained import catalogue, fetch
-from model.pretrained.packaged import wheel
+from model.pretrained import catalogue, fetch, packaged
 from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch import weights
@@ -120,7 +118,7 @@ def small_package(folder: Path) -> None:
     package = replace(entry.package, sha256=hashlib.sha256(path.read_bytes()).hexdigest(),
                       files=(("vit_s_focus.onnx", hashlib.sha256(content).hexdigest()),))
     catalogue.ENTRIES = (replace(entry, package=package, place=""),)
-    wheel.download = lambda requirement, place, report, hub: path
+    packaged.download = lambda requirement, place, report, hub: path
 
 
 def fetch_package(folder: Path) -> None:

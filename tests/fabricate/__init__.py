@@ -5,13 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from model.core.displayed import DisplayedHead, displayed_head
 from model.core.heads import Overview, overview
 from model.core.masks import Causal, Dense, Full
 from model.core.query import Hide, Kind, Query
 from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
 from model.core.tokens import patch_tokens
-from model.core.view import View
+from model.core.view import DisplayedHead, View, displayed_head
 
 # a different prime for every axis, so that a transposed one cannot go unseen
 LAYERS, HEADS, KV_HEADS, QUERIES, KEYS, D_K, D_V = 2, 6, 3, 7, 11, 5, 13

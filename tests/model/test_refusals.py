@@ -26,7 +26,7 @@ class Refusal(NamedTuple):
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     """asked(family, text, …) is (the small model of that family or ours of that name, a query of it)."""
-    from model.ask.models import source_of
+    from model.ask.sources import source_of
 
     folders: dict[str, str] = {}
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core.query import UserError
-from model.studies.coreference.cases import read_bytes
+from model.studies.coreference import read_bytes
 from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
+from model.core.view import displayed_head
 from tests.fabricate import record
 from tests.hostile import JSON, NUMBERS, PIECES, TEXTS, examples
 from viz.link import from_params, to_params

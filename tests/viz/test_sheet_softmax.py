@@ -6,8 +6,7 @@ from scipy import special
 from model.ask import sources
 from model.core import heads
 from model.core.query import Kind
-from model.lessons import masking, softmax
-from model.lessons.sqrt_dk import draws
+from model.lessons import masking, softmax, sqrt_dk
 from viz.examples import examples
 from viz.pages.softmax import GRID, LOGITS
 from viz.text import FOLDER
@@ -24,13 +23,13 @@ def test_the_slope_is_steepest_near_the_temperature_that_the_sheet_says():
 
 @pytest.mark.parametrize(("d_k", "said"), [(512, 23), (128, 11)])
 def test_the_histograms_are_as_wide_as_the_sheet_says(d_k, said):
-    assert f"± {said}" in SHEET and draws.rows_of(d_k, 64, 0,
+    assert f"± {said}" in SHEET and sqrt_dk.rows_of(d_k, 64, 0,
                                                     "normal")[2].std() == pytest.approx(said, abs=1) == pytest.approx(
                                                         d_k**0.5, abs=1)
 
 
 def test_the_median_slope_without_the_division_is_about_a_fiftieth():
-    slopes = [draws.reasons(512, 64, seed, "normal").slope for seed in range(3)]
+    slopes = [sqrt_dk.reasons(512, 64, seed, "normal").slope for seed in range(3)]
     assert "about a fiftieth" in SHEET and all(0.01 < slope["plain"] / slope["scaled"] < 0.04 for slope in slopes)
 
 

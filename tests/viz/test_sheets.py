@@ -12,11 +12,9 @@ from model.ask import sources
 from model.core import heads
 from model.core.query import Kind, Silence
 from model.lessons import positions
-from model.studies.coreference import report as coref_report
-from model.studies.coreference.cases import Case, shipped_cases
-from model.studies.coreference.heads import CasesQuery, map_of, noun_weights, words_of
-from model.studies.coreference.model_answers import AnswersQuery
-from model.studies.pronoun_choice import DecisionQuery
+from model.studies import coreference as coref_report
+from model.studies.coreference import AnswersQuery, Case, CasesQuery, map_of, noun_weights, shipped_cases, words_of
+from model.studies.predictions import DecisionQuery
 from viz.link import from_params, to_params
 from viz.page import pages
 from viz.pages.coreference.twins import Twins

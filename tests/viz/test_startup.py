@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.web.server.app_discovery import discover_asgi_app
 
 from model.ask import sources
-from model.ask.models import desk
+from model.ask.sources import desk
 from model.core.query import UserError
 from viz import startup, streamlit_patch
 from viz.server import log, settings

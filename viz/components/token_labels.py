@@ -2,8 +2,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from model.core.displayed import AxisItem, axis_items
 from model.core.record import Tokens
+from model.core.view import AxisItem, axis_items
 from viz.format import visible_token
 
 SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # the bits of a flag

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.displayed import DisplayedHead
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import DisplayedHead, View
 from viz import provenance
 from viz.components.picture_view import PatchValues
 from viz.components.picture_view.rows import hidden_tokens, patches_of

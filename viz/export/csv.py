@@ -15,10 +15,9 @@ import csv
 import io
 import re
 
-from model.core.displayed import MAX_UNPOOLED, displayed_head
 from model.core.query import UserError
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import MAX_UNPOOLED, View, displayed_head
 from viz import provenance
 from viz.export import Format
 from viz.print.options import PLAIN, Options

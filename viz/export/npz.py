@@ -1,14 +1,14 @@
 """NPZ: the weights of all heads for numpy. The provenance is its entry "provenance".
 
-Arrays as `model.core.saving.npz.write_npz` names them: float32 KIND (layer, head, query, key), padded with
+Arrays as `model.core.npz.write_npz` names them: float32 KIND (layer, head, query, key), padded with
 NaN where head counts differ, with queries_KIND and keys_KIND. These are the model's own weights, whatever the view
 filters; the view is in the provenance. """
 import io
 import math
 
+from model.core.npz import write_npz
 from model.core.query import UserError
 from model.core.record import AttentionRecord
-from model.core.saving.npz import write_npz
 from model.core.view import View
 from viz import provenance
 from viz.export import Format

@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.core import heads
-from model.core.displayed import DisplayedHead, displayed_head, overlaid_heads
 from model.core.limits import LIMITS
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import DisplayedHead, View, displayed_head, overlaid_heads
 from viz import provenance
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_grid.payload import GridState

@@ -6,8 +6,7 @@ import json
 import math
 from typing import Any
 
-from model.core.bounded import parse_json
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
 from viz.figures.drawing import FigureSpec
 

@@ -3,8 +3,7 @@ import uuid
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from model.core.bounded import parse_json
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
 from viz.handout import charts, parts, pictures, tables
 

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from model.core import files
+from model.core.files import TemporaryFolder
 from model.core.query import UserError
-from model.core.temporary import TemporaryFolder
 from viz.handout.files import Handout
 from viz.handout.page import page
 from viz.text import strings

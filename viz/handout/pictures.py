@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from model.core.displayed import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.core.heads import Overview
 from model.core.query import Kind
 from model.core.types import HeadId
-from model.core.view import LENSES, SCALES, View
+from model.core.view import LENSES, MAX_UNPOOLED, SCALES, AxisItem, DisplayedHead, View
 from viz.components.head_grid import payload as grid_payload
 from viz.components.head_grid.payload import GridPicture, GridState, HeadValues
 from viz.components.head_view import payload as view_payload

@@ -5,8 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from model.core.bounded import parse_json
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, parse_json
 from viz.handout.validation import require, safely, text
 from viz.text import show_invisibles
 

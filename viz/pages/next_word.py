@@ -7,12 +7,11 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.displayed import displayed_head
 from model.core.heads import OverviewQuery
 from model.core.query import Kind, NoNextWord, NotOnDisk, Query
 from model.core.record import AttentionMap, AttentionRecord
-from model.core.view import View
-from model.studies.next_token import NextWord, NextWordQuery, distribution
+from model.core.view import View, displayed_head
+from model.studies.predictions import NextWord, NextWordQuery, distribution
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.figures.bars import bars

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from model.core.displayed import AxisItem, DisplayedHead
-from model.core.view import View
+from model.core.view import AxisItem, DisplayedHead, View
 from viz import theme
 from viz.print import fonts
 from viz.print.sheet import Dashes, Sheet

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import DisplayedHead, View, displayed_head
 from viz import theme
 from viz.format import head_label
 from viz.print import fonts

@@ -3,9 +3,8 @@ import math
 
 import numpy as np
 
-from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import DisplayedHead, View, displayed_head
 from viz import theme
 from viz.print import fonts
 from viz.print.layout import (

@@ -4,10 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from model.core.displayed import allowed_keys, displayed_rows
 from model.core.query import Hide, UserError
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import View, allowed_keys, displayed_rows
 from viz import glow, theme
 from viz.print.layout import STRUCK, WORDS, PicturePlan
 from viz.print.sheet import Sheet

@@ -2,10 +2,9 @@
 focus."""
 import numpy as np
 
-from model.core.displayed import DisplayedHead, displayed_head
 from model.core.query import UserError
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import DisplayedHead, View, displayed_head
 from viz import theme
 from viz.print import fonts
 from viz.print.layout import WORDS, PicturePlan, labels, pair_words

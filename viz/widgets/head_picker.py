@@ -2,8 +2,8 @@
 page Heads."""
 import streamlit as st
 
+from model.core.measures import head_ids
 from model.core.record import AttentionRecord
-from model.core.tables import head_ids
 from model.core.view import View
 from viz.components.token_strip import StripEvent
 from viz.page import PageContext

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.ask import small_models, sources
+from model.ask import sources
 from model.core.record import AttentionRecord
 from viz.page import PageContext
 from viz.session import Kept
@@ -27,7 +27,7 @@ def another_reader(page: PageContext, record: AttentionRecord) -> None:
     trained here."""
     words, wanted = strings("vocabulary"), READERS["translate" if len(record.kinds) > 1 else "read"]
     other = next((offer for offer in sources.catalogue() if offer.id == wanted), None)
-    if other is not None and small_models.vocabulary(record.card.id):
+    if other is not None and sources.vocabulary(record.card.id):
         st.button(words["pretrained"].format(model=other.title), key="pretrained",
                   on_click=lambda: page.set(model=other.id),
                   help=words["pretrained_about"].format(model=other.title, size=other.size / 1e6))
@@ -36,7 +36,7 @@ def another_reader(page: PageContext, record: AttentionRecord) -> None:
 def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
     """An expander with every phrase that the model knows; nothing for a model that reads any word. use(text): the
     sentence is to be read."""
-    groups = small_models.vocabulary(model)
+    groups = sources.vocabulary(model)
     if not groups:
         return
     words, draft = strings("vocabulary"), _DRAFT.value
@@ -47,7 +47,7 @@ def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
             st.session_state[key] = None
             st.pills(words["groups"].get(name, name), phrases, format_func=escape_markdown, key=key, wrap=True,
                      on_change=_add, args=(key,))
-        text = small_models.join_phrases(model, draft)
+        text = sources.join_phrases(model, draft)
         st.markdown(f"> {escape_markdown(text)}" if draft else f"> *{words['empty']}*")
         with st.container(horizontal=True):
             st.button(words["use"], key="draft-use", type="primary", disabled=not draft, on_click=_use,

@@ -7,25 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from model.capture.attention_call import Unsupported
+from model.capture.forward_pass import Unsupported
 from model.capture.transformers_internals import drawn_anew
 from model.core.query import UserError, first_line
 from model.core.record import Card
-from model.core.stopping import stop_between_layers
-from model.core.threads import seeded
+from model.core.threads import seeded, stop_between_layers
 from model.core.types import Progress
 from model.pretrained import predict
 from model.pretrained.build import Probe, build_model, check_inputs, describe, examine, facts_of, load_network, plan_of
 from model.pretrained.card import card_of
 from model.pretrained.damage import blame
 from model.pretrained.files import ModelFiles
+from model.pretrained.load import SEED
 from model.pretrained.recognise import has_attention, no_attention
-from model.pretrained.tokenizer_files import open_tokenizer, tokenizer_folder
-from model.pretrained.untrained import SEED
-from model.pretrained.vision.patches import Cut, cut_of
+from model.pretrained.tokens import open_tokenizer, tokenizer_folder
+from model.pretrained.vision.patches import TYPES, Comparison, Cut, TwoTowers, cut_of
 from model.pretrained.vision.picture_model import PictureModel
 from model.pretrained.vision.processor import FILES, open_processor, prepare
-from model.pretrained.vision.towers import TYPES, Comparison, TwoTowers
 
 PROBE_SIDES = 240, 320   # pixels of the picture of noise that a model is tried on, before its processor
 # a picture tower's own words on positions, by what the names of its parameters and modules hold
@@ -141,7 +139,7 @@ def build_towers(place: ModelFiles, fingerprint: str, network: Any, readers: tup
 
 
 def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
-    """The same model with weights drawn anew, as `model.pretrained.untrained` draws them."""
+    """The same model with weights drawn anew, as `model.pretrained.load` draws them."""
     whole = model.picture.comparison.network if isinstance(model, TwoTowers) else model.network
     with seeded(SEED):
         network = drawn_anew(whole).float()

@@ -2,7 +2,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
-from model.capture.attention_call import Unsupported
+from model.capture.forward_pass import Unsupported
 from model.core import memory, pictures
 from model.core.query import Kind, Query, UserError
 from model.core.record import Prediction
@@ -10,10 +10,8 @@ from model.core.trace import Trace
 from model.core.types import Progress
 from model.pretrained.inputs import ModelInput
 from model.pretrained.model import PretrainedModel
-from model.pretrained.vision.patches import Cut
-from model.pretrained.vision.positions import embedded_parts
+from model.pretrained.vision.patches import Comparison, Cut, embedded_parts
 from model.pretrained.vision.processor import prepare
-from model.pretrained.vision.towers import Comparison
 from model.studies.attribution import AttributionQuery
 from model.studies.token_removal import ExplainedAnswer
 

@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from model.capture.attention_call import Unsupported
+from model.capture.forward_pass import Unsupported
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.pretrained.damage import blame
 from model.pretrained.files import read_json
-from model.pretrained.tokenizer_files import LOAD_OPTIONS
+from model.pretrained.tokens import LOAD_OPTIONS
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -3,8 +3,8 @@ from pathlib import Path
 
 from model.core.query import UserError
 from model.pretrained import files
-from model.pretrained.tokenizer_files import VOCABULARIES
-from model.pretrained.vision.towers import TYPES
+from model.pretrained.tokens import VOCABULARIES
+from model.pretrained.vision.patches import TYPES
 
 PICTURE_KEYS = ("image_size", "patch_size")
 INSIDE = ("backbone_config", "vision_config")   # of a model of depths or classes by place: what reads the picture

@@ -5,7 +5,7 @@ from functools import cache
 
 import numpy as np
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 
 FILE = ASSETS / "digits" / "digits.csv.gz"
 SIDE, CLASSES, WHITE = 8, 10, 16     # pixels; digits; the greatest value in the file

@@ -10,14 +10,14 @@ from typing import Any
 
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from model.studies import corpus_files
+from model.studies import corpus
 from model.studies.atlas import parquet_pages, trees
 from model.studies.syntax.treebank import SUFFIX, Sentence
 
 SHARD = 32                       # texts that are computed as one
 ROWS = 256                       # of a Parquet file, read at once
 PARQUET = ".parquet"
-SUFFIXES = (*corpus_files.SUFFIXES, PARQUET, SUFFIX)
+SUFFIXES = (*corpus.SUFFIXES, PARQUET, SUFFIX)
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Corpus:
     """Files of texts, in this order."""
 
     paths: tuple[Path, ...]            # each with one of SUFFIXES
-    field: str = corpus_files.FIELD    # the column, or the JSONL's field, with the texts
+    field: str = corpus.FIELD    # the column, or the JSONL's field, with the texts
     limit: int | None = None           # texts, from the beginning; None for all
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class Corpus:
                 yield from ((path.name, sentence.line, sentence.text, sentence, place)
                             for place, sentence in trees.numbered(file, path.name))
             else:
-                yield from ((path.name, *part) for part in corpus_files.texts(file, path.name, self.field))
+                yield from ((path.name, *part) for part in corpus.texts(file, path.name, self.field))
 
 
 def digest(files: list[dict[str, str]]) -> str:

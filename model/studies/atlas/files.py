@@ -2,20 +2,60 @@
 finished. Every file says what it was made of in its metadata; how it was made stands in run.json alone."""
 import io
 import json
-from collections.abc import Mapping
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from filelock import FileLock, Timeout
+
 from model.core import files
-from model.core.bounded import parse_json
-from model.core.limits import LIMITS
-from model.core.query import UserError, first_line
+from model.core.limits import LIMITS, parse_json
+from model.core.models import Models
+from model.core.query import Kind, UserError, first_line, quoted
+from model.core.types import Progress
 from model.studies.atlas import parquet_pages
+from model.studies.atlas.summary import Sample, Strongest, Summary, Text
 from model.studies.atlas.tables import Atlas
+from model.studies.corpus import Averages
+from model.studies.syntax.report import Counts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
     from pyarrow import Table
+
+
+LAST = "run.json"   # is written last
+
+
+@dataclass(frozen=True)
+class AtlasFolderQuery:
+    """The atlas in a folder, as `python -m model atlas build` left it."""
+
+    folder: str   # its path
+    written: int  # when, in nanoseconds of the file system's clock
+
+    def answer(self, models: Models, report: Progress) -> Atlas:
+        """The atlas. Raises UserError where there is none that is whole."""
+        return open_atlas(Path(self.folder))
+
+
+def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
+    """The question for the folder as it is now. local: whether folders of this machine may be opened. Raises UserError
+    where none may, and where no whole atlas is."""
+    if not local:
+        raise UserError(f"{quoted(path)} is no model that this server has, and it opens no folders; choose one from "
+                        f"the list.")
+    try:
+        folder = Path(path).expanduser()   # RuntimeError: a home that is not there
+        return AtlasFolderQuery(str(folder), (folder / LAST).stat().st_mtime_ns)
+    except (OSError, ValueError, RuntimeError) as error:
+        raise UserError(f"{quoted(path)} holds no whole atlas; make one with: python -m model atlas build CORPUS "
+                        f"--model ID --out FOLDER") from error
+
 
 FORMAT = 1
 KEY = b"clearhead"      # of the metadata
@@ -126,3 +166,100 @@ def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
     places.append(folder / "about.json")
     files.write(places[-1], as_json(atlas.about))
     return places
+
+
+PART = "atlas.part"        # its name in the folder
+LOCK = "atlas.lock"        # the system releases it when the build ends, however it ends
+AVERAGED = ("count", "mean", "squares")
+OF_ALL = ("low", "high", "histogram")
+COUNTED = ("texts", "tokens", "cut")
+SYNTAX = ("n", "right", "near", "possible")
+SYNTAX_COUNTED = ("sentences", "not_found", "too_long", "unplaced")
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Within the block no other build writes into the folder, which is there. Raises UserError where one does now, and
+    where the folder may not be written to."""
+    lock = FileLock(folder / LOCK)
+    try:
+        lock.acquire(blocking=False)
+    except Timeout as error:
+        raise UserError(f"Another build is writing into {folder}; wait until it has ended, or choose another "
+                        f"--out.") from error
+    except OSError as error:
+        raise files.unwritable(folder / LOCK, error) from error
+    try:
+        yield
+    finally:
+        with suppress(OSError):   # Windows removes no file that is open
+            (folder / LOCK).unlink(missing_ok=True)
+        lock.release()
+
+
+def save(place: Path, made_of: Mapping[str, Any], summary: Summary) -> None:
+    """Writes the summary of the corpus' first texts. Raises UserError where that cannot be."""
+    arrays: dict[str, Any] = _arrays(summary)
+    with files.writing(place) as file:
+        np.savez(file, about=np.frombuffer(json.dumps(_about(made_of, summary)).encode("ascii"), np.uint8), **arrays)
+
+
+def load(place: Path, made_of: Mapping[str, Any]) -> Summary | None:
+    """The summary of an earlier run; None where there is none. Raises UserError where it is of another corpus, model or
+    version, or damaged."""
+    try:
+        with place.open("rb") as file, np.load(file, allow_pickle=False) as saved:
+            about = json.loads(saved["about"].tobytes())
+            if about["made_of"] != made_of:
+                raise UserError(f"{place} is of another corpus or model, or of other versions; delete it, or choose "
+                                f"another --out.")
+            return _summary(about, saved)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile,
+            RecursionError) as error:
+        raise UserError(f"{place} is not what an earlier run left there; delete it, or choose another "
+                        f"--out.") from error
+
+
+def _arrays(summary: Summary) -> dict[str, np.ndarray]:
+    arrays = {name: getattr(summary, name) for name in OF_ALL}
+    arrays |= {f"averages.{name}": getattr(summary.averages, name) for name in AVERAGED}
+    for part in ("strongest", "sample"):
+        found = getattr(summary, part)
+        arrays |= {f"{part}.{each.name}": getattr(found, each.name) for each in fields(found)}
+    if summary.syntax is not None:
+        arrays |= {f"syntax.{name}": getattr(summary.syntax, name) for name in SYNTAX}
+    return arrays
+
+
+def _about(made_of: Mapping[str, Any], summary: Summary) -> dict[str, Any]:
+    averages = summary.averages
+    return {"made_of": dict(made_of), "kind": averages.kind.value, "heads": averages.heads, "names": averages.names,
+            "title": summary.title, "statuses": sorted(summary.statuses),
+            "kept": [asdict(each) for each in summary.texts.values()],
+            "syntax": _about_syntax(summary.syntax), **{name: getattr(averages, name) for name in COUNTED}}
+
+
+def _about_syntax(counts: Counts | None) -> dict[str, Any] | None:
+    return None if counts is None else {name: getattr(counts, name) for name in ("names", "heads", *SYNTAX_COUNTED)}
+
+
+def _syntax(about: dict[str, Any] | None, saved: Mapping[str, np.ndarray]) -> Counts | None:
+    if about is None:
+        return None
+    n, right, near, possible = (saved[f"syntax.{name}"] for name in SYNTAX)
+    return Counts(tuple(about["names"]), tuple((layer, head) for layer, head in about["heads"]), n, right, near,
+                  possible, **{name: about[name] for name in SYNTAX_COUNTED})
+
+
+def _summary(about: dict[str, Any], saved: Mapping[str, np.ndarray]) -> Summary:
+    count, mean, squares = (saved[f"averages.{name}"] for name in AVERAGED)
+    averages = Averages(Kind(about["kind"]), tuple((layer, head) for layer, head in about["heads"]),
+                        tuple(about["names"]), count, mean, squares, **{name: about[name] for name in COUNTED})
+    low, high, histogram = (saved[name] for name in OF_ALL)
+    strongest = Strongest(**{each.name: saved[f"strongest.{each.name}"] for each in fields(Strongest)})
+    sample = Sample(**{each.name: saved[f"sample.{each.name}"] for each in fields(Sample)})
+    texts = [Text(**each | {name: tuple(each[name]) for name in ("tokens", "keys")}) for each in about["kept"]]
+    return Summary(averages, low, high, histogram, strongest, sample, {each.number: each for each in texts},
+                   about["title"], frozenset(about["statuses"]), _syntax(about["syntax"], saved))

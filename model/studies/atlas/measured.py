@@ -1,10 +1,11 @@
 """What the atlas measures of every head in one text."""
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, measures, tables
+from model.core import heads, measures
 from model.core.masks import Mask
 from model.core.measures import Block, uniform_blocks
 from model.core.query import Kind
@@ -27,6 +28,10 @@ from model.studies.atlas.numbers import (
 )
 from model.studies.corpus import FIT
 from model.studies.patterns import PATTERNS, KeyInfo
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 
 PATTERN = {pattern.name: pattern for pattern in PATTERNS}
 DETECTOR = {pattern: name for name, pattern in DETECTED.items()}
@@ -153,7 +158,7 @@ def measure_text(attention_map: AttentionMap) -> MeasuredText:
     rows |= {FIT + name: row for name, row in patterns.fit(attention_map).fits.items()}
     rows |= {name: np.concatenate(row) for name, row in parts.items()}
     nothing = np.full(len(measured.heads), np.nan)
-    return MeasuredText(tables.head_ids(attention_map), np.array([rows.get(name, nothing) for name in rows_of(kind)]),
+    return MeasuredText(measures.head_ids(attention_map), np.array([rows.get(name, nothing) for name in rows_of(kind)]),
                         np.concatenate(cells, 1), np.concatenate(weights, 1))
 
 
@@ -163,3 +168,40 @@ def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str
     rows |= {UNIFORM + name: row for name, row in even.detected().items()}
     rows |= {f"{SINK}{position}": row for position, row in zip(POSITIONS, sums.received(), strict=True)}
     return rows | {f"{UNIFORM}{SINK}{position}": row for position, row in zip(POSITIONS, even.received(), strict=True)}
+
+
+def standardised(table: "DataFrame") -> "DataFrame":
+    """A table of heads by measures, each measure with mean 0 and standard deviation 1 over the heads; measures that
+    some head lacks, or that are equal for all heads, are left out."""
+    complete = table.dropna(axis="columns")
+    spread = complete.std(ddof=0)
+    varied = complete.loc[:, spread > 1e-9 * complete.abs().max().clip(lower=1e-300)]
+    return (varied - varied.mean()) / varied.std(ddof=0)
+
+
+def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
+    """The first two principal components of the standardised measures (Pearson 1901): where each head lies, float64
+    (head, 2), and the shares of the variance that each explains, float64 (2). A component's sign is arbitrary: here its
+    largest loading is positive. Zeros where there is nothing to tell heads apart."""
+    values = standardised(table).to_numpy(np.float64)
+    if not values.size:
+        return np.zeros((len(table), 2)), np.zeros(2)
+    left, sizes, right = np.linalg.svd(values, full_matrices=False)
+    signs = np.sign(right[np.arange(len(right)), np.abs(right).argmax(1)])
+    places, shares = np.zeros((len(values), 2)), np.zeros(2)
+    count = min(2, len(sizes))
+    places[:, :count] = (left * sizes * signs)[:, :count]
+    shares[:count] = (sizes**2 / (sizes**2).sum())[:count]
+    return places, shares
+
+
+def neighbours(table: "DataFrame", head: HeadId, count: int) -> list[tuple[HeadId, float]]:
+    """The heads that do most alike: nearest first, each with its distance from `head` in the space of the standardised
+    measures (root mean square over the measures, in standard deviations between heads)."""
+    values = standardised(table)
+    if not values.shape[1]:
+        return []
+    differences = values - values.loc[head]
+    distance = np.sqrt((differences**2).mean(axis=1)).drop(head)
+    return [((int(layer), int(number)), float(far)) for (layer, number), far in
+            distance.sort_values(kind="stable").head(count).items()]

@@ -1,7 +1,7 @@
 """A small atlas, made on the spot: 200 shipped sentences, so that its page is never empty."""
 from dataclasses import dataclass
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 from model.core.models import Models
 from model.core.types import Progress
 from model.studies.atlas.build import atlas_of, made_of

@@ -15,7 +15,7 @@ from model.studies.atlas import trees
 from model.studies.atlas.measured import MeasuredText
 from model.studies.atlas.numbers import CELLS, Number, numbers_of, rows_of
 from model.studies.corpus import Averages
-from model.studies.syntax.counts import Counts
+from model.studies.syntax.report import Counts
 
 STRONGEST = 4    # texts with the largest value, of each head and number
 SAMPLE = 200     # texts with the smallest hashes, the same for all heads: where the examples of deciles come from

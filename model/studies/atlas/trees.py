@@ -7,9 +7,8 @@ import numpy as np
 
 from model.core.query import Kind
 from model.core.record import AttentionRecord
-from model.studies.coreference.heads import map_of
-from model.studies.syntax.choices import choices_of
-from model.studies.syntax.counts import DIRECTIONS, OFFSETS, Counts, counts_of, merge
+from model.studies.coreference import map_of
+from model.studies.syntax.report import DIRECTIONS, OFFSETS, Counts, choices_of, counts_of, merge
 from model.studies.syntax.treebank import SUFFIX, Sentence, sentences
 
 if TYPE_CHECKING:

@@ -1,41 +1,68 @@
 """The claims, and the question that puts one of them to a model."""
+import functools
+import math
+import re
+import tomllib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
+from model.core.files import ASSETS
 from model.core.models import Models
 from model.core.types import Progress
-from model.studies.claims import (
-    depth,
-    explanation,
-    figures,
-    induction,
-    massive,
-    mixing,
-    neighbours,
-    pronoun,
-    sinks,
-    syntax,
-)
-from model.studies.claims.claim import Claim, Measurement
+from model.studies.claims import figures, measured
+from model.studies.claims.claim import Claim, Finding, Measurement
+from model.studies.claims.rule import FEWEST, Judged, Verdict, judge
+from model.studies.claims.rule import reason as reason_of
+
+WORDS, PAPERS = ASSETS / "text" / "en" / "claims.toml", ASSETS / "claims" / "papers.bib"
+
+
+@functools.cache
+def words() -> dict[str, Any]:
+    """Every word on claims: what is said of each, and how verdicts and numbers are put."""
+    return tomllib.loads(WORDS.read_text(encoding="utf-8"))
+
+
+@functools.cache
+def papers() -> dict[str, str]:
+    """{key: its BibTeX entry}."""
+    entries = re.split(r"\n(?=@)", PAPERS.read_text(encoding="utf-8").strip())
+    return {re.match(r"@\w+\{([^,]+),", entry)[1]: entry.strip() for entry in entries}   # type: ignore[index]
+
+
+def field(entry: str, name: str) -> str:
+    """A field of a BibTeX entry without its braces; "" where it has none."""
+    found = re.search(rf"^\s*{name} = \{{(.*)\}},?$", entry, re.MULTILINE)
+    return re.sub(r"[{}]", "", found[1]) if found else ""
+
+
+def short_source(key: str) -> str:
+    """An author and a year, as in a text: Clark et al. 2019."""
+    authors = field(papers()[key], "author").split(" and ")
+    names = [author.split(",")[0] for author in authors]
+    who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
+    return f"{who} {field(papers()[key], 'year')}"
+
 
 CLAIMS = (
-    Claim("pronoun", "clark2019", ("minilm", "bert"), pronoun.pronoun, slow=True),
-    Claim("previous", "clark2019", ("minilm", "smollm2", "bert"), neighbours.previous_token),
-    Claim("next", "clark2019", ("minilm", "bert"), neighbours.next_token),
-    Claim("special", "clark2019", ("minilm", "bert"), depth.special_tokens),
-    Claim("breadth", "clark2019", ("minilm", "bert"), depth.breadth),
-    Claim("objects", "clark2019", ("minilm", "bert"), syntax.relation("obj"), slow=True),
-    Claim("determiners", "clark2019", ("minilm", "bert"), syntax.relation("det"), slow=True),
-    Claim("subjects", "clark2019", ("minilm", "bert"), syntax.relation("nsubj"), slow=True),
-    Claim("distance", "vig2019", ("smollm2", "minilm", "gpt2"), depth.distance),
-    Claim("mixing", "kobayashi2021", ("minilm", "bert"), mixing.mixing),
-    Claim("explanation", "jain2019", ("minilm",), explanation.not_explanation, slow=True),
-    Claim("induction", "olsson2022", ("smollm2", "gpt2"), induction.induction_heads, slow=True),
-    Claim("induction_loss", "olsson2022", ("induction",), induction.induction_loss, slow=True),
-    Claim("sink", "xiao2024", ("smollm2", "gpt2"), sinks.first_token),
-    Claim("window", "xiao2024", ("smollm2", "gpt2"), sinks.window, slow=True),
+    Claim("pronoun", "clark2019", ("minilm", "bert"), measured.pronoun, slow=True),
+    Claim("previous", "clark2019", ("minilm", "smollm2", "bert"), measured.previous_token),
+    Claim("next", "clark2019", ("minilm", "bert"), measured.next_token),
+    Claim("special", "clark2019", ("minilm", "bert"), measured.special_tokens),
+    Claim("breadth", "clark2019", ("minilm", "bert"), measured.breadth),
+    Claim("objects", "clark2019", ("minilm", "bert"), measured.relation("obj"), slow=True),
+    Claim("determiners", "clark2019", ("minilm", "bert"), measured.relation("det"), slow=True),
+    Claim("subjects", "clark2019", ("minilm", "bert"), measured.relation("nsubj"), slow=True),
+    Claim("distance", "vig2019", ("smollm2", "minilm", "gpt2"), measured.distance),
+    Claim("mixing", "kobayashi2021", ("minilm", "bert"), measured.mixing),
+    Claim("explanation", "jain2019", ("minilm",), measured.not_explanation, slow=True),
+    Claim("induction", "olsson2022", ("smollm2", "gpt2"), measured.induction_heads, slow=True),
+    Claim("induction_loss", "olsson2022", ("induction",), measured.induction_loss, slow=True),
+    Claim("sink", "xiao2024", ("smollm2", "gpt2"), measured.first_token),
+    Claim("window", "xiao2024", ("smollm2", "gpt2"), measured.window, slow=True),
     Claim("figure_ground", "caron2021", ("dinov2-small",), figures.figure_and_ground),
-    Claim("massive", "sun2024", ("smollm2", "gpt2"), massive.massive, slow=True),
+    Claim("massive", "sun2024", ("smollm2", "gpt2"), measured.massive, slow=True),
 )
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 
@@ -69,3 +96,66 @@ def rows(on_disk: Collection[str]) -> Iterator[Row]:
         yield from (Row(claim, model) for model in there)
         if not there:
             yield Row(claim, "", claim.models)
+
+
+HOME = "Clearhead"
+
+
+def verdict_in_words(judged: Judged) -> str:
+    """The verdict, and the number that decides it."""
+    return f"{words()['verdicts'][judged.verdict]}: {because(judged)}"
+
+
+def because(judged: Judged) -> str:
+    """Why a claim holds here or does not, or why it cannot be tested."""
+    said, found = words(), judged.finding
+    about = said["findings"][found.name]
+    return said["reasons"][judged.reason].format(what=about["what"], baseline=about["baseline"], n=found.n,
+                                                 counted=said["counted"][found.counted], fewest=FEWEST)
+
+
+def missing(row: Row) -> str:
+    """Why a claim without a model cannot be tested."""
+    return words()["reasons"]["missing"].format(models=", ".join(row.missing))
+
+
+def fetching(row: Row) -> str:
+    """The command that brings the first of the missing models."""
+    return f"python -m model fetch {row.missing[0]}"
+
+
+def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, Any]:
+    """A row as JSON has it: claim, sentence, source (BibTeX), there, here, model, revision, findings, verdict, because,
+    fetch, picture and measurement (BibTeX). What does not exist is null. error: why the model could not be asked."""
+    said = words()["claims"][row.claim.name]
+    judged = judge(measured.findings) if measured is not None else None
+    if judged is not None:
+        verdict, why = judged.verdict, because(judged)
+    else:
+        verdict, why = Verdict.UNTESTED, error or missing(row)
+    return {"claim": row.claim.name, "sentence": said["sentence"], "source": papers()[row.claim.paper],
+            "there": said["there"], "here": said["here"], "model": row.model or None, "revision": revision,
+            "findings": [] if measured is None else [_finding(found) for found in measured.findings],
+            "verdict": words()["verdicts"][verdict], "because": why,
+            "fetch": fetching(row) if row.missing else None,
+            "picture": None if measured is None else asdict(measured.picture),
+            "measurement": None if measured is None or revision is None else bibtex(row, revision)}
+
+
+def _finding(found: Finding) -> dict[str, Any]:
+    numbers = {name: getattr(found, name) for name in ("effect", "baseline", "best", "luck")}
+    shown = {name: value if value is not None and math.isfinite(value) else None for name, value in numbers.items()}
+    interval = [found.low, found.high] if math.isfinite(found.low) and math.isfinite(found.high) else None
+    return {"name": found.name, "what": words()["findings"][found.name]["what"], **shown, "interval": interval,
+            "unit": found.unit, "n": found.n, "counted": found.counted, "heads": [list(head) for head in found.heads],
+            "reason": str(reason_of(found))}
+
+
+def bibtex(row: Row, revision: str) -> str:
+    """A measurement as a BibTeX entry: whoever has the model's revision can repeat it by the command."""
+    said = words()["claims"][row.claim.name]["sentence"].rstrip(".")
+    return "\n".join([f"@misc{{clearhead-{row.claim.name}-{row.model},",
+                      f"  title = {{{said}: measured on {row.model}}},",
+                      f"  author = {{{{{HOME}}}}},",
+                      f"  note = {{Model {row.model}, revision {revision}; the claim is that of {row.claim.paper}}},",
+                      f"  howpublished = {{\\texttt{{python -m model claims --only {row.claim.name} --json}}}}", "}"])

@@ -1,5 +1,5 @@
 """What a claim about heads is, and what a measurement of it here gives. A verdict is never stored: it is computed from
-the findings by the rule of `model.studies.claims.verdicts`."""
+the findings by the rule of `model.studies.claims.rule`."""
 from collections.abc import Callable
 from dataclasses import dataclass
 

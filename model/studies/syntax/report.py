@@ -18,26 +18,363 @@ How the test is read where more than one reading is possible:
   is `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
 """
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import tables
+from model.core import heads, measures
 from model.core.limits import LIMITS
+from model.core.masks import Mask
+from model.core.measures import head_ids
 from model.core.models import Models, OpenModel
 from model.core.query import Query, UserError
-from model.core.statistics import MeanInterval
-from model.core.types import Progress, quiet
-from model.studies.syntax import statistics
-from model.studies.syntax.choices import Choices, choices_of, join, left_out
-from model.studies.syntax.counts import DIRECTIONS, Counts, Forest, Pairs, counts_of, forest, names_of, pairs_of
-from model.studies.syntax.statistics import Choice, Luck
-from model.studies.syntax.treebank import Sentence
-from model.studies.syntax.words import spans_of
+from model.core.record import AttentionMap, AttentionRecord, Layer, Reported
+from model.core.statistics import DRAWS, LEVEL, SEED, MeanInterval, accuracy_intervals
+from model.core.types import HeadId, Progress, quiet
+from model.studies.coreference import map_of
+from model.studies.syntax.treebank import Sentence, pieces_of, spans_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+ROWS = 128       # rows of a mask that are looked at together
+ROOT = -1        # the place of a head that is no word
+NOTHING = -1     # the word looked at where there is none
+MOST_WORDS = np.iinfo(np.int16).max
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """What every head chooses in some sentences, whose words stand one behind the other; places count from 0 in each
+    sentence. Without sentences it says only how many were left out."""
+
+    heads: tuple[HeadId, ...]   # in the order of `looked`
+    numbers: np.ndarray         # of the sentences in the file, from 0, int64 (sentence)
+    lengths: np.ndarray         # words, int64 (sentence)
+    looked: np.ndarray          # the place of the word looked at most, or NOTHING, int16 (head, word)
+    placed: np.ndarray          # whether the model has pieces of the word, bool (word)
+    tree: np.ndarray            # the place of the word it depends on, or ROOT, int16 (word)
+    relations: np.ndarray       # the name of that relation, str (word)
+    possible: np.ndarray        # whether any head may look from the word to its head, and back, bool (2, word)
+    not_found: int = 0          # sentences left out because a form is not in their text
+    too_long: int = 0           # sentences left out because the model does not read as far
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(getattr(self, name).nbytes for name in ("looked", "placed", "tree", "relations", "possible"))
+
+
+def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
+    """Sentences of which nothing is known but why they were left out."""
+    return Choices((), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.int16), np.zeros(0, bool),
+                   np.zeros(0, np.int16), np.zeros(0, "<U1"), np.zeros((2, 0), bool), not_found, too_long)
+
+
+def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
+    """What every head chooses in one sentence, the file's `number` from 0; `record` is of its text. Raises UserError
+    for a model without attention of a sentence over itself, and for more words than places can be numbered."""
+    if len(sentence.words) > MOST_WORDS:
+        raise UserError(f"The sentence has {len(sentence.words):,} words, and at most {MOST_WORDS:,} can be tested; "
+                        f"split it.")
+    spans = spans_of(sentence)
+    if spans is None:
+        return left_out(not_found=1)
+    if record.omitted is not None:
+        return left_out(too_long=1)
+    attention_map = map_of(record)
+    pieces = pieces_of(attention_map.queries, spans)
+    looked, may = looked_at_most(attention_map, pieces)
+    tree = np.array([word.head for word in sentence.words]) - 1
+    words = np.arange(len(tree))
+    possible = np.stack([may[words, tree], may[tree, words]])   # of a root something that nobody asks for
+    relations = np.array([word.relation for word in sentence.words])
+    return Choices(head_ids(attention_map), np.array([number]), np.array([len(tree)]), looked,
+                   np.asarray(pieces.any(1)), tree.astype(np.int16), relations, possible)
+
+
+def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The word that each head looks at most from each word, int16 (head, word), NOTHING where it may look at none; and
+    whether any head may look from one to the other, bool (word, word). pieces: bool (word, token)."""
+    looked, anyone = [], np.zeros((len(pieces), len(pieces)), bool)
+    known: dict[Mask, np.ndarray] = {}
+    for layer in attention_map.layers:
+        if layer.allowed not in known:
+            known[layer.allowed] = allowed_between(layer.allowed, pieces)
+        may = known[layer.allowed]
+        numbers = np.where(may, weights_between(layer, pieces), -1)
+        best = numbers.argmax(-1)
+        best[np.broadcast_to(~may.any(-1), best.shape)] = NOTHING
+        looked.append(best.astype(np.int16))
+        anyone |= may.reshape(-1, *may.shape[-2:]).any(0)
+    return np.concatenate(looked), anyone
+
+
+def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
+    """Weights between words, float32 (head, word that looks, word looked at); 0 for words without pieces."""
+    parts = pieces.astype(np.float32)
+    mean_over = parts / np.maximum(parts.sum(1, keepdims=True), 1)
+    total = np.zeros((layer.heads, len(pieces), len(pieces)), np.float32)
+    for rows, keys, block in heads.weight_blocks(layer):
+        total += mean_over[:, rows] @ (block @ parts[:, keys].T)
+    return total
+
+
+def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
+    """Between which words the mask lets a head look, bool (word, word) or (head, word, word): from one word to another,
+    where both have pieces."""
+    parts, count = pieces.astype(np.float32), pieces.shape[1]
+    pairs = np.zeros((len(pieces), len(pieces)), np.float32)
+    for start in range(0, count, ROWS):
+        rows = slice(start, min(start + ROWS, count))
+        block = allowed.block(rows, slice(0, count)).astype(np.float32)
+        pairs = pairs + parts[:, rows] @ (block @ parts.T)
+    return (pairs > 0) & ~np.eye(len(pieces), dtype=bool)
+
+
+def join(parts: Sequence[Choices]) -> Choices:
+    """All of them together, in their order. Raises ValueError unless they have the same heads."""
+    full = [each for each in parts if len(each.numbers)]
+    if len({each.heads for each in full}) > 1:
+        raise ValueError("join: expected choices of the same heads, got others; ask one model for all sentences.")
+    not_found, too_long = sum(each.not_found for each in parts), sum(each.too_long for each in parts)
+    if not full:
+        return left_out(not_found=not_found, too_long=too_long)
+
+    def whole(name: str) -> np.ndarray:
+        return np.concatenate([getattr(each, name) for each in full], axis=-1)
+
+    return Choices(full[0].heads, whole("numbers"), whole("lengths"), whole("looked"), whole("placed"), whole("tree"),
+                   whole("relations"), whole("possible"), not_found, too_long)
+
+
+DIRECTIONS = ("dependent", "head")   # the word that looks: at its head, or at its dependent
+OFFSETS = np.array([*range(-10, 0), *range(1, 11)])   # words from the dependent to its head, of the baseline
+BLOCK = 2**22                        # tests of heads that are looked at together
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """Tests and right answers over some sentences. The axis `half` is 0 for even-numbered sentences, 1 for odd."""
+
+    names: tuple[str, ...]      # of the relations, sorted
+    heads: tuple[HeadId, ...]   # in the order of `right`; () where every sentence was left out
+    n: np.ndarray               # tests, int64 (relation, half)
+    right: np.ndarray           # int64 (relation, half, direction, head)
+    near: np.ndarray            # tests whose head stands at each of OFFSETS, int64 (relation, half, offset)
+    possible: np.ndarray        # that the mask allows at all, int64 (relation, half, direction)
+    sentences: int = 0          # that were read
+    not_found: int = 0          # sentences left out because a form is not in their text
+    too_long: int = 0           # sentences left out because the model does not read as far
+    unplaced: int = 0           # relations left out because a word has no place in the text or no piece
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.n.nbytes + self.right.nbytes + self.near.nbytes + self.possible.nbytes
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The relations of some trees, sorted by name and half; words count over all sentences."""
+
+    dependent: np.ndarray       # int64 (pair)
+    head: np.ndarray            # int64 (pair)
+    dependent_place: np.ndarray   # in its sentence, from 0, int16 (pair)
+    head_place: np.ndarray      # in its sentence, from 0, int16 (pair)
+    group: np.ndarray           # 2 · the relation's place among the names + the half, int64 (pair)
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """The trees of `Choices` in numbers, and where each sentence begins."""
+
+    starts: np.ndarray      # int64 (sentence), its first word
+    sentence: np.ndarray    # int64 (word), the sentence's place
+    place: np.ndarray       # int16 (word), in its sentence from 0
+    half: np.ndarray        # int64 (word), whether its sentence has an odd number in the file
+    relation: np.ndarray    # int64 (word), its place among the names, -1 for none of them
+
+
+def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
+    """The trees with the relations of these names."""
+    starts = np.cumsum(choices.lengths) - choices.lengths
+    sentence = np.repeat(np.arange(len(starts)), choices.lengths)
+    place = (np.arange(len(sentence)) - starts[sentence]).astype(np.int16)
+    number = np.searchsorted(np.array(names, np.str_), choices.relations) if names else np.zeros(len(place), np.int64)
+    known = np.array([*names, ""])[number] == choices.relations
+    return Forest(starts, sentence, place, (choices.numbers % 2)[sentence], np.where(known, number, -1))
+
+
+def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.ndarray) -> Pairs:
+    """The relations of a tree for every sentence that can be asked: both words have pieces. tree: the place of each
+    word's head, int16 (word); relation: int64 (word)."""
+    words = np.flatnonzero((tree != ROOT) & (relation >= 0) & placed)
+    above = trees.starts[trees.sentence[words]] + tree[words]
+    words, above = words[placed[above]], above[placed[above]]
+    group = 2 * relation[words] + trees.half[words]
+    order = np.argsort(group, kind="stable")
+    words, above = words[order], above[order]
+    return Pairs(words, above, trees.place[words], tree[words], group[order])
+
+
+def right_answers(looked: np.ndarray, pairs: Pairs) -> Iterator[tuple[slice, int, np.ndarray]]:
+    """(heads, direction, whether each of these heads is right about each pair, bool (head, pair)), a block of heads at
+    a time. looked: int16 (head, word)."""
+    step = max(1, BLOCK // max(1, len(pairs.group)))
+    ends = ((pairs.dependent, pairs.head_place), (pairs.head, pairs.dependent_place))
+    for start in range(0, len(looked), step):
+        some = slice(start, start + step)
+        for direction, (looking, wanted) in enumerate(ends):
+            yield some, direction, np.take(looked[some], looking, axis=1) == wanted
+
+
+def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
+    """Right answers, int64 (group, direction, head), for so many groups."""
+    bounds = np.searchsorted(pairs.group, np.arange(groups + 1))
+    right = np.zeros((groups, len(DIRECTIONS), len(looked)), np.int64)
+    for some, direction, answers in right_answers(looked, pairs):
+        for group in np.flatnonzero(np.diff(bounds)):
+            right[group, direction, some] = np.count_nonzero(answers[:, bounds[group]:bounds[group + 1]], axis=1)
+    return right
+
+
+def names_of(choices: Choices) -> tuple[str, ...]:
+    """The relations that the trees have, roots left out, sorted."""
+    return tuple(np.unique(choices.relations[choices.tree != ROOT]).tolist())
+
+
+def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
+    """The counts over some sentences, of these relations, or of all that their trees have."""
+    names = tuple(sorted(set(relations))) if relations else names_of(choices)
+    trees, groups = forest(choices, names), 2 * len(names)
+    pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
+    n = np.bincount(pairs.group, minlength=groups)
+    offset = pairs.head_place.astype(np.int64) - pairs.dependent_place
+    near = np.zeros((groups, len(OFFSETS)), np.int64)
+    for column, wanted in enumerate(OFFSETS):
+        near[:, column] = np.bincount(pairs.group[offset == wanted], minlength=groups)
+    possible = np.stack([np.bincount(pairs.group[may[pairs.dependent]], minlength=groups) for may in choices.possible],
+                        axis=-1)
+    asked = int(((choices.tree != ROOT) & (trees.relation >= 0)).sum())
+    right = count_right(choices.looked, pairs, groups)
+    n, right, near, possible = (table.reshape(len(names), 2, *table.shape[1:]) for table in (n, right, near, possible))
+    return Counts(names, choices.heads, n, right, near, possible, len(choices.numbers), choices.not_found,
+                  choices.too_long, asked - len(pairs.group))
+
+
+def merge(first: Counts, second: Counts) -> Counts:
+    """Both together, in any order. Raises ValueError unless they have the same heads."""
+    if first.heads and second.heads and first.heads != second.heads:
+        raise ValueError("merge: expected counts of the same heads, got others; ask one model for all sentences.")
+    names, heads = tuple(sorted({*first.names, *second.names})), first.heads or second.heads
+    n, near = np.zeros((len(names), 2), np.int64), np.zeros((len(names), 2, len(OFFSETS)), np.int64)
+    right, possible = np.zeros((len(names), 2, 2, len(heads)), np.int64), np.zeros((len(names), 2, 2), np.int64)
+    for counts in (first, second):
+        if counts.heads:
+            rows = np.searchsorted(names, counts.names)
+            n[rows] += counts.n
+            right[rows] += counts.right
+            near[rows] += counts.near
+            possible[rows] += counts.possible
+    return Counts(names, heads, n, right, near, possible, first.sentences + second.sentences,
+                  first.not_found + second.not_found, first.too_long + second.too_long,
+                  first.unplaced + second.unplaced)
+
+
+EXCHANGES = 200     # of trees, for luck
+DRAWN = 2**23       # sentences that the bootstrap of one relation draws at most, all its draws together
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One head of attention and which word it looks from."""
+
+    direction: str   # of DIRECTIONS: the word that looks
+    layer: int       # from 0
+    head: int        # in its layer, from 0
+
+
+@dataclass(frozen=True)
+class Luck:
+    """What the best of all heads and directions reaches with exchanged trees, 0 to 1."""
+
+    mean: float   # over the exchanges
+    high: float   # their 95th percentile
+
+
+def accuracies(counts: Counts, relation: int) -> np.ndarray:
+    """Of every head over all sentences, float64 (direction, head); NaN without a test."""
+    n = counts.n[relation].sum()
+    return counts.right[relation].sum(0) / n if n else np.full(counts.right.shape[2:], math.nan)
+
+
+def choice(counts: Counts, number: int) -> Choice:
+    """The direction and head of this number, counted over (direction, head)."""
+    direction, head = divmod(number, len(counts.heads))
+    return Choice(DIRECTIONS[direction], *counts.heads[head])
+
+
+def chosen(right: np.ndarray) -> tuple[int, int]:
+    """The number of the best candidate on even and on odd sentences; right: (half, candidate)."""
+    return int(right[0].argmax()), int(right[1].argmax())
+
+
+def judged(right: np.ndarray, n: np.ndarray) -> float | None:
+    """The share of right answers when each half is judged by the candidate that is best on the other; None where a half
+    has no test. right: (half, candidate); n: (half)."""
+    if not n.all():
+        return None
+    on_even, on_odd = chosen(right)
+    return float((right[0, on_odd] + right[1, on_even]) / n.sum())
+
+
+def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: int,
+                      numbers: tuple[int, int]) -> MeanInterval:
+    """The accuracy of `judged` with its interval over sentences. numbers: of the candidates chosen on even and on odd
+    sentences, counted over (direction, head)."""
+    answers, sentences = [], []
+    for half in (0, 1):
+        direction, head = divmod(numbers[1 - half], len(choices.looked))
+        some = slice(*np.searchsorted(pairs.group, (2 * relation + half, 2 * relation + half + 1)))
+        looking, wanted = ((pairs.dependent, pairs.head_place), (pairs.head, pairs.dependent_place))[direction]
+        answers.append(choices.looked[head, looking[some]] == wanted[some])
+        sentences.append(trees.sentence[pairs.dependent[some]])
+    groups = np.unique(np.concatenate(sentences), return_inverse=True)[1]
+    draws = min(DRAWS, DRAWN // (int(groups.max()) + 1))
+    return accuracy_intervals(np.concatenate(answers).astype(np.float64)[:, None], groups, draws)[0]
+
+
+def exchanged(lengths: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """For each sentence, whose tree it gets: one of equal length, int64 (sentence); each is given once."""
+    order = np.empty(len(lengths), np.int64)
+    order[np.argsort(lengths, kind="stable")] = np.lexsort((rng.random(len(lengths)), lengths))
+    return order
+
+
+def luck(choices: Choices, trees: Forest, names: int, report: Progress) -> list[Luck]:
+    """For each of so many relations."""
+    rng, best = np.random.default_rng(SEED), np.full((EXCHANGES, names), np.nan)
+    for draw in range(EXCHANGES):
+        report(draw / EXCHANGES, f"luck: trees exchanged {draw} of {EXCHANGES} times")
+        giver = exchanged(choices.lengths, rng)
+        words = trees.starts[giver][trees.sentence] + trees.place
+        pairs = pairs_of(trees, choices.tree[words], trees.relation[words], choices.placed)
+        right = count_right(choices.looked, pairs, 2 * names).reshape(names, 2, -1).sum(1)
+        n = np.bincount(pairs.group // 2, minlength=names)
+        best[draw, n > 0] = right[n > 0].max(1) / n[n > 0]
+    there = np.isfinite(best)
+    return [Luck(float(column[some].mean()), float(np.quantile(column[some], LEVEL))) if some.any()
+            else Luck(math.nan, math.nan) for column, some in zip(best.T, there.T, strict=True)]
+
+
+def alone(lengths: np.ndarray) -> int:
+    """How many sentences have a length that no other has, so that luck leaves them their own trees."""
+    return int((np.unique(lengths, return_counts=True)[1] == 1).sum())
+
 
 READING = 0.9   # share of the work that is the model's
 
@@ -104,8 +441,8 @@ class SyntaxReport:
     def heads(self, name: str) -> "DataFrame":
         """One row a head: its accuracy on this relation over all sentences, looking from the dependent and looking from
         the head. Raises KeyError where there is no such relation."""
-        numbers = statistics.accuracies(self.counts, self.counts.names.index(self.named(name).name))
-        return tables.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
+        numbers = accuracies(self.counts, self.counts.names.index(self.named(name).name))
+        return measures.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
 
 
 def _row(score: RelationScore) -> dict:
@@ -154,10 +491,10 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
     if not len(pairs.group):
         raise UserError(f"None of the {counts.unplaced:,} relations can be tested, because a word has no place in its "
                         f"text or the model no piece for it; give other sentences.")
-    lucky = statistics.luck(choices, trees, len(counts.names), report)
+    lucky = luck(choices, trees, len(counts.names), report)
     scores = [_score(choices, trees, pairs, counts, relation, lucky[relation])
               for relation in np.argsort(-counts.n.sum(1), kind="stable").tolist() if counts.n[relation].any()]
-    return SyntaxReport(question, tuple(scores), counts, choices, statistics.alone(choices.lengths))
+    return SyntaxReport(question, tuple(scores), counts, choices, alone(choices.lengths))
 
 
 def _score(choices: Choices, trees: Forest, pairs: Pairs, counts: Counts, relation: int, luck: Luck) -> RelationScore:
@@ -165,11 +502,11 @@ def _score(choices: Choices, trees: Forest, pairs: Pairs, counts: Counts, relati
     held_out: MeanInterval | None = None
     chosen: tuple[Choice, ...] = ()
     if n.all():
-        numbers = statistics.chosen(right)
-        held_out = statistics.held_out_interval(choices, trees, pairs, relation, numbers)
-        chosen = tuple(statistics.choice(counts, number) for number in numbers)
+        numbers = chosen(right)
+        held_out = held_out_interval(choices, trees, pairs, relation, numbers)
+        chosen = tuple(choice(counts, number) for number in numbers)
     best = int(right.sum(0).argmax())
     possible = counts.possible[relation].sum(0) / n.sum()
-    return RelationScore(counts.names[relation], int(n.sum()), held_out, statistics.judged(counts.near[relation], n),
-                         luck, chosen, statistics.choice(counts, best), float(right.sum(0)[best] / n.sum()),
+    return RelationScore(counts.names[relation], int(n.sum()), held_out, judged(counts.near[relation], n),
+                         luck, chosen, choice(counts, best), float(right.sum(0)[best] / n.sum()),
                          (float(possible[0]), float(possible[1])))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 
 from model.ask import sources
-from model.ask.models import source_of
+from model.ask.sources import source_of
 from model.core import heads
 from model.core.query import Kind, UserError
 from model.core.record import AttentionRecord

@@ -5,7 +5,7 @@ import pytest
 
 from model.ask.jobs import LOST, Cache, Job, JobQueue
 from model.core.query import UserError
-from model.core.stopping import Cancelled
+from model.core.threads import Cancelled
 
 LONG = 10.0   # seconds; every wait below ends long before
 

@@ -3,9 +3,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from model.ask import models as asked
+from model.ask import sources as asked
 from model.ask.jobs import Cache
-from model.ask.models import CachedModels, source_of
+from model.ask.sources import CachedModels, source_of
 from model.core.models import TraceQuery
 from model.core.query import Query
 

@@ -2,7 +2,7 @@
 import pytest
 
 from model.ask import sources
-from model.ask.models import source_of
+from model.ask.sources import source_of
 from model.core.query import NotOnDisk, UnknownModel, UserError
 from model.core.types import quiet
 from model.pretrained import fetch

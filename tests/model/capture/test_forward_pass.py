@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from model.capture import forward_pass
-from model.capture.attention_call import parse_call
+from model.capture.forward_pass import parse_call
 from model.core import heads
 from model.core.masks import Causal, Full, Window
 from model.core.query import Kind, Query, Silence
@@ -96,7 +96,7 @@ def test_nothing_of_a_pass_stays_behind(opened):
 def test_an_unknown_keyword_is_named_and_a_known_one_is_not():
     import torch
 
-    from model.capture.attention_call import Memo
+    from model.capture.forward_pass import Memo
 
     tensors = tuple(torch.randn(1, 2, 5, 3) for _ in range(3))
     options = {"scaling": 0.5, "block_indices": tensors[0], "dropout": 0.0, "cu_seq_lens_q": None}

@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from model.capture.attention_call import Call
+from model.capture.forward_pass import Call
 from model.capture.verify import TOLERANCE, Wiring, check_answer, layer_number
 from model.core.masks import Causal, Dense, Full, Window
 

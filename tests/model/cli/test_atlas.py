@@ -7,10 +7,9 @@ from click.testing import CliRunner
 from model.__main__ import main
 from model.cli import atlas
 from model.cli import atlas as command
-from model.studies.atlas import state
-from model.studies.atlas.columns import COLUMNS
-from model.studies.atlas.files import open_atlas
-from model.studies.atlas.state import PART
+from model.studies.atlas import files
+from model.studies.atlas.files import PART, open_atlas
+from model.studies.atlas.numbers import COLUMNS
 from model.studies.atlas.worker import ShardWorker
 
 TEXTS = [f"The animal number {number} was too tired, and so was number {number + 1}." for number in range(70)]
@@ -65,11 +64,11 @@ def test_the_command_is_kept_as_the_systems_own_shell_reads_it(monkeypatch, syst
 def test_two_builds_into_one_folder_are_one_and_a_sentence(corpus, tmp_path):
     out = tmp_path / "atlas"
     out.mkdir()
-    with state.alone(out):
+    with files.alone(out):
         assert f"Another build is writing into {out}; wait until it has ended" in refused(
             "build", corpus, "--model", "scratch", "--out", out)
     assert list(out.iterdir()) == [] and build(corpus, out, "--limit", "3").exit_code == 0
-    assert not (out / state.LOCK).exists() and open_atlas(out).about["texts"] == 3
+    assert not (out / files.LOCK).exists() and open_atlas(out).about["texts"] == 3
 
 
 def test_csv_and_a_limit(corpus, tmp_path, monkeypatch):

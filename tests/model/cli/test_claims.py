@@ -5,8 +5,7 @@ from click.testing import CliRunner
 
 from model.__main__ import main
 from model.ask import sources
-from model.studies.claims.catalogue import BY_NAME
-from model.studies.claims.words import words
+from model.studies.claims.catalogue import BY_NAME, words
 from tests.model.studies.claims.test_report import FIELDS
 
 

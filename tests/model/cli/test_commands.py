@@ -22,10 +22,10 @@ from model.cli import claims, coreference
 from model.cli.commands import LARGEST, Commands, in_one_line
 from model.core import files
 from model.core.query import UserError
+from model.pretrained import packaged
 from model.pretrained.hub import Unreachable
-from model.pretrained.packaged import wheel
 from model.scratch import train, weights
-from model.studies.coreference.cases import shipped_cases
+from model.studies.coreference import shipped_cases
 from tests import fabricate
 from tests.conftest import ROOT
 from tests.fabricate import items
@@ -107,7 +107,7 @@ def stubbed(monkeypatch, tmp_path):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(wheel, "download", no_network)
+    monkeypatch.setattr(packaged, "download", no_network)
     monkeypatch.setattr(train, "train", no_training)
     monkeypatch.setattr(claims, "answer_to", no_measurement)
     monkeypatch.setattr(coreference, "shipped_cases", lambda name: shipped_cases(name)[:4])

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from model.__main__ import main
-from model.studies.coreference.cases import shipped_cases
+from model.studies.coreference import shipped_cases
 
 
 @pytest.fixture(scope="module")

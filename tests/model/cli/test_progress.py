@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from model.cli.progress import use_utf8_output
+from model.cli.commands import use_utf8_output
 
 ROOT = Path(__file__).parents[3]
 TEXT = "今天 it was 😀."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core import bounded
+from model.core import limits
 from model.core.limits import Limits
 from model.core.query import UserError
 from tests.hostile import JSON
@@ -15,7 +15,7 @@ from tests.hostile import JSON
 @given(JSON)
 def test_what_is_within_the_limits_is_read_as_json_reads_it(value):
     content = json.dumps(value).encode()
-    assert json.dumps(bounded.parse_json(content, "x")) == json.dumps(json.loads(content))
+    assert json.dumps(limits.parse_json(content, "x")) == json.dumps(json.loads(content))
 
 
 @given(st.recursive(st.just((0, 0)), lambda inner: st.one_of(
@@ -25,7 +25,7 @@ def test_what_is_within_the_limits_is_read_as_json_reads_it(value):
                                                    1 + max((depth for _, depth in parts), default=0)))), max_leaves=9))
 def test_depth_counts_lists_and_objects_within_one_another(pair):
     value, depth = pair
-    assert bounded.depth_of(value) == depth
+    assert limits.depth_of(value) == depth
 
 
 @pytest.mark.parametrize(("content", "said"), [
@@ -33,13 +33,13 @@ def test_depth_counts_lists_and_objects_within_one_another(pair):
     (b'{"a":' * 10**5, "CLEARHEAD_DEPTH"), (b"[" + b"1," * 2_000 + b"1]", "2,001 values and the limit is 2,000"),
     (b" " * 5_000 + b"1", "5,001 bytes and the limit is 5,000")])
 def test_what_is_above_a_limit_says_which(content, said, monkeypatch):
-    monkeypatch.setattr(bounded, "LIMITS", replace(Limits(), json_values=2_000, json_bytes=5_000)
+    monkeypatch.setattr(limits, "LIMITS", replace(Limits(), json_values=2_000, json_bytes=5_000)
                         if len(content) < 10**5 else Limits())
     with pytest.raises(UserError, match=f"^config.json has .*{said}"):
-        bounded.parse_json(content, "config.json")
+        limits.parse_json(content, "config.json")
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"1" * 5_000, b"[1,]", b"\xed\xa0\x80"])
 def test_what_is_no_json_is_a_value_error(content):
     with pytest.raises(ValueError):
-        bounded.parse_json(content, "x")
+        limits.parse_json(content, "x")

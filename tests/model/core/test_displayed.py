@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.displayed import displayed_head, keep_mass
 from model.core.masks import Causal, Full, Window
 from model.core.query import Kind, UserError
-from model.core.view import View
+from model.core.view import View, displayed_head, keep_mass
 from tests.fabricate import record
 
 N = 7
@@ -69,7 +68,7 @@ def test_a_head_that_is_not_there_is_one_sentence(view):
 
 @pytest.mark.parametrize("allowed", [Causal(), Window(300), Full()], ids=str)
 def test_a_very_long_head_is_pooled_by_its_largest_weights_without_ever_being_held_whole(allowed, monkeypatch):
-    monkeypatch.setattr("model.core.displayed.MAX_UNPOOLED", 50)
+    monkeypatch.setattr("model.core.view.MAX_UNPOOLED", 50)
     answer = record(233, special=())
     part = replace(answer.maps[0].layer(1), allowed=allowed)
     answer = replace(answer, maps=(replace(answer.maps[0], layers=(part,)),))

@@ -181,7 +181,7 @@ def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
     import torch
     from safetensors.torch import save_file
 
-    from model.core.saving.npz import write_npz
+    from model.core.npz import write_npz
     from tests import fabricate
 
     place, record, zeros = tmp_path / "file", fabricate.record(), torch.zeros(1000)

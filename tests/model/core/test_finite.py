@@ -12,9 +12,8 @@ from model.pretrained import load
 from model.scratch import record_pass, source
 from model.scratch import tokens as texts
 from model.studies.attribution import AttributionQuery
-from model.studies.next_token import NextWord
 from model.studies.patching import PassAnswer, PatchQuery
-from model.studies.perplexity import SequenceLikelihood
+from model.studies.predictions import NextWord, SequenceLikelihood
 from tests.model import tiny
 
 TEXT, OTHER = "the animal didn ' t cross the street", "a cat sat on mat of two the"

@@ -14,9 +14,9 @@ from PIL import Image, ImageFile
 
 from benchmarks import bomb_files
 from benchmarks.bomb_files import FILES
-from model.core import picture_files
+from model.core import pictures
 from model.core.limits import LIMITS
-from model.core.picture_files import decode
+from model.core.pictures import decode
 from model.core.query import UserError
 from tests.hostile import damaged, examples
 from tests.uploads import packed
@@ -64,7 +64,7 @@ def test_a_telephones_photograph_is_shrunk():
 
 @pytest.mark.parametrize("mode", ["RGBA", "P", "I;16", "L", "LA", "1"])
 def test_a_large_picture_of_any_kind_is_shrunk_and_keeps_its_tone(mode, monkeypatch):
-    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_kept=100 * 80, picture_growth=10**6))
+    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=100 * 80, picture_growth=10**6))
     plain = Image.new("L", (400, 320), 255 if mode == "1" else 120)
     image = (Image.fromarray(np.full((320, 400), 120 * 257, np.uint16)) if mode == "I;16" else plain.convert(mode))
     picture = decode(packed(image), "large.png")
@@ -99,7 +99,7 @@ def test_a_few_kilobytes_of_one_colour_are_not_decoded(name, sentence, monkeypat
 
 def test_a_picture_that_takes_much_memory_is_refused_before_it_does(monkeypatch):
     """As measured: a PNG of 41 million coloured pixels took 220 MB, a WebP of 13 million 202 MB."""
-    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_growth=10**6))
+    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_growth=10**6))
     large = packed(Image.new("RGB", (7_000, 7_000)))
     monkeypatch.setattr(ImageFile.ImageFile, "load", None)
     with pytest.raises(UserError) as refusal:
@@ -118,9 +118,9 @@ def test_what_decoding_takes_is_estimated_by_format(form, mode, options, expecte
                             RNG.integers(0, 256, (64, 64, len(Image.new(mode, (1, 1)).getbands())), np.uint8).squeeze())
     content = packed(noise if mode == "I;16" else noise.convert(mode), form, **options)
     with Image.open(io.BytesIO(content)) as image:
-        scans = content.count(picture_files.SCAN)
+        scans = content.count(pictures.SCAN)
         assert (scans > 1) == ("progressive" in options)
-        assert picture_files.bytes_a_pixel(image, scans) == expected
+        assert pictures.bytes_a_pixel(image, scans) == expected
 
 
 def test_a_jpeg_of_many_scans_is_refused_before_it_takes_seconds(monkeypatch):
@@ -133,8 +133,8 @@ def test_a_jpeg_of_many_scans_is_refused_before_it_takes_seconds(monkeypatch):
 
 
 def test_what_is_shrunk_in_bands_is_what_pillow_makes_of_the_whole(monkeypatch):
-    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_kept=100 * 80))
-    monkeypatch.setattr(picture_files, "BAND", 401 * 20)
+    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_kept=100 * 80))
+    monkeypatch.setattr(pictures, "BAND", 401 * 20)
     tall, wide = np.mgrid[0:321, 0:401]
     smooth = np.dstack([wide * 255 / 400, tall * 255 / 320, np.full((321, 401), 90), 255 - wide / 4]).astype(np.uint8)
     image = Image.fromarray(smooth)
@@ -169,7 +169,7 @@ def test_what_is_no_picture_is_refused_in_one_sentence(content, sentence):
 
 
 def test_a_file_of_too_many_bytes_is_refused_before_it_is_looked_at(monkeypatch):
-    monkeypatch.setattr(picture_files, "LIMITS", replace(LIMITS, picture_bytes=100))
+    monkeypatch.setattr(pictures, "LIMITS", replace(LIMITS, picture_bytes=100))
     with pytest.raises(UserError, match="make it smaller, or set CLEARHEAD_PICTURE_MB higher"):
         decode(b"\0" * 101, "large.png")
 

@@ -5,13 +5,13 @@ from torch import nn
 from model.ask.jobs import Cache, JobQueue
 from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Patch, Query, UserError
-from model.core.stopping import Cancelled, stop_between_layers, stoppable
+from model.core.threads import Cancelled, stop_between_layers, stoppable
 from model.core.types import quiet
 from model.scratch import source
 from model.studies.attribution import AttributionQuery, attribute
 from model.studies.corpus import TextsQuery, run
 from model.studies.patching import PatchQuery
-from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery
+from model.studies.predictions import DecisionQuery, DecisionSetQuery
 
 TEXT = "the animal didn ' t cross the street because it was too tired"
 OTHER = "the animal didn ' t cross the street because it was too wide"

@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from model.core.measures import as_csv, by_head, head_frame, head_ids, largest_first
 from model.core.query import Kind
-from model.core.tables import as_csv, by_head, head_frame, head_ids, largest_first
 from tests import fabricate
 
 HEADS = [(0, 0), (0, 1), (3, 0), (3, 1)]

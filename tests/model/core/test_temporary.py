@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from model.core.files import TemporaryFolder
 from model.core.query import UserError
-from model.core.temporary import TemporaryFolder
 from tests.conftest import ROOT
 
 
@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
 
 # processes of their own, which end without a word or ask before they do
 BEGIN = """import os, sys, tempfile
-from model.core.temporary import TemporaryFolder
+from model.core.files import TemporaryFolder
 tempfile.tempdir = sys.argv[1]
 """
 FORGET = BEGIN + """made = [TemporaryFolder("training"), TemporaryFolder("pdf")]

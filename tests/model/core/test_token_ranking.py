@@ -4,7 +4,7 @@ import pytest
 
 from model.core import heads
 from model.core.query import Kind
-from model.core.token_ranking import token_ranking
+from model.core.view import token_ranking
 from tests.fabricate import SENTENCE, record
 
 

@@ -15,11 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import heads
-from model.core.displayed import displayed_head
+from model.core.npz import write_npz
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
-from model.core.saving.npz import write_npz
-from model.core.view import View
+from model.core.view import View, displayed_head
 from model.imported.reading import read_attention
 from tests import fabricate
 from tests.hostile import changed, damaged, examples

@@ -111,10 +111,8 @@ def test_it_is_asked_like_a_model_and_never_called_verified():
 
 def test_what_needs_the_model_itself_is_refused_in_one_sentence():
     from model.core.models import TraceQuery
-    from model.studies.coreference.cases import shipped_cases
-    from model.studies.coreference.heads import CasesQuery
-    from model.studies.next_token import NextWordQuery
-    from model.studies.perplexity import LikelihoodQuery
+    from model.studies.coreference import CasesQuery, shipped_cases
+    from model.studies.predictions import LikelihoodQuery, NextWordQuery
 
     model, text = sources.import_file(saved(0, side=5), "mine.npz")
     query = sources.open_query(model, text)

@@ -3,42 +3,42 @@ import numpy as np
 import pytest
 from scipy import special
 
-from model.lessons import associative_memory
+from model.lessons import kernels
 
 
 def test_signs_are_whole_and_all_different():
-    for names in (associative_memory.KEYS, associative_memory.VALUES):
-        pictures = [tuple(associative_memory.picture(name)) for name in names]
-        assert all(len(each) == associative_memory.PIXELS and set(each) == {-1.0, 1.0} for each in pictures)
+    for names in (kernels.KEYS, kernels.VALUES):
+        pictures = [tuple(kernels.picture(name)) for name in names]
+        assert all(len(each) == kernels.PIXELS and set(each) == {-1.0, 1.0} for each in pictures)
         assert len(set(pictures)) == len(names)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
 def test_at_the_best_temperature_the_weights_are_the_probabilities(share):
-    keys, values = associative_memory.stored_pairs(6)
-    query = associative_memory.damage(keys[2], share, 7)
+    keys, values = kernels.stored_pairs(6)
+    query = kernels.damage(keys[2], share, 7)
     logs = np.where(query == keys, np.log(1 - share), np.log(share)).sum(1)
-    mixed, weights = associative_memory.recall(query, keys, values, associative_memory.best_temperature(share))
+    mixed, weights = kernels.recall(query, keys, values, kernels.best_temperature(share))
     assert weights[0] == pytest.approx(special.softmax(logs), abs=1e-12)
     assert mixed[0] == pytest.approx(special.softmax(logs) @ values, abs=1e-12)
 
 
 @pytest.mark.parametrize("share", [0.15, 0.3])
 def test_no_other_temperature_has_a_smaller_error(share):
-    keys, values = associative_memory.stored_pairs(8)
-    best = associative_memory.best_temperature(share)
-    squared, found = associative_memory.errors(keys, values, share, best * np.array([0.4, 1.0, 2.5]), draws=300)
+    keys, values = kernels.stored_pairs(8)
+    best = kernels.best_temperature(share)
+    squared, found = kernels.errors(keys, values, share, best * np.array([0.4, 1.0, 2.5]), draws=300)
     assert squared[1] < squared[0] and squared[1] < squared[2] and found[0] > found[1] > found[2]
 
 
 def test_cold_is_the_best_pair_and_hot_the_mean_of_all():
-    keys, values = associative_memory.stored_pairs(5)
-    cold, hot = (associative_memory.recall(keys[3:4], keys, values, temperature)[0][0] for temperature in (1e-3, 1e9))
+    keys, values = kernels.stored_pairs(5)
+    cold, hot = (kernels.recall(keys[3:4], keys, values, temperature)[0][0] for temperature in (1e-3, 1e9))
     assert cold == pytest.approx(values[3]) and hot == pytest.approx(values.mean(0), abs=1e-6)
 
 
 def test_damage_turns_the_asked_share_over_and_more_noise_only_turns_more():
-    key = associative_memory.picture("5")
-    few, many = associative_memory.damage(key, 0.1, 3, 500) != key, associative_memory.damage(key, 0.3, 3, 500) != key
+    key = kernels.picture("5")
+    few, many = kernels.damage(key, 0.1, 3, 500) != key, kernels.damage(key, 0.3, 3, 500) != key
     assert few.mean() == pytest.approx(0.1, abs=0.01) and many.mean() == pytest.approx(0.3, abs=0.01)
     assert (many >= few).all()

@@ -9,8 +9,8 @@ from scipy import integrate, stats
 
 from model.core.query import Query, UserError
 from model.core.record import Tokens
-from model.lessons import contexts
-from model.lessons.contexts import ContextsQuery, TableQuery
+from model.lessons import vectors
+from model.lessons.vectors import ContextsQuery, TableQuery
 
 TEXTS = ("He sat on the bank of the river.", "She put money into the bank.", "They fished from the bank.",
          "Seven grey horses crossed an old bridge.")
@@ -24,10 +24,10 @@ TOKENS = Tokens(("[CLS]", "The", "ba", "nk", ",", "a", "bank", "!", "[SEP]"), tu
 def test_neighbours_are_the_largest_cosines_and_leave_the_word_itself_out():
     table = np.random.default_rng(1).standard_normal((200, 16)).astype(np.float32)
     table[7] = 2 * table[5]
-    order, others, pairs = contexts.neighbours(table, 5)
+    order, others, pairs = vectors.neighbours(table, 5)
     wanted = torch.nn.functional.cosine_similarity(torch.tensor(table[5:6]), torch.tensor(table), dim=-1).numpy()
     assert order[0] == 7 and 5 not in order
-    assert order == [int(each) for each in np.argsort(-wanted) if each != 5][:contexts.NEAREST]
+    assert order == [int(each) for each in np.argsort(-wanted) if each != 5][:vectors.NEAREST]
     assert others == pytest.approx(np.delete(wanted, 5), abs=1e-6)
     assert len(pairs) > 49_000 and abs(pairs.mean()) < 0.02
     assert (pairs > 0.999).sum() < 20   # never a row with itself; rows 5 and 7 meet now and then
@@ -38,21 +38,21 @@ def test_luck_is_the_expected_largest_cosine_of_random_directions(vocabulary, d_
     """(1 + cos)/2 of random directions has the beta distribution with both parameters (d − 1)/2."""
     cosine = stats.beta((d_model - 1) / 2, (d_model - 1) / 2, loc=-1, scale=2)
     wanted = 1 - integrate.quad(lambda x: cosine.cdf(x) ** vocabulary, -1, 1, points=[0.1, 0.2, 0.3, 0.7])[0]
-    assert contexts.luck(vocabulary, d_model) == pytest.approx(wanted, rel=0.03)
+    assert vectors.luck(vocabulary, d_model) == pytest.approx(wanted, rel=0.03)
 
 
 def test_a_word_is_found_whole_first_then_as_characters_and_missed_with_a_sentence():
-    assert contexts.find(TOKENS, TEXT, "bank") == [2, 3] and contexts.find(TOKENS, TEXT, "A") == [5]
-    assert contexts.find(TOKENS, TEXT, "nk, a") == [3, 4, 5]
+    assert vectors.find(TOKENS, TEXT, "bank") == [2, 3] and vectors.find(TOKENS, TEXT, "A") == [5]
+    assert vectors.find(TOKENS, TEXT, "nk, a") == [3, 4, 5]
     for missing in ("tree", ""):
         with pytest.raises(UserError, match="write a sentence"):
-            contexts.find(TOKENS, TEXT, missing)
+            vectors.find(TOKENS, TEXT, missing)
 
 
 def test_a_word_in_one_context_is_itself_and_unrelated_words_are_all_pairs_spelled_differently():
     rng = np.random.default_rng(2)
     states = [[rng.standard_normal((9, 6)) for _ in range(3)] for _ in range(2)]
-    found = contexts.compare("bank", (TEXT,) * 4, [TOKENS] * 4, [states[0], states[1], states[0], states[1]])
+    found = vectors.compare("bank", (TEXT,) * 4, [TOKENS] * 4, [states[0], states[1], states[0], states[1]])
     word = [[layer[[2, 3]].mean(0) for layer in each] for each in states]
     wanted = [float(torch.nn.functional.cosine_similarity(torch.tensor(one), torch.tensor(other), dim=0))
               for one, other in zip(*word, strict=True)]
@@ -60,14 +60,14 @@ def test_a_word_in_one_context_is_itself_and_unrelated_words_are_all_pairs_spell
     # after the first word: bank, a, bank; each bank has one partner that is spelled otherwise, the a has two, in three
     # sentences
     assert found.pairs == 3 * (1 + 2 + 1) and found.pieces == ("ba", "nk") and not found.unknown and not found.leads
-    assert contexts.compare("the", (TEXT,) * 4, [TOKENS] * 4, [states[0]] * 4).leads
+    assert vectors.compare("the", (TEXT,) * 4, [TOKENS] * 4, [states[0]] * 4).leads
     assert (found.low < found.unrelated).all() and (found.unrelated < found.high).all()
 
 
 def test_rows_and_neighbours_are_the_networks_own(minilm, report):
     weight = minilm.network.get_input_embeddings().weight.detach()
     ids = tuple(minilm.tokenizer("the cat")["input_ids"])
-    found = contexts.look_up(minilm, TableQuery("minilm", "r", "bank", ids), report)
+    found = vectors.look_up(minilm, TableQuery("minilm", "r", "bank", ids), report)
     assert np.array_equal(found.rows, weight[list(ids)].numpy()) and found.piece == "bank"
     bank = minilm.tokenizer.convert_tokens_to_ids("bank")
     wanted = torch.nn.functional.cosine_similarity(weight[bank:bank + 1], weight, dim=-1)
@@ -76,7 +76,7 @@ def test_rows_and_neighbours_are_the_networks_own(minilm, report):
     assert [each for _, each in found.nearest[:3]] == pytest.approx(wanted[best].tolist(), abs=1e-5)
     for word, why in (("unbelievably", "not one piece"), ("样", "unknown")):
         with pytest.raises(UserError, match=why):
-            contexts.look_up(minilm, TableQuery("minilm", "r", word, ()), report)
+            vectors.look_up(minilm, TableQuery("minilm", "r", word, ()), report)
 
 
 def test_layers_are_the_hidden_states_of_the_network(minilm, report):

@@ -10,7 +10,7 @@ from scipy import stats
 from model.ask import sources
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from model.core.stopping import Cancelled
+from model.core.threads import Cancelled
 from model.lessons import cost
 
 HEADS, N = 2, 150

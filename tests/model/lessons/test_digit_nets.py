@@ -3,20 +3,20 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import digit_nets
-from model.lessons.digit_nets import COUNTS, KINDS, STEPS, DigitRunQuery
+from model.lessons import digit_patches
+from model.lessons.digit_patches import COUNTS, KINDS, STEPS, DigitRunQuery
 from model.scratch.pictures.digits import digits
 
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setattr(digit_nets, "STEPS", 60)
+    monkeypatch.setattr(digit_patches, "STEPS", 60)
 
 
 def test_a_run_is_the_same_again_and_says_how_far_it_is(short):
     told = []
-    first = digit_nets.run(DigitRunQuery("transformer", 100), lambda share, words: told.append((share, words)))
-    again = digit_nets.run(DigitRunQuery("transformer", 100))
+    first = digit_patches.run(DigitRunQuery("transformer", 100), lambda share, words: told.append((share, words)))
+    again = digit_patches.run(DigitRunQuery("transformer", 100))
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert told[-1][0] == 1 and "step 60 of 60" in told[-1][1] and len(first.loss) == 60 and first.tested[-1] == 60
 
@@ -24,32 +24,32 @@ def test_a_run_is_the_same_again_and_says_how_far_it_is(short):
 def test_what_is_learned_from_is_never_tested():
     held_out = {tuple(row) for row in digits("test").ink.reshape(-1, 64)}
     for count in COUNTS:
-        ink, labels = digit_nets.lessons(count, 1)
+        ink, labels = digit_patches.lessons(count, 1)
         assert len(ink) == len(labels) == count and not held_out & {tuple(row) for row in ink.reshape(-1, 64).tolist()}
 
 
 def test_about_as_many_numbers_are_learned_by_each():
-    sizes = [sum(each.numel() for each in digit_nets.network(kind, 1).parameters()) for kind in KINDS]
+    sizes = [sum(each.numel() for each in digit_patches.network(kind, 1).parameters()) for kind in KINDS]
     assert max(sizes) < 1.25 * min(sizes)
 
 
 def test_only_the_transformer_without_places_does_not_see_a_shuffle():
-    ink = digit_nets.lessons(100, 1)[0][:20]
+    ink = digit_patches.lessons(100, 1)[0][:20]
     patches = torch.nn.functional.unfold(ink[:, None], 2, stride=2)[..., torch.randperm(16)]
     shuffled = torch.nn.functional.fold(patches, 8, 2, stride=2)[:, 0]
     for kind in KINDS:
-        model = digit_nets.network(kind, 1).eval()
+        model = digit_patches.network(kind, 1).eval()
         with torch.no_grad():
             moved = float((model(shuffled) - model(ink)).abs().max())
         assert (moved < 1e-4) == (kind == "unplaced"), kind
 
 
 def test_the_first_loss_is_that_of_untrained_weights_and_the_share_is_counted(short):
-    found = digit_nets.run(DigitRunQuery("convolution", 300, 2))
-    model, (ink, labels) = digit_nets.network("convolution", 2), digit_nets.lessons(300, 2)
-    chosen = torch.randint(300, (digit_nets.SIZE,), generator=torch.Generator().manual_seed(2))
+    found = digit_patches.run(DigitRunQuery("convolution", 300, 2))
+    model, (ink, labels) = digit_patches.network("convolution", 2), digit_patches.lessons(300, 2)
+    chosen = torch.randint(300, (digit_patches.SIZE,), generator=torch.Generator().manual_seed(2))
     with torch.no_grad():
-        wanted = -model(ink[chosen]).log_softmax(-1)[range(digit_nets.SIZE), labels[chosen]].mean()
+        wanted = -model(ink[chosen]).log_softmax(-1)[range(digit_patches.SIZE), labels[chosen]].mean()
         right = np.mean([model(row[None]).argmax().item() == label
                          for row, label in zip(torch.tensor(digits("test").ink), digits("test").labels, strict=True)])
     assert found.loss[0] == pytest.approx(wanted.item(), rel=1e-5) and found.right[0] == pytest.approx(right)
@@ -61,9 +61,9 @@ def test_it_stops_when_it_is_told_to():
         if share > 0.01:
             raise InterruptedError
     with pytest.raises(InterruptedError):
-        digit_nets.run(DigitRunQuery(), leave)
+        digit_patches.run(DigitRunQuery(), leave)
 
 
 def test_the_rate_rises_and_falls():
-    rates = [digit_nets.rate(step) for step in range(STEPS)]
-    assert max(rates) == pytest.approx(digit_nets.RATE) and rates[0] < rates[10] and rates[-1] < rates[-50]
+    rates = [digit_patches.rate(step) for step in range(STEPS)]
+    assert max(rates) == pytest.approx(digit_patches.RATE) and rates[0] < rates[10] and rates[-1] < rates[-50]

@@ -11,8 +11,8 @@ from scipy import stats
 from torch.nn import functional
 
 from model.core.statistics import entropy
-from model.lessons import distillation
-from model.lessons import divergence as d
+from model.lessons import learning
+from model.lessons import learning as d
 
 SHARES = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda each: np.array(each) / sum(each))
 CASES = [(words, epsilon, definition) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1, 0.5)
@@ -57,11 +57,11 @@ def test_without_smoothing_the_floor_is_0_and_the_gap_has_no_end():
 
 def test_the_slope_of_every_target_is_what_torch_differentiates():
     logits = torch.randn(6, dtype=torch.float64, requires_grad=True, generator=torch.Generator().manual_seed(2))
-    for target in (distillation.one_hot(2, 6), distillation.soften(np.arange(6.0), 2.0)):
+    for target in (learning.one_hot(2, 6), learning.soften(np.arange(6.0), 2.0)):
         functional.cross_entropy(logits, torch.tensor(target)).backward()
         said = logits.detach().softmax(-1).numpy()
-        np.testing.assert_allclose(distillation.slope(target, said), logits.grad.numpy(), atol=1e-12)
-        floor, gap, loss = distillation.parts(target, said)
+        np.testing.assert_allclose(learning.slope(target, said), logits.grad.numpy(), atol=1e-12)
+        floor, gap, loss = learning.parts(target, said)
         assert loss == pytest.approx(floor + gap)
         logits.grad = None
 
@@ -69,8 +69,8 @@ def test_the_slope_of_every_target_is_what_torch_differentiates():
 def test_students_are_the_teachers_own_snapshots_and_speak_its_signs():
     from model.scratch.source import open_model
 
-    taken = distillation.steps()
+    taken = learning.steps()
     assert taken[0] == 0 and taken == sorted(taken)
-    words = open_model(distillation.student(taken[1])).tokenizer.words
-    assert words[distillation.number("q")] == "q" and distillation.number("é") is None
-    assert distillation.number("[PAD]") is None
+    words = open_model(learning.student(taken[1])).tokenizer.words
+    assert words[learning.number("q")] == "q" and learning.number("é") is None
+    assert learning.number("[PAD]") is None

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import layer_types, sparse_masks
+from model.lessons import cost, masking
 
-W = layer_types.weights()
-TOKENS = np.random.default_rng(3).standard_normal((layer_types.TOKENS, layer_types.WIDTH))
+W = cost.weights()
+TOKENS = np.random.default_rng(3).standard_normal((cost.TOKENS, cost.WIDTH))
 
 
 def given(*arrays):
@@ -17,23 +17,23 @@ def given(*arrays):
 def test_the_layers_are_torchs():
     query, key, value = given(TOKENS @ W.a, TOKENS @ W.b, TOKENS @ W.c)
     wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0].numpy()
-    assert layer_types.run("attention", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
-    near = torch.from_numpy(sparse_masks.window(layer_types.TOKENS, sparse_masks.Shape(window=2)))
+    assert cost.run("attention", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
+    near = torch.from_numpy(masking.window(cost.TOKENS, masking.Shape(window=2)))
     wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None],
                                                               attn_mask=near)[0].numpy()
-    assert layer_types.run("restricted", TOKENS, W, 5) == pytest.approx(wanted, abs=1e-12)
-    recurrent = torch.nn.RNN(layer_types.WIDTH, layer_types.WIDTH, bias=False, dtype=torch.float64)
+    assert cost.run("restricted", TOKENS, W, 5) == pytest.approx(wanted, abs=1e-12)
+    recurrent = torch.nn.RNN(cost.WIDTH, cost.WIDTH, bias=False, dtype=torch.float64)
     recurrent.load_state_dict(dict(zip(("weight_ih_l0", "weight_hh_l0"), given(W.a.T, W.b.T), strict=True)))
-    assert layer_types.run("recurrent", TOKENS, W) == pytest.approx(recurrent(given(TOKENS)[0])[0].detach().numpy(),
+    assert cost.run("recurrent", TOKENS, W) == pytest.approx(recurrent(given(TOKENS)[0])[0].detach().numpy(),
                                                                     abs=1e-12)
     signal, kernel = given(TOKENS.T[None], W.kernel.transpose(2, 1, 0))
     wanted = torch.nn.functional.conv1d(signal, kernel, padding="same")[0].numpy().T
-    assert layer_types.run("convolution", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
+    assert cost.run("convolution", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_only_attention_does_not_notice_a_shuffle(seed):
-    found = {kind: layer_types.order_sensitivity(kind, seed) for kind in layer_types.TYPES}
+    found = {kind: cost.order_sensitivity(kind, seed) for kind in cost.TYPES}
     assert found.pop("attention") < 1e-14 and min(found.values()) > 0.1
 
 
@@ -41,7 +41,7 @@ def test_the_neighbourhood_has_r_keys():
     for r in (1, 2, 5, 8):
         moved = TOKENS.copy()
         moved[12] += 1
-        changed = (np.abs(layer_types.run("restricted", moved, W, r) - layer_types.run("restricted", TOKENS, W, r))
+        changed = (np.abs(cost.run("restricted", moved, W, r) - cost.run("restricted", TOKENS, W, r))
                    > 1e-12).any(1)
         assert changed.sum() == r
 
@@ -50,17 +50,17 @@ def test_the_longest_path_is_that_of_a_walk():
     """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens
     after L layers."""
     n, r = 64, 8
-    walked = sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.window(n, sparse_masks.Shape(window=r))))
-    assert abs(walked - layer_types.table("restricted", n, 4, 2, r)["path"]) <= 1
-    assert layer_types.table("convolution", 64, 4, 4, r)["path"] == pytest.approx(3)
+    walked = masking.layers_needed(masking.reach(masking.window(n, masking.Shape(window=r))))
+    assert abs(walked - cost.table("restricted", n, 4, 2, r)["path"]) <= 1
+    assert cost.table("convolution", 64, 4, 4, r)["path"] == pytest.approx(3)
 
 
 def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
     for n, wanted in ((511, ("attention", "restricted")), (512, ("attention", "recurrent", "restricted")),
                       (513, ("recurrent",))):   # no key is left out where r is above n
-        assert layer_types.cheapest(n, 512, 3, 10**6) == wanted
-    assert layer_types.cheapest(65_536, 4096, 64, 4096) == ("recurrent", "restricted")
-    table = {kind: layer_types.table(kind, np.array([4.0, 64.0]), 16, 2, 8) for kind in layer_types.TYPES}
+        assert cost.cheapest(n, 512, 3, 10**6) == wanted
+    assert cost.cheapest(65_536, 4096, 64, 4096) == ("recurrent", "restricted")
+    table = {kind: cost.table(kind, np.array([4.0, 64.0]), 16, 2, 8) for kind in cost.TYPES}
     assert table["attention"]["complexity"].tolist() == [256, 65_536]
     assert table["restricted"]["complexity"].tolist() == [256, 8192]
     assert table["recurrent"]["steps"].tolist() == [4, 64]

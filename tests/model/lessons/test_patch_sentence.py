@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import patch_sentence as lesson
+from model.lessons import digit_patches as lesson
 from model.scratch.pictures import canvas
 from model.scratch.pictures.digits import SIDE
 from model.scratch.tasks import marked_digit
@@ -31,7 +31,7 @@ def test_what_was_cut_can_be_laid_again(side):
 def test_with_places_it_is_the_model_and_without_them_it_knows_no_order():
     picture = lesson.canvases()[1].pixels()
     with torch.inference_mode():
-        own = lesson.network()(marked_digit.ink(picture)[None])[0, 0].numpy()
+        own = lesson.patch_network()(marked_digit.ink(picture)[None])[0, 0].numpy()
     found = lesson.read(picture, True)
     np.testing.assert_allclose(found.logits, own, atol=1e-5)
     assert found.answer == lesson.canvases()[1].answer
@@ -42,7 +42,7 @@ def test_with_places_it_is_the_model_and_without_them_it_knows_no_order():
 
 
 def test_counts_are_those_of_the_model():
-    model = lesson.network()
+    model = lesson.patch_network()
     counted = lesson.numbers(40, 40, 8, 64)
     assert counted["tokens"] == model.config.max_length == 26 and counted["weights"] == 676
     assert counted["map"] == sum(each.numel() for each in model.embedding.linear.parameters())
@@ -53,7 +53,7 @@ def test_counts_are_those_of_the_model():
 
 
 def test_similarity_is_the_cosine():
-    table = lesson.network().embedding.positions.table[1:].detach()
+    table = lesson.patch_network().embedding.positions.table[1:].detach()
     found = lesson.place_similarity()
     for one, other in ((0, 1), (3, 20), (7, 7)):
         assert found[one, other] == pytest.approx(torch.cosine_similarity(table[one], table[other], 0).item(), abs=1e-5)

@@ -5,7 +5,7 @@ import torch
 
 from model.core.threads import one_thread
 from model.lessons import recurrent
-from model.lessons.copying import LENGTHS, LIVE, run
+from model.lessons.kernels import LENGTHS, LIVE, run
 
 
 @pytest.mark.parametrize("kind", ["fixed", "wide"])

@@ -8,7 +8,7 @@ from model.core import heads
 from model.core.models import TraceQuery
 from model.core.query import Kind, UserError
 from model.core.trace import Projection
-from model.lessons import subspaces
+from model.lessons import information
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
@@ -22,7 +22,7 @@ def traced(request):
     model, kind, layer = request.param
     query = sources.open_query(model, TEXT)
     return (ask(query)[kind].layer(layer), ask(TraceQuery(query)).attention(kind, layer),
-            ask(subspaces.SubspacesQuery(query, kind, layer)))
+            ask(information.SubspacesQuery(query, kind, layer)))
 
 
 def test_angles_of_a_models_heads_are_scipys(traced):
@@ -47,24 +47,24 @@ def test_random_subspaces_overlap_by_d_k_over_d_model(traced):
 def test_slices_are_orthogonal_equal_ranges_are_not_apart_and_a_scale_changes_nothing():
     rng = np.random.default_rng(1)
     whole = rng.standard_normal((3, 30, 10))
-    cut = subspaces.sliced(Projection(whole.astype(np.float32), None)).weight
-    assert np.degrees(subspaces.ranges(cut).angles) == pytest.approx(90)
-    assert subspaces.ranges(cut).together == 30 and not cut[0, 10:].any() and (cut[1, 10:20] == whole[1, 10:20].astype(
-        np.float32)).all()
+    cut = information.sliced(Projection(whole.astype(np.float32), None)).weight
+    assert np.degrees(information.ranges(cut).angles) == pytest.approx(90)
+    assert information.ranges(cut).together == 30 and not cut[0, 10:].any()
+    assert (cut[1, 10:20] == whole[1, 10:20].astype(np.float32)).all()
     same = np.stack([whole[0], whole[0] @ rng.standard_normal((10, 10)), 7 * whole[0]])
-    assert subspaces.ranges(same).overlap == pytest.approx(1) and subspaces.ranges(same).together == 10
-    assert subspaces.ranges(whole[:1]).overlap.shape == (0,)
+    assert information.ranges(same).overlap == pytest.approx(1) and information.ranges(same).together == 10
+    assert information.ranges(whole[:1]).overlap.shape == (0,)
 
 
 def test_a_matrix_of_lower_rank_narrows_what_is_compared():
     whole = np.random.default_rng(2).standard_normal((2, 30, 10))
     whole[1, :, 9] = whole[1, :, 0]
-    assert subspaces.ranges(whole).width == 9
+    assert information.ranges(whole).width == 9
 
 
 def test_the_same_matrices_give_the_same_weights_and_slices_others(traced):
     layer, attention, found = traced
-    again = subspaces.with_vectors(layer, attention, attention.query, attention.key)
+    again = information.with_vectors(layer, attention, attention.query, attention.key)
     for head in range(layer.heads):
         assert heads.weights(again, head) == pytest.approx(heads.weights(layer, head), abs=2e-5)
     seen = slice(0, attention.x.shape[1] // layer.heads)
@@ -87,7 +87,7 @@ def test_rotary_positions_turn_what_slices_leave():
         a, b = x[..., :2], x[..., 2:]
         return np.concatenate([a * np.cos(angles) - b * np.sin(angles), a * np.sin(angles) + b * np.cos(angles)], -1)
 
-    found = subspaces._turned(vectors, before, turn(before), ((0, 2), (1, 3)))
+    found = information._turned(vectors, before, turn(before), ((0, 2), (1, 3)))
     assert found == pytest.approx(turn(vectors))
 
 
@@ -95,7 +95,7 @@ def test_heads_of_minilm_overlap_by_more_than_chance():
     """What the lesson has its readers remember."""
     query = sources.open_query("minilm", TEXT)
     for layer in (0, 5):
-        found = ask(subspaces.SubspacesQuery(query, Kind.SELF, layer))
+        found = ask(information.SubspacesQuery(query, Kind.SELF, layer))
         assert all(ranges.overlap.mean() > 1.2 * ranges.width / found.d_model for ranges in found.ranges.values())
 
 
@@ -103,7 +103,7 @@ def test_a_kind_that_only_reports_is_refused(monkeypatch):
     from types import SimpleNamespace
 
     record = SimpleNamespace(card=SimpleNamespace(title="It"))
-    monkeypatch.setattr(subspaces, "Layer", dict)
+    monkeypatch.setattr(information, "Layer", dict)
 
     class Models:
         trace = staticmethod(lambda query, report: None)
@@ -117,4 +117,4 @@ def test_a_kind_that_only_reports_is_refused(monkeypatch):
             return Record(**vars(record))
 
     with pytest.raises(UserError, match="only reports its weights"):
-        subspaces.SubspacesQuery(None, Kind.SELF, 0).answer(Models(), lambda share, text: None)
+        information.SubspacesQuery(None, Kind.SELF, 0).answer(Models(), lambda share, text: None)

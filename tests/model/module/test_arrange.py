@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from model.core import heads
+from model.core.npz import write_npz
 from model.core.query import MOST_STREAMS, Kind, UserError
 from model.core.record import AttentionRecord
-from model.core.saving.npz import write_npz
 from model.imported.reading import read_attention
 from model.imported.record_file import read_record
 from model.module.look import look

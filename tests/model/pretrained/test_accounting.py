@@ -16,7 +16,7 @@ from model.core.record import Reported
 from model.pretrained import accounting, catalogue, load
 from model.pretrained import model as pretrained
 from model.pretrained.environment import prepare
-from model.pretrained.untrained import SUFFIX
+from model.pretrained.load import SUFFIX
 from tests.model import tiny, tiny_vision
 
 QWEN = ("Qwen3Config", "Qwen3ForCausalLM", tiny.GROUPED)

@@ -8,7 +8,7 @@ from model.capture import forward_pass
 from model.core import heads
 from model.core.query import Kind, Query, Temper, UserError
 from model.pretrained import attribution, trace
-from model.studies import value_norms
+from model.studies import rollout
 from model.studies.attribution import REMOVALS, AttributionQuery, agreement, attribute, ceiling
 from model.studies.weight_swap import SwapQuery, swap_weights
 
@@ -43,16 +43,16 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
         attention, block = found.attention(record.maps[0].kind,
                                            layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-        changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
+        changed, around = rollout.transformed_values(layer, attention), rollout.sublayer(block, attention)
         assert around.sum_norm is not None and (around.post_norm is not None) == (family == "gemma2")
         bias = np.zeros(model.card.d_model) if attention.b_output is None else attention.b_output
         for row in (0, 3, layer.shape[1] - 1):
-            stages = around.parts(value_norms.contributions(weights, changed, row), row)
+            stages = around.parts(rollout.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + bias, attention.output[row])
-            summed = bias if around.post_norm is None else value_norms.apply_norm(around.post_norm, row, bias) + _bias(
+            summed = bias if around.post_norm is None else rollout.apply_norm(around.post_norm, row, bias) + _bias(
                 around.post_norm)
             close(stages["norm_residual"].sum(0) + summed, around.sum_norm.input[row])
-            close(stages["norm_layernorm"].sum(0) + value_norms.apply_norm(around.sum_norm, row, summed)
+            close(stages["norm_layernorm"].sum(0) + rollout.apply_norm(around.sum_norm, row, summed)
                   + _bias(around.sum_norm), around.sum_norm.output[row])
 
 
@@ -63,11 +63,11 @@ def _bias(norm) -> np.ndarray:
 def test_lengths_of_one_head_are_those_of_its_vectors(minilm, report):
     query = asked(minilm).query
     layer = minilm.record(query, report)[Kind.SELF].layer(2)
-    changed = value_norms.transformed_values(layer, trace.trace(minilm, query, report).attention(Kind.SELF, 2))
+    changed = rollout.transformed_values(layer, trace.trace(minilm, query, report).attention(Kind.SELF, 2))
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     rows = np.eye(layer.shape[1])[4]
     vectors = weights[5, 4][:, None] * changed[5]
-    np.testing.assert_allclose(value_norms.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1),
+    np.testing.assert_allclose(rollout.by_head(weights, changed, rows)[5], np.linalg.norm(vectors, axis=1),
                                atol=1e-12)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from model.pretrained import bounds, load
+from model.pretrained import damage, load
 
 GOOD = {"model_type": "llama", "num_hidden_layers": 126, "num_attention_heads": 128, "hidden_size": 16_384,
         "intermediate_size": 53_248, "vocab_size": 262_144, "max_position_embeddings": 10_485_760,
@@ -22,7 +22,7 @@ def refusal(folder, name, content):
     tracemalloc.start()
     try:
         with pytest.raises(UserError) as refused:
-            bounds.check_folder(folder)
+            damage.check_folder(folder)
         assert tracemalloc.get_traced_memory()[1] < 20_000_000
     finally:
         tracemalloc.stop()
@@ -49,8 +49,8 @@ def test_a_configuration_that_asks_for_too_much_names_what(change, said, tmp_pat
 
 def test_the_largest_models_there_are_pass(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(GOOD), encoding="utf-8")
-    bounds.check_folder(tmp_path)
-    bounds.check_folder(load.locate("minilm").folder)
+    damage.check_folder(tmp_path)
+    damage.check_folder(load.locate("minilm").folder)
 
 
 def replace(pattern, content):
@@ -70,10 +70,10 @@ def charsmap(longest: int) -> str:
     ([{"type": "Precompiled", "precompiled_charsmap": charsmap(1800)}], 100),
     ([{"type": "Precompiled", "precompiled_charsmap": "no base64"}], 1), ([replace(None, 3), replace({}, None)], 1)])
 def test_the_growth_of_a_text_is_the_product_of_its_rules(rules, times):
-    assert bounds.growth(rules) == times
+    assert damage.growth(rules) == times
 
 
-@pytest.mark.parametrize("part", bounds.PARTS)
+@pytest.mark.parametrize("part", damage.PARTS)
 def test_rules_that_multiply_a_text_are_refused_wherever_they_stand(part, tmp_path):
     rules = {"type": "Sequence", "rules": [replace({"String": "a"}, "a" * 10)] * 10}
     said = refusal(tmp_path, "tokenizer.json", {"model": {}, part: rules})
@@ -93,7 +93,7 @@ def test_a_large_file_is_not_read(name, tmp_path):
     tracemalloc.start()
     try:
         with pytest.raises(UserError, match=rf"{name} has 64\.01 MB and the limit is 64 MB; .* CLEARHEAD_JSON_MB"):
-            bounds.check_folder(tmp_path)
+            damage.check_folder(tmp_path)
         assert tracemalloc.get_traced_memory()[1] < 1_000_000
     finally:
         tracemalloc.stop()

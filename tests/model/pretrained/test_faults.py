@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.core import memory
 from model.core.models import CardQuery
 from model.core.query import UserError

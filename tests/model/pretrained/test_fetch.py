@@ -16,11 +16,10 @@ from safetensors.numpy import save
 
 from model.__main__ import main
 from model.core.query import NotOnDisk, Query, UserError
-from model.pretrained import catalogue, gguf, load
+from model.pretrained import catalogue, gguf, load, packaged
 from model.pretrained import fetch as fetching
 from model.pretrained import hub as downloading
 from model.pretrained.hub import Unreachable, check_id, download
-from model.pretrained.packaged import wheel
 from tests.children import on_a_full_disk, spawned
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
@@ -287,7 +286,7 @@ def package(monkeypatch, tmp_path):
     entry = replace(catalogue.entry_named("smollm2"), package=found)
     monkeypatch.setattr(catalogue, "ENTRIES", (entry, *catalogue.ENTRIES[2:]))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(wheel, "download", lambda requirement, place, report, hub: path)
+    monkeypatch.setattr(packaged, "download", lambda requirement, place, report, hub: path)
     monkeypatch.setattr(gguf, "convert", lambda path, folder: tiny.save(folder, "llama"))
     return entry
 
@@ -306,7 +305,7 @@ def test_a_model_comes_from_its_package_where_the_hub_cannot_be_reached(package,
 
 def test_what_is_there_is_not_brought_again(package, monkeypatch, report):
     folder = fetching.fetch("smollm2", report)
-    monkeypatch.setattr(wheel, "download", lambda *given, **options: pytest.fail("it was brought again"))
+    monkeypatch.setattr(packaged, "download", lambda *given, **options: pytest.fail("it was brought again"))
     assert fetching.fetch("smollm2", report) == folder
 
 

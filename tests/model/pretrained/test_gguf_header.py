@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.bomb_files import gguf, gguf_entry, with_number
 from model.core.query import UserError
-from model.pretrained.gguf import convert, refuse_what_does_not_fit
-from model.pretrained.gguf_header import read_header
+from model.pretrained.gguf import convert, read_header, refuse_what_does_not_fit
 from tests.hostile import damaged, examples
 from tests.model.pretrained.test_gguf import written_gguf
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from model.ask import sources
 from model.core.query import UserError
-from model.pretrained import bounds, files
+from model.pretrained import damage, files
 from tests.hostile import JSON, changed, damaged, examples
 from tests.model import tiny
 
@@ -60,7 +60,7 @@ def test_any_json_in_a_folder_is_within_the_limits_or_one_sentence(data, good, t
         (tmp_path / other).unlink(missing_ok=True)
     (tmp_path / name).write_text(json.dumps(data.draw(changed(document) | JSON)), encoding="utf-8")
     try:
-        bounds.check_folder(tmp_path)
+        damage.check_folder(tmp_path)
     except UserError as error:
         assert sentence(error) and name in str(error) and "CLEARHEAD_" in str(error), str(error)
 

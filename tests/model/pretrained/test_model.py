@@ -4,8 +4,7 @@ import pytest
 
 from model.core import heads
 from model.core.query import Kind, Query, Silence, UserError
-from model.pretrained.load import open_model, revision
-from model.pretrained.untrained import SUFFIX
+from model.pretrained.load import SUFFIX, open_model, revision
 from tests.model import tiny
 
 TEXT = "the animal sat on mat because it was wide ."

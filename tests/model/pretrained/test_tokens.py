@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 
 from model.core.query import UserError
 from model.pretrained.predict import bytes_in_hex
-from model.pretrained.token_offsets import align, fill
-from model.pretrained.tokens import Piece, readable, visible, word_numbers, words_of_any_script
+from model.pretrained.tokens import Piece, align, fill, readable, visible, word_numbers, words_of_any_script
 from tests.model import tiny
 
 

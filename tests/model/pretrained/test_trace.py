@@ -6,7 +6,7 @@ import torch
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, Silence, UserError
 from model.pretrained import trace
-from model.pretrained.block_parts import pairs_of
+from model.pretrained.trace import pairs_of
 from model.scratch import positions
 
 TEXT = "the animal didn't cross the street because it was too tired."

@@ -9,9 +9,9 @@ from model.core.query import Kind, Query, Silence, UserError
 from model.scratch import attribution, edits, trace
 from model.scratch.source import open_model
 from model.scratch.transformer import look_ahead_mask
-from model.studies import value_norms
+from model.studies import rollout
 from model.studies.attribution import AttributionQuery, attribute
-from model.studies.faithfulness.cases import texts
+from model.studies.faithfulness import texts
 from model.studies.weight_swap import SwapQuery, swap_weights
 
 RESOLVER, INDUCTION = texts("resolver")[4].text, texts("induction")[0].text
@@ -46,11 +46,11 @@ def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_nor
         attention, block = found.attention(record.maps[0].kind,
                                            layer.index), found.block(record.maps[0].kind, layer.index)
         weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-        changed, around = value_norms.transformed_values(layer, attention), value_norms.sublayer(block, attention)
+        changed, around = rollout.transformed_values(layer, attention), rollout.sublayer(block, attention)
         for row in range(layer.shape[1]):
-            stages = around.parts(value_norms.contributions(weights, changed, row), row)
+            stages = around.parts(rollout.contributions(weights, changed, row), row)
             close(stages["norm"].sum(0) + attention.b_output, attention.output[row])
-            bias = value_norms.apply_norm(around.sum_norm, row, attention.b_output) + around.sum_norm.bias
+            bias = rollout.apply_norm(around.sum_norm, row, attention.b_output) + around.sum_norm.bias
             close(stages["norm_layernorm"].sum(0) + bias, around.sum_norm.output[row])
 
 
@@ -68,7 +68,7 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     attention = seen.attention(Kind.CROSS, 1)
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     np.testing.assert_allclose(found.by_head["weight"][1], weights[:, place], atol=1e-6)
-    vectors = value_norms.contributions(weights, value_norms.transformed_values(layer, attention), place)
+    vectors = rollout.contributions(weights, rollout.transformed_values(layer, attention), place)
     close(vectors.sum(0) + attention.b_output, attention.output[place])
     np.testing.assert_allclose(found.by_layer["norm"][1], np.linalg.norm(vectors, axis=1), atol=1e-9)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from model.__main__ import main
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.cli import corpus
 from model.core import measures
 from model.core.query import Kind, UserError

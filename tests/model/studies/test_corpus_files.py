@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from model.studies.corpus_files import SUFFIXES, columns, texts
+from model.studies.corpus import SUFFIXES, columns, texts
 from tests.hostile import SEEDS, damaged_by, examples
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.studies.next_token import distribution
+from model.studies.predictions import distribution
 
 LOGITS = np.random.default_rng(0).normal(scale=3, size=113).astype(np.float32)
 

@@ -5,7 +5,7 @@ from scipy.spatial.distance import jensenshannon
 
 from model.ask import sources
 from model.core.query import Kind
-from model.studies.pattern_chance import PatternChanceQuery, pattern_chance
+from model.studies.patterns import PatternChanceQuery, pattern_chance
 from tests import fabricate
 
 

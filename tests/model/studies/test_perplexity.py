@@ -9,7 +9,7 @@ from model.ask import sources
 from model.core.query import UserError
 from model.scratch.source import open_model
 from model.scratch.tokens import BEGIN, END
-from model.studies.perplexity import LikelihoodQuery, SequenceLikelihood
+from model.studies.predictions import LikelihoodQuery, SequenceLikelihood
 
 TEXT = "The animal didn't cross the street because it was too tired."
 

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.displayed import displayed_head
 from model.core.query import Kind
-from model.core.view import View
+from model.core.view import View, displayed_head
 from model.studies.prediction_game import Score, allowed_cells, cover, score
 from tests import fabricate
 

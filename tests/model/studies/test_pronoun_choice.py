@@ -7,7 +7,7 @@ from model.ask import sources
 from model.core.heads import weights
 from model.core.query import Kind, Query, Silence, UserError
 from model.scratch.tasks import translator
-from model.studies.pronoun_choice import DecisionQuery, DecisionSetQuery, pronoun_of, rows_by_produced_token
+from model.studies.predictions import DecisionQuery, DecisionSetQuery, pronoun_of, rows_by_produced_token
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = TIRED.replace("tired", "wide")

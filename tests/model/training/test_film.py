@@ -2,11 +2,11 @@
 import numpy as np
 import pytest
 
-from model.ask import small_models, sources
+from model.ask import sources
 from model.core.query import UserError
 from model.studies.induction import InductionMeanQuery
-from model.training import film as films
-from model.training.film import Film, HeadScoresQuery, emergence_interval, loss_drop_step
+from model.training import processes as films
+from model.training.processes import Film, HeadScoresQuery, emergence_interval, loss_drop_step
 
 ABOUT = {"config": {"vocabulary": 66}}
 
@@ -27,7 +27,7 @@ def test_the_fall_is_where_a_step_steps_down():
 
 
 def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
-    film = small_models.film("induction")
+    film = sources.film("induction")
     assert film.guessing == pytest.approx(np.log(66)) and len(film.step) == len(film.loss) == len(film.right)
     ends = (film.frames[0], film.frames[-1])
     traits = sources.ask(HeadScoresQuery("induction", sources.revision(f"induction@{ends[1]}"), ends),
@@ -35,7 +35,7 @@ def test_the_shipped_film_shows_an_induction_head_appear_when_the_loss_falls():
     prefix, previous = traits.of("prefix"), traits.of("previous")
     assert prefix[0].max() < 0.2 and prefix[1].max() > 0.9 and traits.heads[prefix[1].argmax()][1] == 1
     assert previous[1].max() > 0.7 and traits.heads[previous[1].argmax()][1] == 0
-    assert "induction" in small_models.films()
+    assert "induction" in sources.films()
 
 
 def test_a_film_that_is_not_there_or_broken_is_told_in_a_sentence(tmp_path):

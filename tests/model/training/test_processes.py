@@ -9,15 +9,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from model.ask import small_models, sources
+from model.ask import sources
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
 from model.scratch import catalogue
 from model.scratch.task import tasks
 from model.scratch.train import TrainingStep
 from model.training import processes, worker
-from model.training.film import HeadScoresQuery
-from model.training.processes import LEASE, Settings, Training
+from model.training.processes import LEASE, HeadScoresQuery, Settings, Training
 from tests.children import on_a_full_disk
 
 SMALL = Settings("induction", 1, 2, 3e-3, 50)
@@ -54,7 +53,7 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
     news = until(training, "done", "failed")
     assert (news.state, news.step, news.failure) == ("done", 50, "")
     assert [point[0] for point in news.curves] == [0, 10, 20, 30, 40] and news.curves[-1][1] < news.curves[0][1]
-    film = small_models.film(training.name)
+    film = sources.film(training.name)
     assert film.frames[0] == 0 and film.frames[-1] == 50 and film.about["config"]["decoder_layers"] == 1
     last = f"{training.name}@50"
     record = sources.ask(sources.open_query(last, "abcabc"), "test").result(PATIENCE)
@@ -64,7 +63,7 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
     processes.end(training)
     assert not training.folder.exists()
     with pytest.raises(UserError):
-        small_models.film(training.name)
+        sources.film(training.name)
 
 
 def test_a_server_without_trainings_says_so(monkeypatch):

@@ -4,9 +4,8 @@
 """
 import streamlit as st
 
-from model.core.displayed import displayed_head
 from model.core.query import Kind
-from model.core.view import View
+from model.core.view import View, displayed_head
 from tests.fabricate import overview_of, patterned, repeating, shown, tokens
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import head_view

@@ -6,10 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.displayed import displayed_head
 from model.core.heads import overview
 from model.core.query import Kind
-from model.core.view import View
+from model.core.view import View, displayed_head
 from tests.fabricate import items, record
 from tests.hostile import JSON, TEXTS, examples
 from viz.components import transformer_diagram

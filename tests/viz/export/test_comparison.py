@@ -5,8 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from model.core.displayed import displayed_head
-from model.core.view import View
+from model.core.view import View, displayed_head
 from tests import fabricate
 from viz.export.comparison import as_csv
 

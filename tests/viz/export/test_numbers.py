@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 
 import viz.export.npz
 from model.core import heads
-from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
-from model.core.view import View
+from model.core.view import View, displayed_head
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz.export import export
 from viz.export.csv import ACTS, guard_cell, unguard_cell

@@ -1,7 +1,7 @@
 """The two pictures of the page Measures: every head is drawn once, in its pattern's colour, where its numbers say."""
 import pytest
 
-from model.core.tables import head_frame
+from model.core.measures import head_frame
 from model.studies.patterns import TITLES
 from viz.figures.patterns import LARGEST, SMALLEST, colour_of, pattern_grid, silencing_effects
 

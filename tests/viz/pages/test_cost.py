@@ -131,13 +131,13 @@ def test_a_wrong_sentence_is_caught_and_nothing_is_said_before_the_answer():
 
 
 def test_paths_join_what_they_should():
-    from model.lessons import layer_types
+    from model.lessons import cost
 
     for kind in ("convolution", "recurrent", "attention"):
         for one in range(8):
             for other in range(8):
-                lit, joined = layer_types.path(kind, one, other), set(layer_types.units(kind, 8, one, other))
-                assert set(lit) <= joined and layer_types.path_length(kind, one, other) == apart(one, other)[kind]
+                lit, joined = cost.path(kind, one, other), set(cost.units(kind, 8, one, other))
+                assert set(lit) <= joined and cost.path_length(kind, one, other) == apart(one, other)[kind]
 
 
 def measured(width: int, again: int) -> dict[str, dict[int, cost.Cost]]:

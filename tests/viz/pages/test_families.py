@@ -8,7 +8,7 @@ import pytest
 from model.ask import sources
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind
-from model.studies.perplexity import LikelihoodQuery
+from model.studies.predictions import LikelihoodQuery
 from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong

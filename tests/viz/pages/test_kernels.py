@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 from model.core.types import quiet
-from model.lessons import associative_memory as memory
-from model.lessons import copying, scores
+from model.lessons import kernels, scores
+from model.lessons import kernels as memory
 from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
@@ -171,12 +171,12 @@ def test_every_sentence_is_true_where_it_stands(position):
 @pytest.mark.parametrize(("d_k", "seed"), [(4, 99), (64, 50)])
 def test_a_training_of_ones_own_is_told_by_its_own_numbers(monkeypatch, d_k, seed):
     monkeypatch.setattr(scores, "STEPS", 20)
-    monkeypatch.setattr(copying, "SHORT", 3)
+    monkeypatch.setattr(kernels, "SHORT", 3)
     page = shown("kernels", guess="b", guess_copy="b", train=True, dk=d_k, seed=seed, copy=True, again=seed)
-    copied = copying.run(copying.LIVE, 3, seed, quiet)
+    copied = kernels.run(kernels.LIVE, 3, seed, quiet)
     assert agrees(page.alts["kernels-training"], d_k, *(scores.train(kind, d_k, seed)[0][-10:].mean()
                                                         for kind in ("additive", "scaled", "plain")))
-    right = [copied.right[kind][list(copying.LENGTHS).index(length)] for length in (4, 12, 20)
+    right = [copied.right[kind][list(kernels.LENGTHS).index(length)] for length in (4, 12, 20)
              for kind in ("fixed", "attention")]
     assert agrees(page.notices["copying"][0], *right[:2], 4, *right[2:4], 12, *right[4:], 20)
     off = np.abs(copied.alignment.argmax(1) - np.arange(len(copied.alignment))).mean()

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from model.lessons import descent, short_run
-from model.lessons.distillation import TEACHER, student
+from model.lessons import learning
+from model.lessons.learning import TEACHER, student
 from tests.conftest import LONG
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
@@ -45,11 +45,11 @@ def walk(start: tuple[float, float], limit: float) -> tuple[np.ndarray, float, f
     """(lengths of the gradients, loss at the beginning, loss at the end) of 60 steps, slopes by imaginary steps."""
     def loss(place: np.ndarray) -> complex:
         h = 0.5 + 0j
-        for _ in range(descent.UNFOLDED):
+        for _ in range(learning.UNFOLDED):
             h = place[0] / (1 + cmath.exp(-h)) + place[1]
-        return (1 / (1 + cmath.exp(-h)) - descent.WANTED) ** 2
+        return (1 / (1 + cmath.exp(-h)) - learning.WANTED) ** 2
     place = np.array([low + share * (high - low)
-                      for low, high, share in zip(descent.LOW, descent.HIGH, start, strict=True)])
+                      for low, high, share in zip(learning.LOW, learning.HIGH, start, strict=True)])
     begin, lengths = loss(place).real, []
     for _ in range(60):
         slope = np.array([loss(place + by).imag / 1e-20 for by in 1e-20j * np.eye(2)])
@@ -87,7 +87,7 @@ def smoothing_rules(controls: dict) -> Rules:
 def adam_rules(controls: dict) -> Rules:
     """Of Adam, from its sums."""
     kind, beta2 = controls["signal"], controls["b2"]
-    gradients = descent.signal(kind)
+    gradients = learning.signal(kind)
     own, paper = moments(gradients, beta2, controls["ae"]), moments(gradients, 0.98, 1e-9)
 
     ends = {"steady": [own[-1], 1], "spike": [paper[-1], own[-1]], "fading": [1e-10, paper[-1], own[-1]],
@@ -149,7 +149,7 @@ def test_every_sentence_is_true_where_it_stands(position):
 @pytest.mark.parametrize("turned", [{}, {"signs": "Ab3Cd9Ab3C", "wish": "q"}])
 def test_the_student_and_its_teacher_say_what_is_printed(turned):
     from model.ask import sources
-    from model.studies.next_token import NextWordQuery
+    from model.studies.predictions import NextWordQuery
 
     found = shown("learning", guess="b", **turned).numbers["targets"]
     text = turned.get("signs", "k7Qx2bVk7Qx")[:-1]
@@ -167,13 +167,13 @@ def test_the_student_and_its_teacher_say_what_is_printed(turned):
     {"goal": "teacher", "clip": 0.3, "seed": 7, "warm": 0}, {"goal": "other", "seed": 2}],
     ids=lambda each: each["goal"])
 def test_a_run_is_told_by_its_own_numbers(monkeypatch, turned):
-    for place in (short_run, page_of_runs.short_run):
+    for place in (learning, page_of_runs.short_run):
         monkeypatch.setattr(place, "STEPS", 30)
     page = shown("learning", guess="b", run=True, **turned)
     where = {each.name: each.start for each in pages()["learning"][0].controls} | turned
     question = page_of_runs.run_question(where)
     other = page_of_runs.reference_question(question)
-    own, reference = (short_run.run(each) for each in (question, other))
+    own, reference = (learning.run(each) for each in (question, other))
     alone, floor, clip = own if question == other else reference, own.floor.mean(), turned.get("clip", 0)
     beside = [] if alone is own else [reference.right[-1], reference.nats[-1]]
     first, second, _ = page.notices["run"]

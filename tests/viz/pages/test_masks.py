@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from model.ask import sources
 from model.core.query import Kind
-from model.lessons import masking, sparse_masks
+from model.lessons import masking
 from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, head_rows, printed, sentences, wrong
@@ -65,15 +65,15 @@ def other_rules(page: Shown, where: dict) -> Rules:
     allowed, scores = cells_of(where), masking.toy_scores(N, where["seed"])
     method = "after" if where["method"] == "after" else "before"   # the other two give what −∞ gives
     sums = [share(scores[row], allowed[row], method).sum() for row in range(N) if allowed[row].any()]
-    shape = sparse_masks.Shape(where["window"], where["dilation"], where["global"], where["random"], where["draw"])
-    far = sparse_masks.pattern("dilated", where["n"], shape, where["causal"])
+    shape = masking.Shape(where["window"], where["dilation"], where["global"], where["random"], where["draw"])
+    far = masking.pattern("dilated", where["n"], shape, where["causal"])
     steps = np.subtract(*np.nonzero(far))
     held = {place: bool for place in sentences(page) if place.startswith("notice")}
     return held | {
         "alt masks-weights": lambda line: agrees(line, N, N, allowed.sum(), 1),
         "alt masks-leak": bool, "alt masks-pattern": bool,
         "alt masks-method": lambda line: not sums or printed(line)[-1][0] == pytest.approx(min(sums), abs=6e-4),
-        "alt masks-reach": lambda line: printed(line)[-1][0] == grown(sparse_masks.pattern(
+        "alt masks-reach": lambda line: printed(line)[-1][0] == grown(masking.pattern(
             where["pattern"], where["n"], shape, where["causal"])),
         "more blind 0": lambda line: agrees(line, 0) and functional.scaled_dot_product_attention(
             *torch.ones(3, 1, 2, 2), torch.zeros(2, 2, dtype=torch.bool)).abs().max() == 0,
@@ -177,8 +177,8 @@ def reached_share(allowed: np.ndarray, causal: bool) -> float:
 def says_of_patterns(page: Shown, where: dict) -> None:
     n, causal = where["n"], where["causal"]
     kept, window, random = page.notices["patterns"]
-    shape = sparse_masks.Shape(where["window"], where["dilation"], where["global"], where["random"], where["draw"])
-    chosen = sparse_masks.pattern(where["pattern"], n, shape, causal)
+    shape = masking.Shape(where["window"], where["dilation"], where["global"], where["random"], where["draw"])
+    chosen = masking.pattern(where["pattern"], n, shape, causal)
     needed = layers(chosen, causal)
     assert numbers(kept)[:3] == [chosen.sum(), n * n, pytest.approx(100 * chosen.mean(), abs=0.05)]
     assert ("never" in kept) == (needed is None) and (needed is None or f"**{needed} layer" in kept)
@@ -189,7 +189,7 @@ def says_of_patterns(page: Shown, where: dict) -> None:
     wanted = [n, where["window"], layers(near & cut, causal), where["window"], layers(star & cut, causal)]
     assert wanted[2] == -(-(n - 1) // where["window"])
     assert numbers(window) == wanted
-    drawn = sparse_masks.pattern("random", n, shape, causal)
+    drawn = masking.pattern("random", n, shape, causal)
     unheard = sum(not drawn[np.arange(n) != place, place].any() for place in range(n - 1 if causal else n))
     reached = layers(drawn, causal)
     assert numbers(random)[:2] == [where["random"], pytest.approx(100 * reached_share(drawn, causal), abs=0.06)]
@@ -217,4 +217,4 @@ def test_before_the_answer_nothing_tells_what_zeroing_does():
 
 def test_the_check_questions_count_rightly():
     assert masking.look_ahead_mask(8).sum() == 36 and LENGTHS[0] == 16
-    assert layers(sparse_masks.pattern("window", 65, sparse_masks.Shape(window=4)), False) == 16
+    assert layers(masking.pattern("window", 65, masking.Shape(window=4)), False) == 16

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.lessons import digit_nets, patch_sentence
-from model.lessons.digit_nets import KINDS, DigitRunQuery
+from model.lessons import digit_patches
+from model.lessons.digit_patches import KINDS, DigitRunQuery
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.pages.patches import above, logit_difference
@@ -21,7 +21,7 @@ PLACES = [{}, {"picture": 7, "moved": 0, "side": 1, "place": 0}, {"picture": 3, 
 
 def logits(patches: np.ndarray, placed: bool) -> torch.Tensor:
     """Of patches (patch, row, column) by the model's parts, the sentence written out."""
-    model = patch_sentence.network()
+    model = digit_patches.patch_network()
     ink = torch.from_numpy((255 - patches.reshape(len(patches), -1)).astype(np.float32) / 255)
     with torch.inference_mode():
         x = torch.cat([model.embedding.start, ink @ model.embedding.linear.weight.T + model.embedding.linear.bias])
@@ -30,10 +30,10 @@ def logits(patches: np.ndarray, placed: bool) -> torch.Tensor:
 
 
 def shuffle_rules(where: dict) -> Rules:
-    picture = patch_sentence.canvases()[where["picture"]].pixels()
+    picture = digit_patches.canvases()[where["picture"]].pixels()
     patches = np.stack([picture[8 * row:8 * row + 8, 8 * column:8 * column + 8] for row in range(5)
                         for column in range(5)])
-    order = patch_sentence.swapped(25, where["moved"], where["draw"])
+    order = digit_patches.swapped(25, where["moved"], where["draw"])
     answers = {placed: [logits(each, placed) for each in (patches, patches[order])] for placed in (True, False)}
     firsts = {placed: [int(each.argmax()) for each in pair] for placed, pair in answers.items()}
     tops = {placed: [float(each.softmax(-1).max()) for each in pair] for placed, pair in answers.items()}
@@ -55,7 +55,7 @@ def half_or_twice(side: int) -> tuple[int, float]:
 
 
 def place_rules(where: dict) -> Rules:
-    side, table = where["side"], patch_sentence.network().embedding.positions.table[1:].detach()
+    side, table = where["side"], digit_patches.patch_network().embedding.positions.table[1:].detach()
     cosines = torch.nn.functional.cosine_similarity(table[:, None], table[None], -1).numpy()
     apart = [(abs(one // 5 - other // 5) + abs(one % 5 - other % 5), cosines[one, other])
              for one in range(25) for other in range(25) if one != other]
@@ -67,7 +67,7 @@ def place_rules(where: dict) -> Rules:
     return {"notice cut 0": lambda line: agrees(line, side, side, count + 1, (count + 1) ** 2),
             "notice cut 1": lambda line: agrees(line, *half_or_twice(side))
             and line.startswith("Half" if side % 2 == 0 else "Twice"),
-            "notice cut 2": lambda line: agrees(line, patch_sentence.blocks()),
+            "notice cut 2": lambda line: agrees(line, digit_patches.blocks()),
             "more cut 0": lambda line: "appendix D.3" in line,
             "alt patches-cut": lambda line: agrees(line, 40, 40, count, side, side),
             "notice places 0": lambda line: agrees(line, near, far),
@@ -91,7 +91,7 @@ def test_what_is_said_of_patches_is_true_of_them(turned):
 
 
 def test_half_the_side_makes_four_times_as_many_patches_and_other_factors_of_weights():
-    counted = {side: patch_sentence.numbers(40, 40, side, 64) for side in SIDES}
+    counted = {side: digit_patches.numbers(40, 40, side, 64) for side in SIDES}
     said = {side: halved(PROSE["cut"]["halves"], counted, side) for side in SIDES}
     assert "**6.2** times as many weights" in said[40] and "**15.1** times" in said[8]
     assert all(agrees(line, *half_or_twice(side)) for side, line in said.items())
@@ -114,9 +114,9 @@ def test_before_the_answer_nothing_shows_what_a_shuffle_does():
 
 @pytest.mark.parametrize(("count", "seed"), [(100, 2), (300, 1), (1000, 5)])
 def test_a_run_is_told_by_its_own_numbers(monkeypatch, count, seed):
-    monkeypatch.setattr(digit_nets, "STEPS", 40)
+    monkeypatch.setattr(digit_patches, "STEPS", 40)
     found = shown("patches", guess="a", run=True, count=str(count), seed=seed, draw=50)
-    runs = {kind: digit_nets.run(DigitRunQuery(kind, count, seed)) for kind in KINDS}
+    runs = {kind: digit_patches.run(DigitRunQuery(kind, count, seed)) for kind in KINDS}
     ends = {kind: float(run.right[-1]) for kind, run in runs.items()}
     first, learned, blind = found.notices["data"]
     assert agrees(first, count, ends["convolution"], 250, ends["transformer"])
@@ -145,4 +145,4 @@ def test_a_power_of_ten_lies_above_its_number():
 
 
 def test_the_check_questions_count_rightly():
-    assert patch_sentence.numbers(224, 224, 16, 768)["tokens"] == 197
+    assert digit_patches.numbers(224, 224, 16, 768)["tokens"] == 197

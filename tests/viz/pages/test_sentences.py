@@ -10,19 +10,18 @@ from model.ask import sources
 from model.core.query import Kind, Patch, Query, Silence, Temper
 from model.core.record import Layer
 from model.core.view import View
+from model.studies import coreference
 from model.studies.alignment import Group
 from model.studies.attribution import FEWEST, Answer, agreement, ceiling
 from model.studies.comparison import Alignment
-from model.studies.coreference import statistics
-from model.studies.coreference.cases import Case
-from model.studies.coreference.heads import CasesQuery, SetAnswer
-from model.studies.coreference.report import report as coreference_report
-from model.studies.faithfulness.report import report as faithfulness_report
+from model.studies.coreference import Case, CasesQuery, SetAnswer
+from model.studies.coreference import report as coreference_report
+from model.studies.faithfulness import report as faithfulness_report
 from model.studies.induction import InductionScores
 from model.studies.patching import PatchEffects
-from model.studies.pattern_chance import PatternChance
-from model.studies.pronoun_choice import Decision, DecisionSet
-from model.training.film import Film, HeadScores
+from model.studies.patterns import PatternChance
+from model.studies.predictions import Decision, DecisionSet
+from model.training.processes import Film, HeadScores
 from tests import headline
 from tests.fabricate import SENTENCE, record
 from tests.lesson_sentences import agrees, printed
@@ -143,7 +142,7 @@ def answer_of(seed: int, accuracy: float) -> SetAnswer:
 @pytest.mark.parametrize("accuracy", [0.5, 0.7, 0.95])
 def test_a_set_states_best_head_held_out_share_and_chance(accuracy):
     answer = answer_of(5, accuracy)
-    found, correct = coreference_report(answer), statistics.correctness(answer.pronoun)
+    found, correct = coreference_report(answer), coreference.correctness(answer.pronoun)
     said = coreference_claims(found)
     assert [head.accuracy.value for head in found.heads] == correct.mean(0).tolist()
     assert found.best.both == np.mean(correct.reshape(70, 2, 15)[:, :, found.heads.index(found.best)].all(1))

@@ -12,7 +12,7 @@ import torch
 from scipy import stats
 from transformers import AutoModel, AutoTokenizer
 
-from model.lessons import contexts, tokenization
+from model.lessons import vectors
 from model.pretrained import catalogue
 from tests.conftest import LONG
 from tests.lesson_pages import Shown, shown
@@ -46,22 +46,22 @@ def test_what_is_said_of_pieces_and_merges_is_true_of_them(turned):
 def says_of_bytes(page: Shown) -> None:
     """The folded sentences about pieces and merges, which are the same for every text."""
     bytewise, alphabet, added = page.more["pieces"][1:]
-    made = tokenization.train_bpe(BOOKS["english"])
-    if not tokenization.on_disk("smollm2"):
+    made = vectors.train_bpe(BOOKS["english"])
+    if not vectors.on_disk("smollm2"):
         assert f"ids 0 to {made.get_vocab_size() - 1})" in bytewise
     assert [word for word, _ in made.pre_tokenizer.pre_tokenize_str("a B")] == ["a", "ĠB"]
     assert agrees(alphabet.replace("SmolLM2's", ""), 256, 256 - len(unneeded_bytes()) - 6)
-    pieces = tokenization.tokenizer_of("minilm").encode("a text").tokens
+    pieces = vectors.tokenizer_of("minilm").encode("a text").tokens
     assert pieces[0] == "[CLS]" and pieces[-1] == "[SEP]" and "[CLS] and [SEP] are not in your text" in added
     if "merges" not in page.more:
         return
     spaces, chinese, again = page.more["merges"][1:]
-    assert "are two" in spaces and len(tokenization.merges("low low low").words) == 2
+    assert "are two" in spaces and len(vectors.merges("low low low").words) == 2
     first, second = "天气".encode()[:3], "天气".encode()[3:4]
     assert "three bytes" in chinese and first.decode() == "天" and f"(天 {second.hex().upper()})" in chinese
-    learnt = tokenization.merges(BOOKS["english"]).pairs
+    learnt = vectors.merges(BOOKS["english"]).pairs
     assert "repeats these merges" in again and all(
-        list(tokenization.apply(word, learnt)) == made.encode(text).tokens
+        list(vectors.apply(word, learnt)) == made.encode(text).tokens
         for text in ("mathematics", "seen", "rest") for word, _ in made.pre_tokenizer.pre_tokenize_str(text))
 
 
@@ -77,14 +77,14 @@ def unneeded_bytes() -> frozenset[int]:
 
 def says_of_pieces(page: Shown, where: dict) -> None:
     told, red, _ = page.notices["pieces"]
-    cut = tokenization.tokenizer_of("minilm").encode(where["typed"], add_special_tokens=False)
+    cut = vectors.tokenizer_of("minilm").encode(where["typed"], add_special_tokens=False)
     wanted = [len(where["typed"]), len(where["typed"].encode()), len(cut.tokens)]
     assert numbers(told.replace("UTF-8", ""))[:3] == wanted
     assert numbers(red)[0] == cut.tokens.count("[UNK]")
-    if not tokenization.on_disk("smollm2"):
-        made = tokenization.train_bpe(BOOKS["english"])
+    if not vectors.on_disk("smollm2"):
+        made = vectors.train_bpe(BOOKS["english"])
         assert numbers(told)[-1] == len(made.encode(where["typed"]).tokens)
-    assert f"ids 0 to {tokenization.tokenizer_of('minilm').get_vocab_size() - 1:,}" in page.more["pieces"][0]
+    assert f"ids 0 to {vectors.tokenizer_of('minilm').get_vocab_size() - 1:,}" in page.more["pieces"][0]
 
 
 def merged(words: list[tuple[list[bytes], int]]) -> Counter:
@@ -100,11 +100,11 @@ def bytes_after(book: str, done: int) -> tuple[int, int, Counter]:
     """Pieces of the text at first and after so many merges, and the pairs that are left; from the bytes alone, in the
     library's order of merges."""
     signs = {sign: bytes([byte]) for byte, sign in _alphabet().items()}
-    made = tokenization.train_bpe(book)
+    made = vectors.train_bpe(book)
     words = Counter(word for word, _ in made.pre_tokenizer.pre_tokenize_str(book))
     split = [([signs[sign] for sign in word], times) for word, times in words.items()]
     before = sum(len(pieces) * times for pieces, times in split)
-    for one, other in tokenization.merges(book).pairs[:done]:
+    for one, other in vectors.merges(book).pairs[:done]:
         pair = b"".join(signs[sign] for sign in one), b"".join(signs[sign] for sign in other)
         counts = merged(split)
         assert counts[pair] == max(counts.values()) > 1   # the most frequent one is merged
@@ -128,7 +128,7 @@ def _join(pieces: list[bytes], pair: tuple[bytes, bytes]) -> list[bytes]:
 
 
 def says_of_merges(page: Shown, where: dict) -> None:
-    learnt = tokenization.merges(where["book"])
+    learnt = vectors.merges(where["book"])
     assert ("merges" in page.notices) == bool(learnt.pairs)
     if not learnt.pairs:
         return
@@ -147,12 +147,12 @@ def says_of_merges(page: Shown, where: dict) -> None:
 def test_what_is_said_of_the_chinese_sentence_is_what_the_tokenizers_do():
     page = shown("vectors", guess="d")
     sentence, words = "".join(PROSE["chinese"]["textbook"]), PROSE["chinese"]["textbook"]
-    cut = tokenization.tokenizer_of("minilm").encode(sentence, add_special_tokens=False).tokens
+    cut = vectors.tokenizer_of("minilm").encode(sentence, add_special_tokens=False).tokens
     told = numbers(page.notices["chinese"][0])
     assert told[:2] == [cut.count("[UNK]"), len(sentence)] and told[3:5] == [len(sentence), len(sentence.encode())]
     assert 0 < cut.count("[UNK]") < len(cut) and cut != words
-    learnt = tokenization.merges(BOOKS["chinese"]).pairs
-    made = {tokenization.show_piece("".join(pair)) for pair in learnt}
+    learnt = vectors.merges(BOOKS["chinese"]).pairs
+    made = {vectors.show_piece("".join(pair)) for pair in learnt}
     assert {"苹果", "天天气"} <= made and all(each in page.more["chinese"][0] for each in ("苹果", "天天气", "中文"))
     assert "between [UNK]s or pieces of bytes" in page.notices["chinese"][1]
 
@@ -313,6 +313,6 @@ def test_random_pairs_are_many_enough_that_other_draws_say_the_same():
     rows = np.random.default_rng(3).standard_normal((600, 24)) + 0.3
     unit = rows / np.sqrt((rows**2).sum(1, keepdims=True))
     every = (unit @ unit.T)[~np.eye(600, dtype=bool)]
-    _, _, pairs = contexts.neighbours(rows, 5)
+    _, _, pairs = vectors.neighbours(rows, 5)
     assert pairs.mean() == pytest.approx(every.mean(), abs=0.003)
     assert np.percentile(pairs, 99) == pytest.approx(np.percentile(every, 99), abs=0.006)

@@ -11,10 +11,9 @@ import pytest
 from PIL import Image
 
 from model.core import heads
-from model.core.displayed import displayed_head
 from model.core.query import Kind, UserError
 from model.core.record import Layer
-from model.core.view import View
+from model.core.view import View, displayed_head
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
 from viz import theme
 from viz.export import export

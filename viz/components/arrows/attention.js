@@ -1,4 +1,4 @@
-// A head in two dimensions; model/lessons/small_head.py and head_steps.py compute the same.
+// A head in two dimensions; model/lessons/head_steps.py and head_steps.py compute the same.
 
 /**
  * @param {number[]} query  [x, y]

@@ -1,8 +1,7 @@
 """The open head in three lenses over one state: matrix, lines, text."""
 from collections.abc import Callable, Sequence
 
-from model.core.displayed import DisplayedHead
-from model.core.view import View
+from model.core.view import DisplayedHead, View
 from viz.components.component import Component, Picture
 from viz.components.head_view.payload import Below, Guess, ViewEvent, body, parse_event, state
 

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from model.core.displayed import DisplayedHead
 from model.core.query import Kind
-from model.core.view import View
+from model.core.view import DisplayedHead, View
 from viz import theme
 from viz.components.messages import pack, range_codes, root_codes, signed_codes
 from viz.components.token_labels import unit_axis

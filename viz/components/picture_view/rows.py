@@ -1,12 +1,11 @@
 """What one token of a picture looks at: the patches, the open head's row, and every head's row for the grid."""
 import numpy as np
 
-from model.core.displayed import allowed_keys, displayed_rows
 from model.core.heads import Overview
 from model.core.query import Hide, Kind
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.tokens import Tokens
-from model.core.view import View
+from model.core.view import View, allowed_keys, displayed_rows
 from viz import glow
 from viz.components.head_grid.payload import SMALL, GridPicture
 from viz.components.picture_view.payload import Patches, PatchValues

@@ -5,8 +5,8 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.types import HeadId
-from model.studies.atlas.folder import atlas_folder
-from model.studies.atlas.plane import principal_components
+from model.studies.atlas.files import atlas_folder
+from model.studies.atlas.measured import principal_components
 from model.studies.atlas.question import AtlasQuery
 from model.studies.atlas.tables import Atlas
 from viz.format import format_share, head_label

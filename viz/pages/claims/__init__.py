@@ -6,7 +6,7 @@ from itertools import groupby
 import streamlit as st
 
 from model.ask import sources
-from model.studies.claims import definitions, verdicts
+from model.studies.claims import rule
 from model.studies.claims.catalogue import Row, rows
 from viz.page import Page, PageContext
 from viz.page_controls import Switch
@@ -72,7 +72,7 @@ def _count(place: DeltaGenerator, results: list[Result]) -> None:
     """How many rows have which verdict so far."""
     words, count = strings("claims"), Counter(result.verdict for result in results)
     said = [words["counts"].format(verdict=words["verdicts"][verdict], count=count[verdict])
-            for verdict in verdicts.Verdict if count[verdict]]
+            for verdict in rule.Verdict if count[verdict]]
     if count[None]:
         said.append(words["counts"].format(verdict=words["not_yet"], count=count[None]))
     place.markdown(" · ".join(said))
@@ -80,7 +80,6 @@ def _count(place: DeltaGenerator, results: list[Result]) -> None:
 
 def _rule() -> None:
     words = strings("claims")
-    st.markdown(words["rule"].format(fewest=definitions.FEWEST), width=READABLE_WIDE)
+    st.markdown(words["rule"].format(fewest=rule.FEWEST), width=READABLE_WIDE)
     st.markdown(f"**{words['rule_code']}**")
-    st.code(inspect.getsource(definitions) + "\n\n" + inspect.getsource(verdicts.reason) + "\n\n"
-            + inspect.getsource(verdicts.judge), language="python")
+    st.code(inspect.getsource(rule), language="python")

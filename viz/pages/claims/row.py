@@ -9,11 +9,9 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import Kind, UserError
 from model.core.types import head_label
-from model.studies.claims.catalogue import ClaimQuery, Row
+from model.studies.claims.catalogue import ClaimQuery, Row, because, bibtex, fetching, missing, papers, short_source
 from model.studies.claims.claim import Finding, Measurement, Picture
-from model.studies.claims.report import because, bibtex, fetching, missing
-from model.studies.claims.verdicts import Verdict, judge
-from model.studies.claims.words import papers, short_source
+from model.studies.claims.rule import Verdict, judge
 from viz.figures.effects import effect
 from viz.format import format_number, format_signed
 from viz.page import PageContext

@@ -6,9 +6,9 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.heads import OverviewQuery
+from model.core.measures import head_ids
 from model.core.query import Edit, Kind, Patch, Query, Silence, Temper, Window
 from model.core.record import AttentionRecord
-from model.core.tables import head_ids
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery
 from model.studies.patching import PatchQuery

@@ -9,13 +9,12 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.displayed import DisplayedHead
 from model.core.heads import Overview
+from model.core.measures import largest_first
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Window
 from model.core.record import AttentionRecord
-from model.core.tables import largest_first
 from model.core.types import HeadId
-from model.core.view import SCALES, View
+from model.core.view import SCALES, DisplayedHead, View
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import ViewEvent, head_view

@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from model.core.heads import Overview
+from model.core.measures import largest_first
 from model.core.record import AttentionRecord
-from model.core.tables import largest_first
 from model.core.view import View
 from model.studies.patching import PatchEffects
 from viz.components.head_grid import HeadValues

@@ -4,10 +4,9 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.core.displayed import DisplayedHead
 from model.core.query import Hide, Query
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import DisplayedHead, View
 from model.studies.alignment import Group
 from model.studies.comparison import Alignment
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view

@@ -6,13 +6,12 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.heads import OverviewQuery
+from model.core.measures import by_head, head_frame
 from model.core.query import Kind
 from model.core.record import AttentionMap
 from model.core.statistics import max_statistic_null
-from model.core.tables import by_head, head_frame
-from model.studies.coreference import statistics
-from model.studies.coreference.cases import Case
-from model.studies.coreference.heads import map_of, noun_weights, words_of
+from model.studies import coreference
+from model.studies.coreference import Case, map_of, noun_weights, words_of
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.figures.labels import fitting_name
 from viz.figures.twins import twins as twins_figure
@@ -178,7 +177,7 @@ def _table(twins: Twins) -> None:
 def _sources(words: dict) -> None:
     def inside() -> None:
         st.markdown(words["formula"])
-        st.code("\n\n".join([getsource(noun_weights), getsource(statistics.correctness),
+        st.code("\n\n".join([getsource(noun_weights), getsource(coreference.correctness),
                              getsource(max_statistic_null)]))
         st.markdown(words["sources"])
 

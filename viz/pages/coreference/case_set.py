@@ -6,9 +6,7 @@ from model.ask import sources
 from model.core.query import UserError
 from model.core.record import Card
 from model.core.statistics import MeanInterval
-from model.studies.coreference.cases import Case, read_bytes, shipped_cases
-from model.studies.coreference.heads import CasesQuery, SetAnswer
-from model.studies.coreference.report import Report, report
+from model.studies.coreference import Case, CasesQuery, Report, SetAnswer, read_bytes, report, shipped_cases
 from viz.figures.accuracies import accuracies
 from viz.format import format_share, format_weight, head_label, paper_head_label, rank
 from viz.page import PageContext

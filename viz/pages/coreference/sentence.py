@@ -3,9 +3,19 @@ import streamlit as st
 
 from model.core.query import UserError
 from model.core.record import AttentionMap
-from model.studies.coreference.cases import Case, make_case
-from model.studies.coreference.heads import Words, pieces, words_of
-from model.studies.coreference.suggest import guess, nouns, pronouns, same_sentence, twin_of, words_in
+from model.studies.coreference import (
+    Case,
+    Words,
+    guess,
+    make_case,
+    nouns,
+    pieces,
+    pronouns,
+    same_sentence,
+    twin_of,
+    words_in,
+    words_of,
+)
 from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
 from viz.page import PageContext

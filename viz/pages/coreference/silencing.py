@@ -8,10 +8,7 @@ from model.ask import sources
 from model.core.query import Kind, Silence, UserError
 from model.core.statistics import accuracy_intervals
 from model.core.types import KindHeadId
-from model.studies.coreference.cases import Case
-from model.studies.coreference.model_answers import Answers, AnswersQuery
-from model.studies.coreference.report import Report
-from model.studies.coreference.statistics import correctness, frames_of
+from model.studies.coreference import Answers, AnswersQuery, Case, Report, correctness, frames_of
 from viz.figures.bars import bars
 from viz.format import format_share, format_signed, head_label
 from viz.page import PageContext

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.lessons import cost, layer_types
-from model.lessons import online_softmax as tiles
+from model.lessons import cost
+from model.lessons import cost as tiles
 from viz.components.handles import HandleSet, handles
 from viz.components.sketch import Axes
 from viz.figures.lines import Line, lines
@@ -40,7 +40,7 @@ PAGE = Page("What it costs", "Learn", 11, "nothing", controls=(
     Number("again", 0, 0, 99, whole=True),
     SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),
     Number("n", 512, 2, 65_536, whole=True), Number("d", 512, 1, 4096, whole=True), Number("k", 4, 2, 64, whole=True),
-    Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", layer_types.COLUMNS), DRAWN,
+    Number("r", 64, 1, 4096, whole=True), Choice("column", "complexity", cost.COLUMNS), DRAWN,
     Number("from", 2, 1, PATH, whole=True), Number("to", 7, 1, PATH, whole=True)))
 
 
@@ -187,19 +187,19 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
         for column, name, label in zip(st.columns(2, gap="medium"), ("from", "to"), ("first", "second"), strict=True):
             with column:
                 slider_for(page, name, words[label], range(1, PATH + 1))
-        steps = {kind: layer_types.path_length(kind, first, second) for kind in PATHS}
+        steps = {kind: cost.path_length(kind, first, second) for kind in PATHS}
         for column, kind in zip(st.columns(3, gap="medium"), PATHS, strict=True):
-            name = words["names"][kind].format(k=layer_types.KERNEL)
+            name = words["names"][kind].format(k=cost.KERNEL)
             length = words["lengths"][kind].format(steps=steps[kind])
-            joined = layer_types.units(kind, PATH, first, second)
+            joined = cost.units(kind, PATH, first, second)
             with column:
                 st.markdown(f"**{name}**: {length}")
                 figure(lambda theme, kind=kind, joined=joined: paths(
-                    theme, PATH, joined, layer_types.path(kind, first, second), (first, second)),
+                    theme, PATH, joined, cost.path(kind, first, second), (first, second)),
                        key=f"cost-path-{kind}",
                        alt=lesson.alt("paths", name=name, first=chosen[0], second=chosen[1], n=PATH, length=length))
         says = words["says"]["same" if first == second else "apart"].format(apart=abs(second - first), **steps)
-        lesson.explanation("paths", shown=(layer_types.path, layer_types.path_length), says=says)
+        lesson.explanation("paths", shown=(cost.path, cost.path_length), says=says)
 
 
 def _types(page: PageContext, lesson: Lesson) -> None:
@@ -212,30 +212,30 @@ def _types(page: PageContext, lesson: Lesson) -> None:
                 slider_for(page, name, words[name], options, say=lambda value: f"{value:,}")
         choice_for(page, "column", words["column"], words["columns"])
         drawn = [Line(words["names"][kind],
-                      np.broadcast_to(layer_types.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
-                 for place, (kind, style) in enumerate(zip(layer_types.TYPES, ("solid", "dash", "dot", "solid"),
+                      np.broadcast_to(cost.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
+                 for place, (kind, style) in enumerate(zip(cost.TYPES, ("solid", "dash", "dot", "solid"),
                                                            strict=True))]
         figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
                                    marks=[(n, f"n = {n:,}")], height=360),
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], n=n, d=d, k=k, r=r))
-        moved = {kind: layer_types.order_sensitivity(kind) for kind in layer_types.TYPES}
+        moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}
         st.markdown(_types_table(words, (n, d, k, r)))
         with st.expander(words["assumed"]):
             st.markdown(_assumed(words, moved))
-            st.caption(words["shuffled"].format(tokens=layer_types.TOKENS, attention=moved["attention"]))
+            st.caption(words["shuffled"].format(tokens=cost.TOKENS, attention=moved["attention"]))
             st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
-        lesson.explanation("types", shown=(layer_types.table, layer_types.run, layer_types.order_sensitivity),
-                           shapes={"shuffled tokens": f"float64 ({layer_types.TOKENS}, {layer_types.WIDTH})"}, n=n, d=d,
+        lesson.explanation("types", shown=(cost.table, cost.run, cost.order_sensitivity),
+                           shapes={"shuffled tokens": f"float64 ({cost.TOKENS}, {cost.WIDTH})"}, n=n, d=d,
                            cheapest=words["and"].join(words["names"][kind] for kind in
-                                                      layer_types.cheapest(n, d, k, r)),
-                           near=layer_types.NEAR, **moved)
+                                                      cost.cheapest(n, d, k, r)),
+                           near=cost.NEAR, **moved)
 
 
 def _types_table(words: dict, at: tuple[int, int, int, int]) -> str:
     rows = [words["table_head"], "|---|---:|---:|---:|"]
-    for kind in layer_types.TYPES:
-        numbers = layer_types.table(kind, *at)
-        orders = zip(_orders(words["orders"], kind, at), layer_types.COLUMNS, strict=True)
+    for kind in cost.TYPES:
+        numbers = cost.table(kind, *at)
+        orders = zip(_orders(words["orders"], kind, at), cost.COLUMNS, strict=True)
         cells = [order if order == "1" else f"{order} = {numbers[column]:,.4g}" for order, column in orders]
         rows.append(f"| {words['names'][kind]} | {' | '.join(cells)} |")
     return "\n".join(rows)

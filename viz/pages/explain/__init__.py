@@ -67,7 +67,7 @@ def _question(page: PageContext, way: str) -> AttributionQuery:
 def _formulas() -> None:
     """The measures and the functions that computed them."""
     from model.core import heads, statistics
-    from model.studies import rollout, value_norms
+    from model.studies import rollout
     from model.studies.attribution import rank_agreement
     from model.studies.weight_swap import permute_rows
 
@@ -75,8 +75,8 @@ def _formulas() -> None:
 
     def inside() -> None:
         st.markdown(words["text"])
-        st.code(source_listing((rollout.with_residual, rollout.rollout, rollout.flow, value_norms.transformed_values,
-                         value_norms.contributions, value_norms.apply_norm, value_norms.by_stage,
+        st.code(source_listing((rollout.with_residual, rollout.rollout, rollout.flow, rollout.transformed_values,
+                         rollout.contributions, rollout.apply_norm, rollout.by_stage,
                          statistics.rank_correlations, rank_agreement, permute_rows, heads.share_among_heads), {}),
                 language="python")
         st.markdown(words["sources"])

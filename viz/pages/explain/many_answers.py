@@ -5,14 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 import streamlit as st
 
-from model.ask import small_models, sources
+from model.ask import sources
 from model.core import heads
 from model.core.record import AttentionMap, AttentionRecord
 from model.core.statistics import MeanInterval
 from model.core.view import View
 from model.studies.attribution import METHODS, NULLS, Attribution, AttributionQuery
-from model.studies.faithfulness.cases import questions, texts
-from model.studies.faithfulness.report import Report, by_layer, report
+from model.studies.faithfulness import Report, by_layer, questions, report, texts
 from model.studies.weight_swap import Swapped, SwapQuery
 from viz.figures.bars import histogram
 from viz.figures.lines import Line, lines
@@ -34,7 +33,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others
     come in between."""
     words, model = strings("explain")["set"], page.state.model
-    which = small_models.text_set(model, kind, page.controls["set"])
+    which = sources.text_set(model, kind, page.controls["set"])
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"], width=READABLE)
     if which == page.controls["set"]:

@@ -10,7 +10,7 @@ from model.ask import sources
 from model.core.models import TraceQuery
 from model.core.query import Kind
 from model.lessons import families
-from model.studies.perplexity import LikelihoodQuery, SequenceLikelihood
+from model.studies.predictions import LikelihoodQuery, SequenceLikelihood
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
 from viz.figures.drawing import Markup, markup

@@ -7,13 +7,11 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.displayed import displayed_head, overlaid_heads
 from model.core.heads import OverviewQuery
 from model.core.measures import BY_NAME, HeadMeasures, MeasuresQuery
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer
-from model.core.token_ranking import TokenRankingQuery
-from model.core.view import View
+from model.core.view import TokenRankingQuery, View, displayed_head, overlaid_heads
 from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import Below, head_view

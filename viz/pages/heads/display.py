@@ -3,9 +3,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from model.core.measures import head_ids
 from model.core.query import Kind
 from model.core.record import AttentionRecord
-from model.core.tables import head_ids
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.components.slider import slider
 from viz.format import format_share, format_weight, head_label

@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import streamlit as st
 
-from model.core.displayed import DisplayedHead, displayed_head
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import DisplayedHead, View, displayed_head
 from model.studies.prediction_game import Score, allowed_cells, cover, score
 from viz.components.head_view import Guess, ViewEvent, head_view
 from viz.format import format_weight, token_markdown

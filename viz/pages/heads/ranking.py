@@ -6,9 +6,8 @@ import streamlit as st
 from model.core import heads
 from model.core.measures import BY_NAME, HeadMeasures
 from model.core.record import AttentionMap, Tokens
-from model.core.token_ranking import Link, TokenRanking
 from model.core.types import HeadId
-from model.core.view import View
+from model.core.view import Link, TokenRanking, View
 from viz.format import format_weight, head_label, rank, token_label, token_markdown
 from viz.glossary import term_link, terms
 from viz.streamlit_patch import DeltaGenerator

@@ -5,7 +5,7 @@ import streamlit as st
 
 from model.core.statistics import entropy, x_log_x
 from model.lessons import information
-from model.lessons.subspaces import MATRICES
+from model.lessons.information import MATRICES
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext

@@ -6,7 +6,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import Query
-from model.lessons import information, mds
+from model.lessons import information
 from viz.figures.by_layer import by_layer
 from viz.figures.head_mds import head_map, shepard_diagram
 from viz.format import format_signed, head_label
@@ -111,10 +111,10 @@ def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> No
         method = page.controls["method"]
         with computing():
             wanted = np.sqrt(pool.divergence)
-            at = mds.plane(wanted, method)
+            at = information.plane(wanted, method)
         here = pool.places.index((view.layer, view.head))
         near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
-        stress = {each: mds.stress(mds.plane(wanted, each), wanted) for each in words["methods"]}
+        stress = {each: information.stress(information.plane(wanted, each), wanted) for each in words["methods"]}
         same, other = information.within_and_between(pool, wanted)
         left, right = st.columns([3, 2], gap="medium")
         with left:
@@ -123,10 +123,12 @@ def _map(page: PageContext, lesson: Lesson, pool: information.Information) -> No
                                           layer_word=words["layer"]),
                    key="information-map", alt=lesson.alt("map", heads=len(at), stress=stress[method]))
         with right:
-            figure(lambda theme: shepard_diagram(theme, wanted, mds.between(at), axes=("√JS", words["in_plane"])),
+            drawn, axes = information.between(at), ("√JS", words["in_plane"])
+            figure(lambda theme: shepard_diagram(theme, wanted, drawn, axes=axes),
                    key="information-kept", alt=words["alt_kept"].format(stress=stress[method]))
-            st.markdown(_nearest(words, pool, here, near, wanted, mds.between(at)))
-        lesson.explanation("map", shown=(information.divergences, mds.classical, mds.smacof, mds.stress),
+            st.markdown(_nearest(words, pool, here, near, wanted, information.between(at)))
+        lesson.explanation("map", shown=(information.divergences, information.classical, information.smacof,
+                                         information.stress),
                            shapes={"√JS": wanted, "plane": at}, head=head_label(*pool.places[here]),
                            closest=head_label(*pool.places[near[0]]), distance=wanted[here, near[0]], count=len(near),
                            same=format_signed(same, ".3f") or "–", other=format_signed(other, ".3f") or "–",

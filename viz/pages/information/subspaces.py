@@ -3,8 +3,8 @@ import numpy as np
 import streamlit as st
 
 from model.core.query import UserError
-from model.lessons import subspaces
-from model.lessons.subspaces import Subspaces
+from model.lessons import information
+from model.lessons.information import Subspaces
 from viz.figures.lines import Line, lines
 from viz.format import format_share
 from viz.page import PageContext
@@ -20,7 +20,7 @@ def subspaces_section(page: PageContext, lesson: Lesson) -> None:
         view = page.view()
         choice_for(page, "matrix", words["matrix"], words["matrices"])
         try:
-            found = page.ask(subspaces.SubspacesQuery(page.query(), view.kind, view.layer))
+            found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
         except UserError as error:
             st.info(str(error))
             return
@@ -34,15 +34,15 @@ def subspaces_section(page: PageContext, lesson: Lesson) -> None:
         overlap = words["overlaps" if len(ranges.overlap) else "shared"].format(
             layer=view.layer, matrix=words["matrices"][name], chance=ranges.width / found.d_model,
             overlap=float(ranges.overlap.mean()) if len(ranges.overlap) else 0.0)
-        lesson.explanation("subspaces", shown=(subspaces.bases, subspaces.principal_angles, subspaces.sliced),
+        lesson.explanation("subspaces", shown=(information.bases, information.principal_angles, information.sliced),
                            shapes={"angles": ranges.angles}, heads=len(found.moved), d_model=found.d_model,
-                           draws=subspaces.DRAWS, inside=found.inside[name], chance=1 / ranges.heads,
+                           draws=information.DRAWS, inside=found.inside[name], chance=1 / ranges.heads,
                            overlap=overlap, together=ranges.together,
                            most=min(found.d_model, ranges.heads * ranges.width), moved=float(found.moved.mean()),
                            same=float(found.same.mean()), **found.own)
 
 
-def _angles(lesson: Lesson, ranges: subspaces.Ranges, layer: int, name: str) -> None:
+def _angles(lesson: Lesson, ranges: information.Ranges, layer: int, name: str) -> None:
     words, places = lesson.prose["subspaces"], np.arange(1, ranges.width + 1)
     drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"), _line(words["random"], ranges.random, 1)]
     if len(ranges.angles):

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.lessons import small_head
+from model.lessons import head_steps
 from viz.components.arrows import VECTORS, arrows
 from viz.format import format_weight, rank
 from viz.page import PageContext
@@ -43,8 +43,8 @@ def draw_hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 def _say(lesson: Lesson, words: dict, vectors: dict[str, tuple[float, ...]], looks: int, revealed: bool) -> None:
     """What to notice in the arrows."""
     q, k, v = (np.array(vectors[name]).reshape(-1, 2) for name in VECTORS)
-    row, of_it = small_head.attend(q[looks], k, v), small_head.attend(q[ITSELF], k, v)
-    lesson.explanation("hand", shown=(small_head.attend, small_head.inside_by),
+    row, of_it = head_steps.attend(q[looks], k, v), head_steps.attend(q[ITSELF], k, v)
+    lesson.explanation("hand", shown=(head_steps.attend, head_steps.inside_by),
                        shapes={"query": q[looks], "keys": k, "values": v}, **looking_says(words, row, looks),
                        **goal_says(words, of_it), mixed=mix_says(words, row, v) if revealed else words["covered"])
 
@@ -56,7 +56,7 @@ def _turn(page: PageContext, moved: dict[str, Any]) -> None:
         page.set(**{PLACES[name].name: numbers for name, numbers in moved.items()})
 
 
-def looking_says(words: dict, row: small_head.SmallHead, looks: int) -> dict[str, Any]:
+def looking_says(words: dict, row: head_steps.SmallHead, looks: int) -> dict[str, Any]:
     """The token that gets most, and by which numbers."""
     top = int(np.argmax(row.weights))
     return {"looks": words["tokens"][looks], "top": words["tokens"][top], "dot": row.dots[top],
@@ -64,14 +64,14 @@ def looking_says(words: dict, row: small_head.SmallHead, looks: int) -> dict[str
             "tied": rank(row.weights[top], row.weights)[1]}
 
 
-def goal_says(words: dict, row: small_head.SmallHead) -> dict[str, Any]:
+def goal_says(words: dict, row: head_steps.SmallHead) -> dict[str, Any]:
     """Whether *it* looks at *animal* and not at itself."""
     wanted, itself = (round(float(row.weights[token]), 3) for token in (WANTED, ITSELF))
     return {"mark": words["marks"][wanted >= ENOUGH and itself <= LITTLE], "wanted": format_weight(wanted),
             "itself": format_weight(itself), "enough": ENOUGH, "little": LITTLE}
 
 
-def mix_says(words: dict, row: small_head.SmallHead, values: np.ndarray) -> str:
+def mix_says(words: dict, row: head_steps.SmallHead, values: np.ndarray) -> str:
     """How far inside the hull the mix is."""
-    return words["hull"].format(inside=small_head.inside_by(row.mix, values), length=np.linalg.norm(row.mix),
+    return words["hull"].format(inside=head_steps.inside_by(row.mix, values), length=np.linalg.norm(row.mix),
                                 longest=np.linalg.norm(values, axis=-1).max())

@@ -5,7 +5,7 @@ import functools
 import numpy as np
 import streamlit as st
 
-from model.lessons import associative_memory, kernels
+from model.lessons import kernels
 from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
@@ -166,13 +166,13 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
     words, turned = lesson.prose["memory"], page.controls
     pairs, share, temperature = turned["pairs"], turned["noise"], turned["t"]
     asked = min(turned["asked"], pairs - 1)
-    keys, values = associative_memory.stored_pairs(pairs)
-    query = associative_memory.damage(keys[asked], share, turned["draw"])
-    mixed, weights = associative_memory.recall(query, keys, values, temperature)
+    keys, values = kernels.stored_pairs(pairs)
+    query = kernels.damage(keys[asked], share, turned["draw"])
+    mixed, weights = kernels.recall(query, keys, values, temperature)
     with lesson.section("memory"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            slider_for(page, "asked", words["asked"], range(pairs), say=lambda place: associative_memory.KEYS[place],
+            slider_for(page, "asked", words["asked"], range(pairs), say=lambda place: kernels.KEYS[place],
                        closed=True)
             slider_for(page, "noise", words["noise"], DAMAGE, say=lambda value: format_share(value, 0))
             slider_for(page, "t", words["t"], log_steps(0.1, 100, 10), help=words["t_help"])
@@ -180,9 +180,9 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
             button_setting(page, words["again"], "damage-again", draw=(turned["draw"] + 1) % SEEDS)
         with right:
             _pictures(lesson, query[0], mixed[0], keys, values, weights[0], asked)
-        best = associative_memory.best_temperature(share)
+        best = kernels.best_temperature(share)
         squared, on_right, there = _errors(pairs, share)
-        names = [f"{associative_memory.KEYS[place]} → {associative_memory.VALUES[place]}" for place in range(pairs)]
+        names = [f"{kernels.KEYS[place]} → {kernels.VALUES[place]}" for place in range(pairs)]
         marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
         figure(lambda theme: lines(theme, TEMPERATURES,
                                    [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
@@ -190,8 +190,8 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
                key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
         first = int(weights[0].argmax())
         lesson.explanation("memory",
-                           shown=(associative_memory.recall, associative_memory.best_temperature,
-                                  associative_memory.errors),
+                           shown=(kernels.recall, kernels.best_temperature,
+                                  kernels.errors),
                            shapes={"keys": keys, "values": values, "query": query}, t=temperature, pair=names[asked],
                            weight=weights[0, asked], turned=int((query[0] != keys[asked]).sum()),
                            winner=names[first], most=weights[0, first],
@@ -201,11 +201,11 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
 
 @functools.lru_cache(32)
 def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray, float]:
-    """Over TEMPERATURES, as associative_memory.errors has it, and the error at the best temperature on the same damaged
+    """Over TEMPERATURES, as kernels.errors has it, and the error at the best temperature on the same damaged
     digits; a slider that asks for something else need not wait for it again."""
-    squared, on_right = associative_memory.errors(
-        *associative_memory.stored_pairs(pairs), share,
-        np.append(TEMPERATURES, associative_memory.best_temperature(share)), draws=DRAWS)
+    squared, on_right = kernels.errors(
+        *kernels.stored_pairs(pairs), share,
+        np.append(TEMPERATURES, kernels.best_temperature(share)), draws=DRAWS)
     return squared[:-1], on_right[:-1], float(squared[-1])
 
 
@@ -214,15 +214,15 @@ def _pictures(lesson: Lesson, query: np.ndarray, mixed: np.ndarray, keys: np.nda
     words = lesson.prose["memory"]
 
     def square(pixels: np.ndarray) -> np.ndarray:
-        return pixels.reshape(associative_memory.HEIGHT, associative_memory.WIDTH)
+        return pixels.reshape(kernels.HEIGHT, kernels.WIDTH)
 
     rows: list[list[tuple[str, np.ndarray] | None]] = [
-        [(f"{words['key']} {associative_memory.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
+        [(f"{words['key']} {kernels.KEYS[place]}", square(key)) for place, key in enumerate(keys)],
         [(f"{weight:z.2f}", square(value)) for value, weight in zip(values, weights, strict=True)],
         [(words["query"], square(query)), None, (words["answer"], square(mixed)), None,
          (words["wanted"], square(values[asked]))]]
     figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
-           alt=lesson.alt("memory", key=associative_memory.KEYS[asked], value=associative_memory.VALUES[asked],
+           alt=lesson.alt("memory", key=kernels.KEYS[asked], value=kernels.VALUES[asked],
                           error=float(((mixed - values[asked]) ** 2).mean())))
 
 

@@ -6,8 +6,8 @@ import json
 import numpy as np
 import streamlit as st
 
-from model.core.assets import ASSETS
-from model.lessons import copying
+from model.core.files import ASSETS
+from model.lessons import kernels
 from viz.components.sketch import Axes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import matrix
@@ -44,10 +44,10 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
                 draw_first(page, DRAWN, _sketch_axes(words))
             return
         with left, st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            toggle_for(page, "copy", words["switch"].format(steps=copying.SHORT), help=words["switch_help"])
+            toggle_for(page, "copy", words["switch"].format(steps=kernels.SHORT), help=words["switch_help"])
             button_setting(page, words["again"], "copy-again", again=(turned["again"] + 1) % seeds)
         with right:
-            own = page.ask(copying.CopyQuery(turned["again"])) if turned["copy"] else None
+            own = page.ask(kernels.CopyQuery(turned["again"])) if turned["copy"] else None
             right_of = {kind: np.array(runs) for kind, runs in shipped["copying"]["right"].items()}
             if own is not None:
                 right_of = {kind: runs[None] for kind, runs in own.right.items()}
@@ -58,32 +58,32 @@ def copying_section(page: PageContext, lesson: Lesson, seeds: int) -> None:
         numbers = {"date": shipped["date"], "command": shipped["command"], "machine": shipped["machine"],
                    "seeds": len(shipped["copy_seeds"]), "steps": shipped["copy_steps"]}
         st.caption(words["from"].format(**numbers) if own is None else
-                   words["own"].format(steps=copying.SHORT,
+                   words["own"].format(steps=kernels.SHORT,
                                         seconds=", ".join(f"{words['names'][kind]} {second:z.1f} s"
                                                           for kind, second in own.seconds.items())))
-        places = {name: list(copying.LENGTHS).index(length)
-                  for name, length in (("short", 4), ("trained", copying.TRAINED), ("long", 20))}
-        at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in copying.LIVE
+        places = {name: list(kernels.LENGTHS).index(length)
+                  for name, length in (("short", 4), ("trained", kernels.TRAINED), ("long", 20))}
+        at = {f"{kind}_{name}": right_of[kind].mean(0)[place] for kind in kernels.LIVE
               for name, place in places.items()}
         off = np.abs(shown.alignment.argmax(1) - np.arange(len(shown.alignment))).mean()
         lesson.explanation("copying", shown=(Copier.forward, Copier.weights), notices_in=right,
                            shapes={"alignment": shown.alignment},
-                           trained=copying.TRAINED, **at, **shipped["copying"]["parameters"], off=off,
+                           trained=kernels.TRAINED, **at, **shipped["copying"]["parameters"], off=off,
                            wide_trained=np.array(shipped["copying"]["right"]["wide"]).mean(0)[places["trained"]])
 
 
 def _sketch_axes(words: dict) -> Axes:
     """The axes of the figure with the answer; its lengths from edge to edge."""
-    first, last = copying.LENGTHS[0], copying.LENGTHS[-1]
+    first, last = kernels.LENGTHS[0], kernels.LENGTHS[-1]
     return Axes((words["sketch_axes"][0], words["sketch_axes"][1]),
                 [((length - first) / (last - first), str(length)) for length in (1, 4, 8, 12, 16, 20, 24)],
                 [(share, f"{share:.0%}") for share in (0.0, 0.25, 0.5, 0.75, 1.0)], 340)
 
 
-def _first(shipped: dict) -> copying.Copying:
+def _first(shipped: dict) -> kernels.Copying:
     """The first seed's alignment among the shipped runs, as an answer."""
     part = shipped["copying"]
-    return copying.Copying({}, {}, {}, np.array(part["alignment"]), tuple(part["text"]), tuple(part["written"]))
+    return kernels.Copying({}, {}, {}, np.array(part["alignment"]), tuple(part["text"]), tuple(part["written"]))
 
 
 def _places(page: PageContext) -> list[DeltaGenerator]:
@@ -93,7 +93,7 @@ def _places(page: PageContext) -> list[DeltaGenerator]:
 
 
 def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray], place: DeltaGenerator) -> None:
-    words, lengths = lesson.prose["copying"], np.array(copying.LENGTHS)
+    words, lengths = lesson.prose["copying"], np.array(kernels.LENGTHS)
     drawn = [Line(words["names"][kind], runs.mean(0), COLOURS[kind], STYLES[kind],
                   (runs.min(0), runs.max(0)) if len(runs) > 1 else None)
              for kind, runs in right_of.items()]
@@ -102,14 +102,14 @@ def _by_length(lesson: Lesson, right_of: dict[str, np.ndarray], place: DeltaGene
     with place:
         figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03),
                                    height=340,
-                                   marks=[(copying.TRAINED, words["trained"].format(longest=copying.TRAINED))],
+                                   marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))],
                                    bounds=[(1 / 12, words["guessing"])]),
                key="kernels-copying",
                alt=words["alt"].format(fixed=right_of["fixed"].mean(0)[-1], attention=right_of["attention"].mean(0)[-1],
                                        longest=lengths[-1]))
 
 
-def _alignment(lesson: Lesson, shown: copying.Copying) -> None:
+def _alignment(lesson: Lesson, shown: kernels.Copying) -> None:
     words = lesson.prose["copying"]
     read, written = ([chr(ord("a") + number) for number in side] for side in (shown.text, shown.written))
     figure(lambda theme: matrix(theme, shown.alignment, written, read, axes=(words["read"], words["written"]),

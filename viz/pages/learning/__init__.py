@@ -6,8 +6,8 @@ import numpy as np
 import streamlit as st
 
 from model.core.statistics import entropy, x_log_x
-from model.lessons import descent, divergence
-from model.lessons.short_run import STEPS, TARGETS, WIDTH
+from model.lessons import learning
+from model.lessons.learning import STEPS, TARGETS, WIDTH
 from viz.components.handles import HandleSet, handles
 from viz.figures.lines import Line, lines
 from viz.figures.loss_surface import loss_surface
@@ -30,8 +30,8 @@ PAGE = Page("How it is trained", "Learn", 10, "nothing", controls=(
     *QUESTIONS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
     Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
     Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),
-    Choice("where", "others", divergence.DEFINITIONS),
-    Choice("signal", "spike", descent.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
+    Choice("where", "others", learning.DEFINITIONS),
+    Choice("signal", "spike", learning.SIGNALS), Number("b2", 0.999, 0.5, 0.9999), Number("ae", 1e-8, 1e-12, 1),
     Number("rate", 0.01, 1e-4, 0.1), Number("warm", 30, 0, STEPS, whole=True), Switch("decay", True), START,
     Number("limit", 0.3, 0, 100),
     Choice("goal", "word", TARGETS), Number("clip", 0, 0, 100), Number("seed", 1, 1, 20, whole=True), Switch("run")))
@@ -97,9 +97,9 @@ def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray, drawn: DeltaGenerator, b
     """Entropy and divergence of P and Q laid end to end, and both changed over, in `drawn`; its numbers and what to
     notice in `beside`."""
     words = lesson.prose["lengths"]
-    floor, gap, loss = (float(value) for value in (entropy(p, base=math.e), divergence.divergence(p, q),
-                                                   divergence.cross_entropy(p, q)))
-    back = float(divergence.divergence(q, p))
+    floor, gap, loss = (float(value) for value in (entropy(p, base=math.e), learning.divergence(p, q),
+                                                   learning.cross_entropy(p, q)))
+    back = float(learning.divergence(q, p))
     pieces = [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
               (words["gap"], 1, np.array([gap, back]))]
     with drawn:
@@ -111,7 +111,7 @@ def _laid(lesson: Lesson, p: np.ndarray, q: np.ndarray, drawn: DeltaGenerator, b
                              (words["perplexity"], np.exp(loss))):
             st.metric(label, _said(value))
     lesson.explanation("lengths",
-                       shown=(x_log_x, entropy, divergence.cross_entropy, divergence.divergence, stacked_bars),
+                       shown=(x_log_x, entropy, learning.cross_entropy, learning.divergence, stacked_bars),
                        shapes={"p": p, "q": q}, floor=floor, gap=_said(gap), loss=_said(loss), back=_said(back),
                        notices_in=beside)
 
@@ -135,29 +135,29 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         if not revealed:
             lesson.placeholder("smoothing")
             return
-        floor, peak = divergence.floor(size, epsilon, where), divergence.peak(size, epsilon, where)
+        floor, peak = learning.floor(size, epsilon, where), learning.peak(size, epsilon, where)
         left, right = st.columns(2, gap="medium")
         with left:
-            drawn = [Line(words["hard"], divergence.smooth_loss(SHARES, size, 0.0, where), None, "dash"),
+            drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0, where), None, "dash"),
                      Line(words["smooth"].format(epsilon=epsilon),
-                          divergence.smooth_loss(SHARES, size, epsilon, where), 0)]
+                          learning.smooth_loss(SHARES, size, epsilon, where), 0)]
             figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], words["loss"]),
                                        marks=[(peak, words["best"].format(peak=peak))],
                                        bounds=[(floor, words["floor"].format(floor=floor))], y_range=(0, 7),
                                        height=360),
                    key="learning-smooth", alt=lesson.alt("smoothing", floor=abs(floor), peak=peak, epsilon=epsilon))
         with right:
-            floors = [Line(words["wheres"][kind], np.array([divergence.floor(size, one, kind) for one in EPSILONS]),
+            floors = [Line(words["wheres"][kind], np.array([learning.floor(size, one, kind) for one in EPSILONS]),
                            place)
-                      for place, kind in enumerate(divergence.DEFINITIONS)]
+                      for place, kind in enumerate(learning.DEFINITIONS)]
             figure(lambda theme: lines(theme, EPSILONS, floors, axes=("ε", words["floor_axis"]),
                                        marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
                    key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
-        other = divergence.floor(size, epsilon, "all" if where == "others" else "others")
-        says = _about_smoothing(words, peak, floor, divergence.gap(size, epsilon, where))
-        lesson.explanation("smoothing", shown=(divergence.smoothed_target, divergence.smooth_loss, divergence.floor),
-                           shapes={"target": divergence.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
-                           says=says, other=other, paper=divergence.floor(37_000, 0.1, "others"))
+        other = learning.floor(size, epsilon, "all" if where == "others" else "others")
+        says = _about_smoothing(words, peak, floor, learning.gap(size, epsilon, where))
+        lesson.explanation("smoothing", shown=(learning.smoothed_target, learning.smooth_loss, learning.floor),
+                           shapes={"target": learning.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
+                           says=says, other=other, paper=learning.floor(37_000, 0.1, "others"))
 
 
 def _about_smoothing(words: dict, peak: float, floor: float, gap: float) -> str:
@@ -178,8 +178,8 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
         with right:
             slider_for(page, "ae", "ε", (1e-12, 1e-9, 1e-8, 1e-6, 1e-4, 1e-2, 1.0), say=lambda value: f"{value:.0e}",
                        help=words["ae_help"])
-        gradients, steps = descent.signal(kind), np.arange(1, descent.STEPS + 1)
-        paper, own = descent.adam(gradients), descent.adam(gradients, beta2=beta2, epsilon=epsilon)
+        gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
+        paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
         with left:
             figure(lambda theme: lines(theme, steps, [Line(words["gradient"], gradients, 7)],
                                        axes=(words["step"], words["gradient"]),
@@ -189,9 +189,10 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
             drawn = [Line(words["paper"], paper, 0),
                      Line(words["own"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
             figure(lambda theme: lines(theme, steps, drawn, axes=(words["step"], words["move"]), height=320),
-                   key="learning-adam", alt=lesson.alt("adam", step=descent.AT + 21, paper=paper[descent.AT + 20],
-                                                 own=own[descent.AT + 20]))
-        lesson.explanation("adam", shown=(descent.adam, descent.signal), shapes={"gradients": gradients, "moves": own},
+                   key="learning-adam", alt=lesson.alt("adam", step=learning.AT + 21, paper=paper[learning.AT + 20],
+                                                 own=own[learning.AT + 20]))
+        lesson.explanation("adam", shown=(learning.adam, learning.signal),
+                           shapes={"gradients": gradients, "moves": own},
                            beta2=beta2, memory=1 / (1 - beta2), first=own[0], says=words["says"][kind].format(
                                last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
                                mean_paper=np.abs(paper).mean()))
@@ -206,9 +207,9 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
         with right:
             slider_for(page, "rate", words["peak"], (1e-4, 1e-3, 2e-3, 5e-3, 0.01, 0.02, 0.05, 0.1))
         toggle_for(page, "decay", words["decay"])
-        paper, steps = descent.rate(PAPER_STEPS, 512, 4000), np.arange(1, STEPS + 1)
-        ours = np.array([descent.scaled_rate(step, peak, warm_up, decay) for step in steps.tolist()])
-        highest = float(descent.rate(np.array(4000), 512, 4000))
+        paper, steps = learning.rate(PAPER_STEPS, 512, 4000), np.arange(1, STEPS + 1)
+        ours = np.array([learning.scaled_rate(step, peak, warm_up, decay) for step in steps.tolist()])
+        highest = float(learning.rate(np.array(4000), 512, 4000))
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: lines(theme, PAPER_STEPS, [Line("lr", paper)], axes=(words["step"], words["paper"]),
@@ -221,16 +222,16 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
         own = words["owns"]["peak" if warm_up else "none"].format(
             width=WIDTH, warm=warm_up, steps=STEPS, own=(WIDTH * max(warm_up, 1)) ** -0.5, peak=ours.max(),
             last=ours[-1])
-        lesson.explanation("rate", shown=(descent.rate, descent.scaled_rate), shapes={"rates": ours}, highest=highest,
-                           own=own, end=float(descent.rate(np.array(100_000), 512, 4000)))
+        lesson.explanation("rate", shown=(learning.rate, learning.scaled_rate), shapes={"rates": ours}, highest=highest,
+                           own=own, end=float(learning.rate(np.array(100_000), 512, 4000)))
 
 
 def _cliff(page: PageContext, lesson: Lesson) -> None:
     words, limit = lesson.prose["cliff"], page.controls["limit"]
     start = tuple(low + share * (high - low)
-                  for low, high, share in zip(descent.LOW, descent.HIGH, page.controls["start"], strict=True))
-    free, free_lengths = descent.descend(start, 0.3, 0.0)
-    tame, tame_lengths = descent.descend(start, 0.3, limit)
+                  for low, high, share in zip(learning.LOW, learning.HIGH, page.controls["start"], strict=True))
+    free, free_lengths = learning.descend(start, 0.3, 0.0)
+    tame, tame_lengths = learning.descend(start, 0.3, limit)
     with lesson.section("cliff"):
         left, right = st.columns([2, 3], gap="medium")
         with left:
@@ -239,16 +240,16 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
             slider_for(page, "limit", words["limit"], (0, 0.03, 0.1, 0.3, 1.0, 3.0),
                        say=lambda value: f"{value:g}" if value else words["never"])
         with right:
-            x, y, heights = descent.landscape()
+            x, y, heights = learning.landscape()
             paths = [(words["free"], 1, free), *([(words["tame"].format(limit=limit), 0, tame)] if limit else [])]
-            ends = [float(descent.cliff(*path[-1])[0]) for path in (free, tame)]
+            ends = [float(learning.cliff(*path[-1])[0]) for path in (free, tame)]
             longest, tamed = format_number(free_lengths.max()), words["alt_tame"].format(limit=limit, tame=ends[1])
             figure(lambda theme: loss_surface(theme, x, y, heights, paths, axes=(words["weight"], words["bias"]),
                                               name=words["loss"]),
                    key="learning-cliff",
                    alt=lesson.alt("cliff", longest=longest, free=ends[0], tame=tamed if limit else ""))
-        begin = float(descent.cliff(*start)[0])
-        lesson.explanation("cliff", shown=(descent.cliff, descent.clip, descent.descend),
+        begin = float(learning.cliff(*start)[0])
+        lesson.explanation("cliff", shown=(learning.cliff, learning.clip, learning.descend),
                            shapes={"places": tame, "gradient lengths": tame_lengths},
                            longest=longest, median=format_number(np.median(free_lengths)), begin=begin, free=ends[0],
                            says=words["says"]["clipped" if limit else "never"].format(limit=limit, tame=ends[1]))

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.lessons import short_run
-from model.lessons.short_run import RunQuery, ShortRun
+from model.lessons import learning
+from model.lessons.learning import RunQuery, ShortRun
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
 from viz.theme import READABLE
@@ -38,7 +38,7 @@ def real_run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     words, controls = lesson.prose["run"], page.controls
     question = run_question(controls)
     with lesson.section("run"):
-        st.markdown(words["about"].format(width=short_run.WIDTH, steps=short_run.STEPS, size=short_run.SIZE),
+        st.markdown(words["about"].format(width=learning.WIDTH, steps=learning.STEPS, size=learning.SIZE),
                     width=READABLE)
         choice_for(page, "goal", words["goal"], words["goals"])
         left, right = st.columns(2, gap="medium")
@@ -92,9 +92,9 @@ def _draw(lesson: Lesson, question: RunQuery, own: ShortRun, other: RunQuery, re
                                                        other=getattr(reference, field)[-1]))
     alone, cut = other == question, float((own.gradient > question.clip).mean())
     lesson.explanation(
-        "run", shown=(short_run.targets, short_run.train), shapes={"loss": own.loss, "right": own.right},
+        "run", shown=(learning.targets, learning.train), shapes={"loss": own.loss, "right": own.right},
         right=own.right[-1], nats=own.nats[-1], even=math.log(2), longest=own.gradient.max(), start=own.nats[0],
-        loss=float(own.loss[-20:].mean()), tested=short_run.TESTED,
+        loss=float(own.loss[-20:].mean()), tested=learning.TESTED,
         beside="" if alone else words["beside"].format(other=name, right=reference.right[-1], nats=reference.nats[-1]),
         other_start="" if alone else words["other_start"].format(other=name, start=reference.nats[0]),
         floor=words["over"].format(floor=float(own.floor.mean())) if revealed and own.floor.any() else "",

@@ -3,8 +3,8 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.lessons import distillation
-from model.studies.next_token import NextWordQuery, distribution
+from model.lessons import learning
+from model.studies.predictions import NextWordQuery, distribution
 from viz.figures.bars import bars
 from viz.figures.stacked_bars import stacked_bars
 from viz.page import PageContext
@@ -20,7 +20,7 @@ SHOWN = 7   # signs in the picture
 def three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Next sign, distillation and fine-tuning on one student: the same loss and the same slope, only the target
     differs."""
-    words, known = lesson.prose["targets"], distillation.steps()
+    words, known = lesson.prose["targets"], learning.steps()
     step = min(known, key=lambda each: abs(each - page.controls["step"]))
     with lesson.section("targets"):
         first, second, third, fourth = st.columns([4, 4, 3, 2], gap="medium")
@@ -35,7 +35,7 @@ def three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             st.text_input(words["wish"], max_chars=1, help=words["wish_help"],
                           **bind(page.set, "wish", page.controls["wish"]))
         text = page.controls["signs"].replace(" ", "")
-        right, wished = distillation.number(text[-1:]), distillation.number(page.controls["wish"])
+        right, wished = learning.number(text[-1:]), learning.number(page.controls["wish"])
         if right is None or wished is None or len(text) < 2:
             st.info(words["unknown"])
             return
@@ -43,21 +43,21 @@ def three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             lesson.placeholder("targets")
             return
         logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
-                          for model in (distillation.student(step), distillation.TEACHER))
+                          for model in (learning.student(step), learning.TEACHER))
         _draw(lesson, text, (right, wished), logits, taught, step)
 
 
 def _draw(lesson: Lesson, text: str, signs: tuple[int, int], logits: np.ndarray, taught: np.ndarray, step: int) -> None:
     words, soft, wish = lesson.prose["targets"], lesson.page.controls["soft"], lesson.page.controls["wish"]
     student = distribution(logits)
-    next_sign, wished = (distillation.one_hot(sign, len(logits)) for sign in signs)
-    chosen = next_sign, distillation.soften(taught, soft), wished
+    next_sign, wished = (learning.one_hot(sign, len(logits)) for sign in signs)
+    chosen = next_sign, learning.soften(taught, soft), wished
     wanted = dict(zip(words["rows"], chosen, strict=True))
-    split = {name: distillation.parts(target, student) for name, target in wanted.items()}
+    split = {name: learning.parts(target, student) for name, target in wanted.items()}
     names = [*dict.fromkeys([*signs,
                              *(int(sign) for sign in np.argsort(-(student + wanted[words["rows"][1]]),
                                                                 kind="stable")[:SHOWN])])][:SHOWN]
-    labels = distillation.signs(names)
+    labels = learning.signs(names)
     left, right = st.columns(2, gap="medium")
     with left:
         figure(lambda theme: stacked_bars(theme, list(wanted),
@@ -68,12 +68,12 @@ def _draw(lesson: Lesson, text: str, signs: tuple[int, int], logits: np.ndarray,
                alt=lesson.alt("targets",
                               **{name: split[row][2] for name, row in zip("abc", words["rows"], strict=True)}))
     with right:
-        slopes = {name: -distillation.slope(target, student)[names] for name, target in wanted.items()}
+        slopes = {name: -learning.slope(target, student)[names] for name, target in wanted.items()}
         figure(lambda theme: bars(theme, labels, slopes, axes=(words["sign"], words["push"]), height=320),
                key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=slopes[words["rows"][0]][0]))
     teacher = wanted[words["rows"][1]]
     lesson.explanation("targets",
-                       shown=(distillation.parts, distillation.slope, distillation.one_hot, distillation.soften),
+                       shown=(learning.parts, learning.slope, learning.one_hot, learning.soften),
                        shapes={"logits": logits, "student": student, "teacher": teacher}, step=step,
                        sign=escape_markdown(text[-1]), before=escape_markdown(text[:-1]), p=student[signs[0]],
                        teacher=teacher[signs[0]], wish=escape_markdown(wish), word=split[words["rows"][0]][2],

@@ -3,7 +3,7 @@ n²."""
 import numpy as np
 import streamlit as st
 
-from model.lessons import masking, sparse_masks
+from model.lessons import masking
 from viz.components.mask_editor import mask_editor
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
@@ -21,7 +21,7 @@ PAGE = Page("Who may look where: masks", "Learn", 7, "head", asks_at=(("real", T
             controls=(
     *QUESTIONS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
     Number("row", 3, 0, N - 1, whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
-    Choice("method", "before", masking.METHODS), Choice("pattern", "bigbird", sparse_masks.NAMES),
+    Choice("method", "before", masking.METHODS), Choice("pattern", "bigbird", masking.NAMES),
     Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"), Number("window", 2, 1, 16, whole=True),
     Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
     Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))

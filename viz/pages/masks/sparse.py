@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.core.types import HeadId
-from model.lessons import edit_effects, sparse_masks
+from model.lessons import masking, softmax
 from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
@@ -24,9 +24,9 @@ LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
 WINDOWS = (1, 2, 3, 4, 6, 8, 12, 16)
 
 
-def _shape(page: PageContext) -> sparse_masks.Shape:
+def _shape(page: PageContext) -> masking.Shape:
     turned = page.controls
-    return sparse_masks.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["draw"])
+    return masking.Shape(turned["window"], turned["dilation"], turned["global"], turned["random"], turned["draw"])
 
 
 def sparse_sections(page: PageContext, lesson: Lesson) -> None:
@@ -43,9 +43,9 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             _pattern_controls(page, words, name)
-        chosen = sparse_masks.pattern(name, n, shape, causal)
-        shares = {kind: sparse_masks.reach(sparse_masks.pattern(kind, n, shape, causal), causal)
-                  for kind in sparse_masks.NAMES}
+        chosen = masking.pattern(name, n, shape, causal)
+        shares = {kind: masking.reach(masking.pattern(kind, n, shape, causal), causal)
+                  for kind in masking.NAMES}
         with right:
             figure(lambda theme: matrix(theme, chosen.astype(float), [str(place) for place in range(n)],
                                         [str(place) for place in range(n)], height=420, style=CellStyle(ruler=False)),
@@ -59,23 +59,23 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
                                    log="x" if len(layers) > 8 else "", height=300),
                key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
         lesson.explanation("patterns",
-                           shown=(sparse_masks.window, sparse_masks.dilated_window, sparse_masks.global_tokens,
-                                  sparse_masks.random_keys, sparse_masks.reach),
+                           shown=(masking.window, masking.dilated_window, masking.global_tokens,
+                                  masking.random_keys, masking.reach),
                            shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n,
                            open=int(chosen.sum()), all=n * n,
                            **pattern_numbers(words, n, shape, causal, shares[name], shares["random"]))
 
 
-def pattern_numbers(words: dict, n: int, shape: sparse_masks.Shape, causal: bool, chosen: np.ndarray,
+def pattern_numbers(words: dict, n: int, shape: masking.Shape, causal: bool, chosen: np.ndarray,
                     random: np.ndarray) -> dict[str, Any]:
     """What is said of the patterns for n tokens. chosen, random: the reach of the chosen pattern and of random keys."""
-    walk, helped = (sparse_masks.layers_needed(sparse_masks.reach(sparse_masks.pattern(
-        name, n, sparse_masks.Shape(window=shape.window), causal), causal)) for name in ("window", "global"))
-    drawn = sparse_masks.pattern("random", n, shape, causal) & ~np.eye(n, dtype=bool)
+    walk, helped = (masking.layers_needed(masking.reach(masking.pattern(
+        name, n, masking.Shape(window=shape.window), causal), causal)) for name in ("window", "global"))
+    drawn = masking.pattern("random", n, shape, causal) & ~np.eye(n, dtype=bool)
     whom = "causal" if causal else "all"
-    return {"needed": sparse_masks.layers_needed(chosen) or 0, "whom": words["whoms"][whom], "random": shape.random,
+    return {"needed": masking.layers_needed(chosen) or 0, "whom": words["whoms"][whom], "random": shape.random,
             "window": words["windows"][whom].format(window=shape.window, n=n, walk=walk, helped=helped),
-            "drawn": sparse_masks.layers_needed(random) or 0, "reached": format_share(random[-1]),
+            "drawn": masking.layers_needed(random) or 0, "reached": format_share(random[-1]),
             "dilation": shape.dilation,   # of a causal text no token follows the last
             "unheard": int((~np.asarray(drawn.any(0)))[:n - 1 if causal else n].sum())}
 
@@ -95,12 +95,12 @@ def _pattern_controls(page: PageContext, words: dict, name: str) -> None:
     toggle_for(page, "causal", words["causal"])
 
 
-def _pattern_table(words: dict, n: int, shape: sparse_masks.Shape, causal: bool, shares: dict[str, np.ndarray]) -> str:
+def _pattern_table(words: dict, n: int, shape: masking.Shape, causal: bool, shares: dict[str, np.ndarray]) -> str:
     rows = [words["table_head"], "|---|---:|---:|"]
-    for name in sparse_masks.NAMES:
-        needed = sparse_masks.layers_needed(shares[name])
+    for name in masking.NAMES:
+        needed = masking.layers_needed(shares[name])
         rows.append(f"| {words['names'][name]} | "
-                    f"{format_share(sparse_masks.computed_share(sparse_masks.pattern(name, n, shape, causal)))} | "
+                    f"{format_share(masking.computed_share(masking.pattern(name, n, shape, causal)))} | "
                     f"{words['never_short'] if needed is None else needed} |")
     return "\n".join(rows)
 
@@ -113,13 +113,13 @@ def _real(page: PageContext, lesson: Lesson) -> None:
             return
         record, view = real_head(page, token=False)
         attention_map = record[view.kind]
-        if not sparse_masks.applies_to(attention_map):
+        if not masking.applies_to(attention_map):
             st.info(words["cross"])
             return
         n = len(attention_map.queries)
-        lost = {kind: sparse_masks.lost_weight(attention_map, sparse_masks.pattern(kind, n, shape))
-                for kind in sparse_masks.NAMES}
-        grid, layers = edit_effects.by_layer(lost[name])
+        lost = {kind: masking.lost_weight(attention_map, masking.pattern(kind, n, shape))
+                for kind in masking.NAMES}
+        grid, layers = softmax.by_layer(lost[name])
         place, titles = (view.layer, view.head), lesson.prose["patterns"]["names"]
         left, right = st.columns(2, gap="medium")
         with left:
@@ -134,9 +134,9 @@ def _real(page: PageContext, lesson: Lesson) -> None:
                                         height=390, title=words["lost_by"].format(name=titles[name]),
                                         style=CellStyle(square=False)),
                    key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
-        lesson.explanation("real", shown=(sparse_masks.lost_weight,), shapes={"lost": grid}, layer=view.layer,
+        lesson.explanation("real", shown=(masking.lost_weight,), shapes={"lost": grid}, layer=view.layer,
                            head=view.head, name=titles[name], n=n, lost=lost[name][place],
-                           share=sparse_masks.pattern(name, n, shape).mean(),
+                           share=masking.pattern(name, n, shape).mean(),
                            **_lost(lost[name]))
 
 

@@ -9,8 +9,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.measures import MEASURES
 from model.core.query import Kind, UserError
-from model.studies.corpus import BATCH, Averages, TextsQuery, as_csv, merge
-from model.studies.corpus_files import FIELD, SUFFIXES, columns, texts
+from model.studies.corpus import BATCH, FIELD, SUFFIXES, Averages, TextsQuery, as_csv, columns, merge, texts
 from viz.page import PageContext
 from viz.provenance import versions
 from viz.session import Kept, session

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.lessons import digit_nets, patch_sentence
-from model.lessons.patch_sentence import COLUMNS, PICTURES, ROWS, SIDE, Reading
+from model.lessons import digit_patches
+from model.lessons.digit_patches import COLUMNS, PICTURES, ROWS, SIDE, Reading
 from viz.figures.bars import bars
 from viz.figures.tiles import tiles
 from viz.page import Page, PageContext
@@ -24,8 +24,8 @@ PAGE = Page("Pictures as sentences", "Learn", 12, "nothing", controls=(
     *QUESTIONS, Number("picture", 0, 0, PICTURES - 1, whole=True), Number("moved", PATCHES, 0, PATCHES, whole=True),
     Number("draw", 0, 0, DRAWS - 1, whole=True), Number("side", SIDE, 1, SIDE * min(ROWS, COLUMNS), whole=True),
     Number("place", COLUMNS + 1, 0, PATCHES - 1, whole=True),
-    Choice("count", str(digit_nets.COUNTS[0]), tuple(map(str, digit_nets.COUNTS))), Switch("run"),
-    Number("seed", 1, 1, digit_nets.SEEDS, whole=True)))
+    Choice("count", str(digit_patches.COUNTS[0]), tuple(map(str, digit_patches.COUNTS))), Switch("run"),
+    Number("seed", 1, 1, digit_patches.SEEDS, whole=True)))
 
 
 def render(page: PageContext) -> None:
@@ -44,9 +44,9 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
     """One picture and its shuffled copy, and what the model makes of both."""
     words, turned = lesson.prose["shuffle"], page.controls
     with lesson.section("shuffle"), computing():
-        straight = patch_sentence.canvases()[turned["picture"]].pixels()
-        order = patch_sentence.swapped(PATCHES, turned["moved"], turned["draw"])
-        shuffled = patch_sentence.laid(patch_sentence.cut(straight, SIDE)[order], COLUMNS)
+        straight = digit_patches.canvases()[turned["picture"]].pixels()
+        order = digit_patches.swapped(PATCHES, turned["moved"], turned["draw"])
+        shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
         left, right = st.columns([6, 5], gap="medium")
         with left:
             figure(lambda theme: tiles(theme, [[(words["straight"], gaps(straight, SIDE)),
@@ -59,12 +59,12 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
         if not revealed:
             lesson.placeholder("shuffle", height=90)
             return
-        readings = {name: (patch_sentence.read(straight, name == "placed"),
-                           patch_sentence.read(shuffled, name == "placed")) for name in ("unplaced", "placed")}
+        readings = {name: (digit_patches.read(straight, name == "placed"),
+                           digit_patches.read(shuffled, name == "placed")) for name in ("unplaced", "placed")}
         for column, (name, pair) in zip(left.columns(2, gap="small"), readings.items(), strict=True):
             with column:
                 _answers(lesson, name, pair)
-        lesson.explanation("shuffle", shown=(patch_sentence.swapped, patch_sentence.read), notices_in=right,
+        lesson.explanation("shuffle", shown=(digit_patches.swapped, digit_patches.read), notices_in=right,
                            shapes={"picture": straight, "order": order},
                            bound=above(logit_difference(*readings["unplaced"])),
                            without=readings["unplaced"][0].answer, **_read(*readings["placed"]))

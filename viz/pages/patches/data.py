@@ -4,8 +4,8 @@ from contextlib import closing
 import numpy as np
 import streamlit as st
 
-from model.lessons import digit_nets
-from model.lessons.digit_nets import COUNTS, KINDS, DigitRun, DigitRunQuery
+from model.lessons import digit_patches
+from model.lessons.digit_patches import COUNTS, KINDS, DigitRun, DigitRunQuery
 from viz.figures.lines import Line, lines
 from viz.page import PageContext
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
@@ -22,7 +22,7 @@ def data_section(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("data"):
         choice_for(page, "count", words["count"], {str(count): f"{count:,}" for count in COUNTS})
         with st.container(width=260):
-            slider_for(page, "seed", words["seed"], range(1, digit_nets.SEEDS + 1))
+            slider_for(page, "seed", words["seed"], range(1, digit_patches.SEEDS + 1))
         button_setting(page, words["stop" if turned["run"] else "go"], "train-both", run=not turned["run"])
         if not turned["run"]:
             st.caption(words["idle"])
@@ -35,7 +35,7 @@ def data_section(page: PageContext, lesson: Lesson) -> None:
                 runs[kind] = run
                 with place.container():
                     _curves(lesson, runs, int(turned["count"]))
-        lesson.explanation("data", shown=(digit_nets.network, digit_nets.run), shapes={"right": run.right},
+        lesson.explanation("data", shown=(digit_patches.network, digit_patches.run), shapes={"right": run.right},
                            count=int(turned["count"]), tested=TESTED,
                            learned=runs["transformer"].learned, known=runs["convolution"].learned,
                            **{kind: float(run.right[-1]) for kind, run in runs.items()},
@@ -48,7 +48,7 @@ def _curves(lesson: Lesson, runs: dict[str, DigitRun], count: int) -> None:
     tested = next(iter(runs.values())).tested.astype(int)
     names = {kind: words["names"][kind] for kind in runs}
     ends = ", ".join(words["alt_end"].format(name=names[kind], right=run.right[-1]) for kind, run in runs.items())
-    steps = np.arange(SMOOTH, digit_nets.STEPS + 1)
+    steps = np.arange(SMOOTH, digit_patches.STEPS + 1)
     left, right = st.columns(2, gap="medium")
     with left:
         figure(lambda theme: lines(theme, tested, [Line(words["names"][kind], run.right, KINDS.index(kind))

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 import numpy as np
 import streamlit as st
 
-from model.lessons import patch_sentence
-from model.lessons.patch_sentence import COLUMNS, ROWS, SIDE
+from model.lessons import digit_patches
+from model.lessons.digit_patches import COLUMNS, ROWS, SIDE
 from viz.figures.matrix import CellStyle, matrix
 from viz.figures.tiles import tiles
 from viz.format import format_signed
@@ -30,8 +30,8 @@ def cut_section(page: PageContext, lesson: Lesson) -> None:
     """The picture under patches of any size, and what the size decides."""
     words, side = lesson.prose["cut"], min(SIDES, key=lambda each: abs(each - page.controls["side"]))
     with lesson.section("cut"), computing():
-        pixels, model = patch_sentence.canvases()[page.controls["picture"]].pixels(), patch_sentence.network()
-        counted = {each: patch_sentence.numbers(len(pixels), pixels.shape[1], each, model.config.d_model)
+        pixels, model = digit_patches.canvases()[page.controls["picture"]].pixels(), digit_patches.patch_network()
+        counted = {each: digit_patches.numbers(len(pixels), pixels.shape[1], each, model.config.d_model)
                    for each in SIDES}
         now = counted[side]
         left, right = st.columns([2, 3], gap="medium")
@@ -43,8 +43,8 @@ def cut_section(page: PageContext, lesson: Lesson) -> None:
                                                      patches=now["tokens"] - 1))
         with right:
             st.markdown(_table(words, counted, side))
-        lesson.explanation("cut", shown=(patch_sentence.cut, patch_sentence.numbers), shapes={"picture": pixels},
-                           side=side, blocks=patch_sentence.blocks(),
+        lesson.explanation("cut", shown=(digit_patches.cut, digit_patches.numbers), shapes={"picture": pixels},
+                           side=side, blocks=digit_patches.blocks(),
                            halved=halved(words["halves"], counted, side), **now)
 
 
@@ -65,7 +65,7 @@ def places_section(page: PageContext, lesson: Lesson) -> None:
     """How alike the learned vectors of two places are, as maps."""
     words, place = lesson.prose["places"], page.controls["place"]
     with lesson.section("places"), computing():
-        cosines = patch_sentence.place_similarity()
+        cosines = digit_patches.place_similarity()
         best = most_alike(cosines, place)
         facts = {"place": _name(words, place), "best": _name(words, best),
                  "cosine": cosine(float(cosines[place, best]))}
@@ -82,13 +82,13 @@ def places_section(page: PageContext, lesson: Lesson) -> None:
             figure(lambda theme: tiles(theme, [[(f"{row},{column}", maps[row * COLUMNS + column])
                                                 for column in range(COLUMNS)] for row in range(ROWS)], height=420),
                    key="patches-places", alt=words["alt_all"].format(places=ROWS * COLUMNS))
-        lesson.explanation("places", shown=(patch_sentence.place_similarity,), shapes={"cosines": cosines},
+        lesson.explanation("places", shown=(digit_patches.place_similarity,), shapes={"cosines": cosines},
                            **mean_cosines(cosines, neighbours(ROWS, COLUMNS)), **facts)
 
 
 def halved(words: dict, counted: Mapping[int, Mapping[str, int]], side: int) -> str:
     """What half the side of a patch changes or, where a side has no half, twice the side. counted: by side in pixels,
-    as of `patch_sentence.numbers`."""
+    as of `digit_patches.numbers`."""
     case, other = ("half", side // 2) if side % 2 == 0 else ("twice", 2 * side)
     weights = sorted((counted[side]["weights"], counted[other]["weights"]))
     return words[case].format(other=other, factor=weights[1] / weights[0])

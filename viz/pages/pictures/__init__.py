@@ -184,7 +184,7 @@ def _hide_button(page: PageContext, record: AttentionRecord, view: View) -> None
 
 def _formula() -> None:
     """How a weight becomes a colour, and the functions that drew it."""
-    from model.core import attention, displayed, heads
+    from model.core import attention, heads, view
 
     words = strings("pictures")
 
@@ -192,7 +192,7 @@ def _formula() -> None:
         st.latex(words["formula"])
         st.markdown(words["formula_words"])
         st.code("\n\n".join(inspect.getsource(each) for each in (
-            attention.scores, attention.softmax, heads.row_weights, displayed.displayed_rows, glow.shares_of)),
+            attention.scores, attention.softmax, heads.row_weights, view.displayed_rows, glow.shares_of)),
             language="python")
 
     folded(words["formula_title"], inside, key="pictures-formula")

@@ -2,9 +2,8 @@
 import numpy as np
 
 from model.core import heads
-from model.core.displayed import allowed_keys
 from model.core.record import AttentionRecord
-from model.core.view import View
+from model.core.view import View, allowed_keys
 from viz import glow
 from viz.components.picture_view.rows import patch_name
 from viz.format import format_number, format_share, format_signed, format_weight, head_label, rank

@@ -2,9 +2,8 @@
 import numpy as np
 import streamlit as st
 
-from model.lessons import scores
-from model.lessons.sqrt_dk import training
-from model.lessons.sqrt_dk.training import DIVISORS, Trainings
+from model.lessons import scores, sqrt_dk
+from model.lessons.sqrt_dk import DIVISORS, Trainings
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share
@@ -15,7 +14,7 @@ from viz.widgets.lesson import Lesson
 
 SEEDS = 100
 STARTS = 5        # of one press of the button
-SMOOTH = training.EVERY   # steps that a point of the curves is the mean of
+SMOOTH = sqrt_dk.EVERY   # steps that a point of the curves is the mean of
 TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 COLOURS = {"none": 1, "root": 0, "width": 2}
 STYLES = {"none": "solid", "root": "dash", "width": "dot"}
@@ -35,7 +34,7 @@ def training_section(page: PageContext, lesson: Lesson) -> None:
         if not turned["train"]:
             st.caption(words["idle"].format(starts=STARTS, models=STARTS * len(DIVISORS)))
             return
-        questions = [training.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
+        questions = [sqrt_dk.TrainingQuery(turned["width"], (turned["start"] + number) % SEEDS)
                      for number in range(STARTS)]
         trained = list(page.ask_each(questions, height=380, say=lambda number, text: words["progress"].format(
             number=number + 1, starts=STARTS, text=text)))
@@ -43,8 +42,8 @@ def training_section(page: PageContext, lesson: Lesson) -> None:
         _film(page, lesson, trained[0])
         ends = {which: [each.end(which) for each in trained] for which in DIVISORS}
         st.markdown(_table(words, trained, ends))
-        lesson.explanation("training", shown=(training.train,), shapes={"film": trained[0].film["root"]},
-                           starts=STARTS, steps=training.STEPS, d_k=turned["width"], last=training.LAST,
+        lesson.explanation("training", shown=(sqrt_dk.train,), shapes={"film": trained[0].film["root"]},
+                           starts=STARTS, steps=sqrt_dk.STEPS, d_k=turned["width"], last=sqrt_dk.LAST,
                            most=np.log2(scores.SYMBOLS), **beside_root(ends))
 
 
@@ -57,7 +56,7 @@ def beside_root(ends: dict[str, list[float]]) -> dict[str, int]:
 
 def _curves(lesson: Lesson, trained: list[Trainings]) -> None:
     words = lesson.prose["training"]
-    steps = np.arange(SMOOTH, training.STEPS + 1, SMOOTH)
+    steps = np.arange(SMOOTH, sqrt_dk.STEPS + 1, SMOOTH)
     drawn = []
     for which in DIVISORS:
         runs = np.array([each.right[which].reshape(-1, SMOOTH).mean(1) for each in trained])
@@ -71,8 +70,8 @@ def _curves(lesson: Lesson, trained: list[Trainings]) -> None:
 
 def _film(page: PageContext, lesson: Lesson, first: Trainings) -> None:
     """The weights of every symbol over all symbols, at the step of the slider."""
-    words, every = lesson.prose["training"], training.EVERY
-    steps = range(0, training.STEPS + 1, every)
+    words, every = lesson.prose["training"], sqrt_dk.EVERY
+    steps = range(0, sqrt_dk.STEPS + 1, every)
     slider_for(page, "step", words["film"], steps, closed=True)
     frame = round(page.controls["step"] / every)
     names = [str(number) for number in range(scores.SYMBOLS)]

@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 import numpy as np
 import streamlit as st
 
-from model.lessons.since import design
-from model.lessons.since.decoding import STRATEGIES
+from model.lessons import since
+from model.lessons.since import STRATEGIES
 from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.components.slider import slider
 from viz.figures.stacked_bars import stacked_bars
@@ -23,14 +23,14 @@ from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson
 
 SECTIONS = ("cache", "experts", "writing", "scaling")
-CHANGES = (*design.SWITCHES, "groups")
+CHANGES = (*since.SWITCHES, "groups")
 # which change a click on a box of the drawing explains
 OF_BOX = {"in": "rotary", "norm": "rms", "attention": "groups", "add": "pre", "add_norm": "rms",
           "feed_forward": "swiglu"}
 COLOURS = {"attention": 1, "feed_forward": 4, "norms": 2}
 PAGE = Page("What changed since 2017", "Learn", 15, "nothing", controls=(
-    *QUESTIONS, *(Switch(name) for name in design.SWITCHES),
-    Number("groups", design.HEADS, 1, design.HEADS, whole=True), Choice("about", "pre", CHANGES),
+    *QUESTIONS, *(Switch(name) for name in since.SWITCHES),
+    Number("groups", since.HEADS, 1, since.HEADS, whole=True), Choice("about", "pre", CHANGES),
     Choice("topic", "cache", SECTIONS), Number("tokens", 12, 1, 131_072, whole=True),
     Choice("routed", "english", tuple(TEXTS)), Switch("balance", True),
     Choice("prompt", "the", tuple(PROMPTS)), Choice("how", "greedy", STRATEGIES), Number("beam", 2, 1, 5, whole=True),
@@ -53,8 +53,8 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _design(page: PageContext) -> design.Design:
-    return design.Design(**{name: page.controls[name] for name in CHANGES})
+def _design(page: PageContext) -> since.Design:
+    return since.Design(**{name: page.controls[name] for name in CHANGES})
 
 
 def _block(page: PageContext, lesson: Lesson) -> bool:
@@ -70,11 +70,11 @@ def _block(page: PageContext, lesson: Lesson) -> bool:
         with right:
             revealed = lesson.predict()
             _parameters(lesson, this)
-        now, paper = design.numbers(this), design.numbers(design.PAPER)
+        now, paper = since.numbers(this), since.numbers(since.PAPER)
         rows = {f"{name}_now": value for name, value in asdict(now).items()}
         rows |= {f"{name}_paper": value for name, value in asdict(paper).items()}
-        lesson.explanation("block", shown=(design.parameters, design.cache_bytes, design.merge, design.run),
-                           shapes={"output": design.run(this).output, "keys": design.run(this).keys},
+        lesson.explanation("block", shown=(since.parameters, since.cache_bytes, since.merge, since.run),
+                           shapes={"output": since.run(this).output, "keys": since.run(this).keys},
                            says=block_claim(words, this, page.controls["about"], revealed), **rows)
     return revealed
 
@@ -84,16 +84,16 @@ def _switches(page: PageContext, words: dict) -> None:
     def turn(**changes: bool) -> None:
         page.set(**changes, about=next(iter(changes)))
 
-    for name in design.SWITCHES:
+    for name in since.SWITCHES:
         st.toggle(words["switches"][name], **bind(turn, name, page.controls[name]))
-    slider(words["switches"]["groups"], range(1, design.HEADS + 1), page.controls["groups"], say=str,
+    slider(words["switches"]["groups"], range(1, since.HEADS + 1), page.controls["groups"], say=str,
            key="slider-groups", turn=lambda groups: page.set(groups=groups, about="groups"))
     with st.container(horizontal=True, gap="small"):
-        for name, whole in (("paper", design.PAPER), ("today", design.TODAY)):
+        for name, whole in (("paper", since.PAPER), ("today", since.TODAY)):
             button_setting(page, words["presets"][name], f"preset-{name}", **asdict(whole))
 
 
-def _boxes(words: dict, this: design.Design) -> list[DiagramBox]:
+def _boxes(words: dict, this: since.Design) -> list[DiagramBox]:
     """The block from the bottom up, each box with what the switches make of it."""
     names, norm = words["boxes"], words["boxes"]["rms" if this.rms else "layer"]
     heads = names["attention"].format(groups=this.groups)
@@ -101,7 +101,7 @@ def _boxes(words: dict, this: design.Design) -> list[DiagramBox]:
     forward = DiagramBox("feed_forward", "feed_forward", names["swiglu" if this.swiglu else "relu"],
                          names["gated" if this.swiglu else "wide"])
     bottom = DiagramBox("in", "in", names["in"], names["bare" if this.rotary else "waves"])
-    rows = names["rows"].format(tokens=design.TOKENS, width=design.WIDTH)
+    rows = names["rows"].format(tokens=since.TOKENS, width=since.WIDTH)
     parts = [bottom]
     for number, part in enumerate((attention, forward), 1):
         if this.pre:
@@ -112,7 +112,7 @@ def _boxes(words: dict, this: design.Design) -> list[DiagramBox]:
     return parts
 
 
-def _drawing(page: PageContext, lesson: Lesson, this: design.Design) -> None:
+def _drawing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     boxes = _boxes(lesson.prose["block"], this)
     about = page.controls["about"]
     wanted = "groups" if about == "rotary" and page.controls["rotary"] else about
@@ -125,10 +125,10 @@ def _drawing(page: PageContext, lesson: Lesson, this: design.Design) -> None:
                                  on_open=lambda name: page.set(about=of[name])))
 
 
-def _parameters(lesson: Lesson, this: design.Design) -> None:
+def _parameters(lesson: Lesson, this: since.Design) -> None:
     """The block's parameters by part, as it is and as it was."""
     words = lesson.prose["block"]
-    both = [design.parameters(design.PAPER), design.parameters(this)]
+    both = [since.parameters(since.PAPER), since.parameters(this)]
     pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
               for part, colour in COLOURS.items()]
     figure(lambda theme: stacked_bars(theme, words["blocks"], pieces, axis=words["parameters"], height=160),
@@ -136,20 +136,20 @@ def _parameters(lesson: Lesson, this: design.Design) -> None:
            alt=lesson.alt("block", paper=sum(both[0].values()), now=sum(both[1].values())))
 
 
-def block_claim(words: dict, this: design.Design, about: str, revealed: bool) -> str:
+def block_claim(words: dict, this: since.Design, about: str, revealed: bool) -> str:
     """What the change `about` (a switch, or "groups") does in this block. What it does to the cache is said once the
     question is answered (`revealed`)."""
-    now, says = design.numbers(this), words["says"][about]
-    other = design.numbers(replace(this, **{about: getattr(design.PAPER, about)}))
-    on = getattr(this, about) != getattr(design.PAPER, about)
+    now, says = since.numbers(this), words["says"][about]
+    other = since.numbers(replace(this, **{about: getattr(since.PAPER, about)}))
+    on = getattr(this, about) != getattr(since.PAPER, about)
     if about == "groups":
-        case = "all" if this.groups == design.HEADS else "one" if this.groups == 1 else "some"
+        case = "all" if this.groups == since.HEADS else "one" if this.groups == 1 else "some"
     else:
         case = "on" if on else "off"
-    said = [says[case].format(groups=this.groups, heads=design.HEADS, **asdict(now))]
-    switched = now if on or about == "groups" else design.numbers(replace(this, **{about: True}))
+    said = [says[case].format(groups=this.groups, heads=since.HEADS, **asdict(now))]
+    switched = now if on or about == "groups" else since.numbers(replace(this, **{about: True}))
     change = words["changes"][about].format(groups=this.groups)
     said.append(words["cost"].format(change=change, by=switched.parameters - other.parameters))
     if about == "groups" and revealed:
-        said.append(words["cached"].format(cache=now.cache, whole=design.cache_bytes(design.PAPER)))
+        said.append(words["cached"].format(cache=now.cache, whole=since.cache_bytes(since.PAPER)))
     return " ".join(said)

@@ -2,8 +2,8 @@
 import numpy as np
 import streamlit as st
 
-from model.lessons.since import design
-from model.lessons.since.real_models import MODELS, RealModel, cache_bytes
+from model.lessons import since
+from model.lessons.since import MODELS, RealModel, model_cache_bytes
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_number
@@ -12,11 +12,11 @@ from viz.widgets.control_widgets import slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
-LENGTHS = (*range(1, design.TOKENS + 1), *(2**power for power in range(5, 18)))
+LENGTHS = (*range(1, since.TOKENS + 1), *(2**power for power in range(5, 18)))
 SPAN = np.array([2**power for power in range(18)])
 
 
-def cache_section(page: PageContext, lesson: Lesson, this: design.Design) -> None:
+def cache_section(page: PageContext, lesson: Lesson, this: since.Design) -> None:
     """This page's block on the left, published models on the right."""
     words = lesson.prose["cache"]
     with lesson.section("cache"):
@@ -30,14 +30,14 @@ def cache_section(page: PageContext, lesson: Lesson, this: design.Design) -> Non
                           SPAN * each / 1e9, place)
                      for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
             llama = _named("Llama 3 8B")
-            held = said_bytes(float(cache_bytes(llama, tokens)))
+            held = said_bytes(float(model_cache_bytes(llama, tokens)))
             figure(lambda theme: lines(theme, SPAN, drawn, axes=(words["length"], words["bytes"]), log="xy",
                                        marks=[(tokens, f"{tokens:,}")], height=340),
                    key="since-cache", alt=words["alt_real"].format(tokens=tokens, held=held))
-        lesson.explanation("cache", shown=(RealModel.parts, cache_bytes, design.attention),
-                           shapes={"keys": design.run(this).keys}, tokens=tokens, held=held,
-                           own=said_bytes(tokens * design.cache_bytes(this)),
-                           paper=said_bytes(tokens * design.cache_bytes(design.PAPER)),
+        lesson.explanation("cache", shown=(RealModel.parts, model_cache_bytes, since.attention),
+                           shapes={"keys": since.run(this).keys}, tokens=tokens, held=held,
+                           own=said_bytes(tokens * since.cache_bytes(this)),
+                           paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
                            ungrouped=said_bytes(tokens * llama.ungrouped), weights=said_bytes(2 * llama.parameters),
                            table=_table(words))
 
@@ -46,11 +46,11 @@ def _named(name: str) -> RealModel:
     return next(model for model in MODELS if model.name == name)
 
 
-def _own(lesson: Lesson, this: design.Design, tokens: int) -> None:
+def _own(lesson: Lesson, this: since.Design, tokens: int) -> None:
     """The keys and values of this page's block, one row per token."""
-    words, made = lesson.prose["cache"], design.run(this)
-    rows = min(tokens, design.TOKENS)
-    kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(design.TOKENS, -1)[:rows]
+    words, made = lesson.prose["cache"], since.run(this)
+    rows = min(tokens, since.TOKENS)
+    kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
     names = [str(place + 1) for place in range(rows)]
     figure(lambda theme: matrix(theme, kept, names, [str(place) for place in range(kept.shape[1])],
                                 axes=(words["columns"], words["token"]), height=340,

@@ -2,7 +2,7 @@
 import numpy as np
 import streamlit as st
 
-from model.lessons.since import experts
+from model.lessons import since
 from viz.figures.bars import bars
 from viz.figures.matrix import matrix
 from viz.page import PageContext
@@ -24,14 +24,14 @@ def experts_section(page: PageContext, lesson: Lesson) -> None:
             toggle_for(page, "balance", words["balance"])
         text = TEXTS[page.controls["routed"]].split()
         with computing():
-            gates = experts.route(text, balanced)
-            loads = {kind: experts.load(kind) for kind in (True, False)}
-        names = [words["expert"].format(number=number + 1) for number in range(experts.EXPERTS)]
+            gates = since.route(text, balanced)
+            loads = {kind: since.load(kind) for kind in (True, False)}
+        names = [words["expert"].format(number=number + 1) for number in range(since.EXPERTS)]
         left, right = st.columns(2, gap="medium")
         with left:
             figure(lambda theme: matrix(theme, gates, [word.strip("<>") for word in text], names,
                                         axes=("", words["word"]), height=330), key="since-router",
-                   alt=lesson.alt("experts", words=len(text), experts=experts.EXPERTS))
+                   alt=lesson.alt("experts", words=len(text), experts=since.EXPERTS))
         with right:
             shares = {words["loads"][str(kind).lower()]: loads[kind].shares for kind in (True, False)}
             figure(lambda theme: bars(theme, names, shares, axes=("", words["share"]), y_range=(0, 0.7), height=330),
@@ -40,17 +40,17 @@ def experts_section(page: PageContext, lesson: Lesson) -> None:
         _explain(lesson, text, gates, loads, balanced)
 
 
-def _explain(lesson: Lesson, text: list[str], gates: np.ndarray, loads: dict[bool, experts.Load],
+def _explain(lesson: Lesson, text: list[str], gates: np.ndarray, loads: dict[bool, since.Load],
              balanced: bool) -> None:
-    busiest, chosen = experts.busiest_by_seed(), gates.argmax(-1)
+    busiest, chosen = since.busiest_by_seed(), gates.argmax(-1)
     surest = int(gates.max(-1).argmax())
-    sizes = experts.shipped()[balanced]
+    sizes = since.shipped()[balanced]
     each = sizes["up"][0].numel() + sizes["down"][0].numel()
-    lesson.explanation("experts", shown=(experts.forward, experts.balancing), shapes={"gates": gates},
+    lesson.explanation("experts", shown=(since.forward, since.balancing), shapes={"gates": gates},
                        word=text[surest].strip("<>"), expert=chosen[surest] + 1, share=gates[surest].max(),
-                       used=len(set(chosen.tolist())), count=experts.EXPERTS, one=each, all=experts.EXPERTS * each,
+                       used=len(set(chosen.tolist())), count=since.EXPERTS, one=each, all=since.EXPERTS * each,
                        on=loads[True].shares.max(), off=loads[False].shares.max(), nats_on=loads[True].nats,
-                       nats_off=loads[False].nats, held_out=experts.HELD_OUT, seeds=len(busiest["free"]),
+                       nats_off=loads[False].nats, held_out=since.HELD_OUT, seeds=len(busiest["free"]),
                        mean_on=float(np.mean(busiest["balanced"])), mean_off=float(np.mean(busiest["free"])),
                        low_off=min(busiest["free"]), high_off=max(busiest["free"]),
                        low_on=min(busiest["balanced"]), high_on=max(busiest["balanced"]))

@@ -3,7 +3,7 @@ from typing import Any
 
 import numpy as np
 
-from model.lessons.since import scaling
+from model.lessons import since
 from viz.figures.lines import Line, lines
 from viz.format import format_number
 from viz.page import PageContext
@@ -12,7 +12,7 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
 SPAN = np.geomspace(1e18, 1e27, 91)
-LAWS = {"kaplan": scaling.kaplan, "hoffmann": scaling.HOFFMANN.best, "besiroglu": scaling.BESIROGLU.best}
+LAWS = {"kaplan": since.kaplan, "hoffmann": since.HOFFMANN.best, "besiroglu": since.BESIROGLU.best}
 COLOURS, DASHES = (1, 0, 4), ("dash", "dot", "solid")
 
 
@@ -30,11 +30,11 @@ def scaling_section(page: PageContext, lesson: Lesson) -> None:
         numbers |= {f"{name}_said": said_count(found[0], words["scales"]) for name, found in here.items()}
         numbers |= {f"{name}_ratio": found[1] / found[0] for name, found in here.items()}
         numbers |= {f"{name}_loss": float(law.loss(*here[name]))
-                    for name, law in (("hoffmann", scaling.HOFFMANN), ("besiroglu", scaling.BESIROGLU))}
+                    for name, law in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU))}
         figure(lambda theme: lines(theme, SPAN, drawn, axes=(words["operations"], words["parameters"]), log="xy",
                                    marks=[(compute, power)], height=380),
                key="since-scaling", alt=lesson.alt("scaling", power=power, **numbers))
-        lesson.explanation("scaling", shown=(scaling.kaplan, scaling.Law.loss, scaling.Law.best),
+        lesson.explanation("scaling", shown=(since.kaplan, since.Law.loss, since.Law.best),
                            power=power, **numbers)
 
 

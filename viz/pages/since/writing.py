@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.lessons.since import decoding, experts
-from model.lessons.since.sentences import WORDS, encode
+from model.lessons import since
+from model.lessons.since import WORDS, encode
 from viz.figures.drawing import markup
 from viz.figures.word_tree import Branch, word_tree
 from viz.format import format_share
@@ -30,7 +30,7 @@ def writing_section(page: PageContext, lesson: Lesson) -> None:
         amount = _amount(page, words, how)
         prompt = tuple(encode(["<start>", *PROMPTS[page.controls["prompt"]].split()]))
         with computing():
-            nodes = decoding.tree(experts.next_words, prompt, STEPS, how, amount, BRANCHES)
+            nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
             claims = writing_claims(words, how, amount, prompt, page.controls["beam"])
         drawn = [node for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
         branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
@@ -38,8 +38,8 @@ def writing_section(page: PageContext, lesson: Lesson) -> None:
                                                 kept=node.kept)) for node in drawn]
         figure(lambda theme: word_tree(theme, f"{PROMPTS[page.controls['prompt']]} …", branches), key="since-tree",
                alt=lesson.alt("writing", how=words["hows"][how], count=len(branches)))
-        lesson.explanation("writing", shown=(decoding.greedy, decoding.beam, decoding.top_k, decoding.top_p),
-                           shapes={"P": np.exp(experts.next_words(prompt))}, steps=STEPS, least=LEAST, **claims)
+        lesson.explanation("writing", shown=(since.greedy, since.beam, since.top_k, since.top_p),
+                           shapes={"P": np.exp(since.next_words(prompt))}, steps=STEPS, least=LEAST, **claims)
 
 
 def _amount(page: PageContext, words: dict, how: str) -> float:
@@ -51,25 +51,25 @@ def _amount(page: PageContext, words: dict, how: str) -> float:
     return page.controls[name]
 
 
-def _found(prompt: decoding.Path, width: int) -> dict[str, tuple[decoding.Path, float]]:
+def _found(prompt: since.Path, width: int) -> dict[str, tuple[since.Path, float]]:
     """(path, P) by greedy search, by beam search, and the likeliest of all."""
-    greedy = decoding.greedy(experts.next_words, prompt, STEPS)
-    whole = sum(experts.next_words(prompt + greedy[:place])[word] for place, word in enumerate(greedy))
-    path, log = decoding.beam(experts.next_words, prompt, STEPS, width)[-1][0]
+    greedy = since.greedy(since.next_words, prompt, STEPS)
+    whole = sum(since.next_words(prompt + greedy[:place])[word] for place, word in enumerate(greedy))
+    path, log = since.beam(since.next_words, prompt, STEPS, width)[-1][0]
     return {"greedy": (greedy, float(np.exp(whole))), "beam": (path, float(np.exp(log))),
-            "best": decoding.best(experts.next_words, prompt, STEPS)}
+            "best": since.best(since.next_words, prompt, STEPS)}
 
 
-def _said(path: decoding.Path) -> str:
+def _said(path: since.Path) -> str:
     return " ".join(WORDS[word] for word in path)
 
 
-def writing_claims(words: dict, how: str, amount: float, prompt: decoding.Path, width: int) -> dict[str, Any]:
+def writing_claims(words: dict, how: str, amount: float, prompt: since.Path, width: int) -> dict[str, Any]:
     """What a strategy writes after a prompt, as a sentence (`says`), and the paths and shares that it names."""
-    found, given = _found(prompt, width), np.exp(experts.next_words(prompt))
+    found, given = _found(prompt, width), np.exp(since.next_words(prompt))
     numbers: dict[str, Any] = {f"{name}_said": _said(path) for name, (path, _) in found.items()}
     numbers |= {f"{name}_share": share for name, (_, share) in found.items()}
-    kept = decoding.top_k(given, int(amount)) if how == "top_k" else decoding.top_p(given, amount)
+    kept = since.top_k(given, int(amount)) if how == "top_k" else since.top_p(given, amount)
     says = words["says"][how].format(**numbers, amount=amount, count=int(np.count_nonzero(kept)),
                                      cut=1 - given[kept > 0].sum(), first=kept.max(), before=given.max())
     return numbers | {"says": says}

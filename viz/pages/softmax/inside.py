@@ -4,7 +4,7 @@ import numpy as np
 from model.core.query import Temper
 from model.core.record import AttentionRecord
 from model.core.view import View
-from model.lessons import edit_effects
+from model.lessons import softmax
 from viz.figures.matrix import CellStyle, matrix
 from viz.page import PageContext
 from viz.widgets.control_widgets import choice_for, toggle_for
@@ -37,8 +37,8 @@ def _scope(record: AttentionRecord, view: View, scope: str) -> list[tuple[int, i
 
 def _changes(page: PageContext, lesson: Lesson, before: AttentionRecord, after: AttentionRecord, view: View) -> None:
     words, temperature = lesson.prose["inside"], page.controls["t"]
-    moved = edit_effects.head_changes(before, after, view.kind)
-    grid, layers = edit_effects.by_layer(moved)
+    moved = softmax.head_changes(before, after, view.kind)
+    grid, layers = softmax.by_layer(moved)
     own = moved[view.layer, view.head]
     later = [value for (layer, _), value in moved.items() if layer > view.layer]
     reach = words["reaches"]["none" if temperature == 1 else page.controls["scope"]].format(
@@ -48,8 +48,8 @@ def _changes(page: PageContext, lesson: Lesson, before: AttentionRecord, after: 
                                 height=120 + 30 * len(layers),
                                 style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
            key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
-    answer = edit_effects.answer_change(before.prediction, after.prediction)
+    answer = softmax.answer_change(before.prediction, after.prediction)
     sentence = words["answers"][answer[0]].format(change=answer[1]) if answer else words["answers"]["none"]
-    lesson.explanation("inside", shown=(edit_effects.row_change, edit_effects.head_changes),
+    lesson.explanation("inside", shown=(softmax.row_change, softmax.head_changes),
                        shapes={"share moved": grid}, t=temperature, layer=view.layer, head=view.head, own=own,
                        reach=reach, answer=sentence)

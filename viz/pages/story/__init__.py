@@ -3,7 +3,7 @@ from functools import cache
 
 import streamlit as st
 
-from model.ask import small_models, sources
+from model.ask import sources
 from model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks_back, strongest_share
 from viz.components.story import Event, story
 from viz.page import Page, PageContext, pages
@@ -158,4 +158,4 @@ def _notes(page: PageContext, words: dict, answer: Story) -> None:
 @cache
 def _scores() -> dict[str, float]:
     """What the small decoder reached in stories that it was not trained on."""
-    return small_models.scores("stories")
+    return sources.scores("stories")

@@ -4,9 +4,9 @@ from functools import partial
 
 import streamlit as st
 
-from model.ask import small_models
+from model.ask import sources
 from model.studies import induction
-from model.training import film as films
+from model.training import processes as films
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.training.film import film_stage
@@ -38,7 +38,7 @@ def render(page: PageContext) -> None:
     else:
         if (training := TRAINING.value) is not None:
             background_training(training)
-        film = small_models.film(chosen)
+        film = sources.film(chosen)
         film_stage(page, chosen, film, film.about["steps"], growing=False)
     induction_section(page)
     folded(words["source"]["title"], partial(_sources, words["source"]), key="training-formula")
@@ -57,7 +57,7 @@ def _sources(words: dict) -> None:
 def _chosen(page: PageContext) -> str:
     """Which film is on: one of the shipped ones, or one's own training."""
     words = strings("training")
-    known = small_models.films() | {OWN: words["own"]}
+    known = sources.films() | {OWN: words["own"]}
     chosen = page.controls["film"] if page.controls["film"] in known else next(iter(known))
 
     def changed() -> None:

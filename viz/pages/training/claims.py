@@ -7,7 +7,7 @@ from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.studies.induction import InductionScores
-from model.training.film import Film, HeadScores, emergence_interval, loss_drop_step
+from model.training.processes import Film, HeadScores, emergence_interval, loss_drop_step
 from viz.format import head_label
 from viz.text import escape_markdown, strings
 

@@ -7,14 +7,13 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import pictures
-from model.core.displayed import displayed_head
 from model.core.heads import OverviewQuery
 from model.core.pictures import Shipped
 from model.core.query import Kind, Query
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
-from model.core.view import View
-from model.training.film import Film, HeadScores, HeadScoresQuery
+from model.core.view import View, displayed_head
+from model.training.processes import Film, HeadScores, HeadScoresQuery
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.components.slider import slider

@@ -6,12 +6,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.ask import small_models
+from model.ask import sources
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.training import processes
-from model.training.film import Film
-from model.training.processes import Settings, Status, Training
+from model.training.processes import Film, Settings, Status, Training
 from viz.page import PageContext
 from viz.pages.training.film import film_stage
 from viz.session import Kept
@@ -89,7 +88,7 @@ def _watch(page: PageContext, training: Training, was_running: bool) -> None:
         st.rerun()
     _progress(training, news)
     try:
-        film = small_models.film(training.name)
+        film = sources.film(training.name)
     except UserError:
         return   # before the first snapshot there is none
     try:

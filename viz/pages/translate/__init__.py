@@ -5,12 +5,12 @@ from functools import partial
 
 import streamlit as st
 
-from model.ask import small_models, sources
+from model.ask import sources
 from model.ask.sources import Entry
 from model.core.query import Kind
 from model.core.record import AttentionRecord, Tokens
-from model.studies import pronoun_choice
-from model.studies.pronoun_choice import pronoun_of
+from model.studies import predictions
+from model.studies.predictions import pronoun_of
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.pages.translate.decision import decision_section
@@ -50,7 +50,7 @@ def render(page: PageContext) -> None:
         chosen = offers[state.model].title if state.model in offers else state.model
         st.caption(words["another"].format(model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))
     unknown_words(page, record)
-    swap = small_models.swap(state.text) if model == OURS else None
+    swap = sources.swap(state.text) if model == OURS else None
     if swap is not None:
         _twins(page, model, swap, record)
     now = selected_word(page, record)
@@ -75,7 +75,7 @@ def _model(page: PageContext) -> tuple[str, dict[str, Entry]]:
     return (chosen if chosen not in offers or offers[chosen].translates else OURS), offers
 
 
-def _twins(page: PageContext, model: str, swap: small_models.Swap, record: AttentionRecord) -> None:
+def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionRecord) -> None:
     """The adjectives that may stand here, and both translations, one under the other."""
     words = strings("translate")
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
@@ -92,7 +92,7 @@ def _twins(page: PageContext, model: str, swap: small_models.Swap, record: Atten
         st.caption(words["same"])
 
 
-def _swapped(page: PageContext, swap: small_models.Swap, key: str) -> None:
+def _swapped(page: PageContext, swap: sources.Swap, key: str) -> None:
     if st.session_state[key] is not None:
         page.set(text=swap.with_adjective(st.session_state[key]))
 
@@ -126,7 +126,7 @@ def _next(page: PageContext, now: WordView) -> None:
 def _sources(words: dict) -> None:
     def inside() -> None:
         st.markdown(words["formula"])
-        st.code(inspect.getsource(pronoun_choice.rows_by_produced_token))
+        st.code(inspect.getsource(predictions.rows_by_produced_token))
         st.markdown(words["sources"])
 
     folded(words["title"], inside, key="translate-formula")

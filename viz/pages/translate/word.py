@@ -5,11 +5,10 @@ import numpy as np
 import streamlit as st
 
 from model.core import heads
-from model.core.displayed import displayed_head
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.view import View
-from model.studies.pronoun_choice import pronoun_of, rows_by_produced_token
+from model.core.view import View, displayed_head
+from model.studies.predictions import pronoun_of, rows_by_produced_token
 from viz.components.head_view import ViewEvent, head_view
 from viz.components.token_strip import StripEvent
 from viz.figures.bars import bars

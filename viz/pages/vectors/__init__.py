@@ -1,6 +1,6 @@
 """How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one
 word in two contexts."""
-from model.lessons.tokenization import LARGEST, MODELS
+from model.lessons.vectors import LARGEST, MODELS
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.pages.vectors.embeddings import drift, table

@@ -4,7 +4,7 @@ merge by merge."""
 import numpy as np
 import streamlit as st
 
-from model.lessons import tokenization
+from model.lessons import vectors
 from viz.figures.bars import bars
 from viz.figures.base import ASLANT
 from viz.figures.lines import Line, lines
@@ -29,15 +29,15 @@ def field(page: PageContext, name: str, label: str, longest: int) -> str:
     return page.controls[name]
 
 
-def cuts(text: str, book: str) -> dict[str, tokenization.Cut]:
+def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
     """By WordPiece and by byte-level BPE, of a BPE that learnt from `book` ("own") where SmolLM2's tokenizer is not on
     this disk."""
-    wordpiece = {"minilm": tokenization.cut(text, "minilm")}
-    return wordpiece | ({"smollm2": tokenization.cut(text, "smollm2")} if tokenization.on_disk("smollm2")
-                        else {"own": tokenization.cut_by_own(text, book)})
+    wordpiece = {"minilm": vectors.cut(text, "minilm")}
+    return wordpiece | ({"smollm2": vectors.cut(text, "smollm2")} if vectors.on_disk("smollm2")
+                        else {"own": vectors.cut_by_own(text, book)})
 
 
-def chips(cut: tokenization.Cut, ids: bool = True) -> str:
+def chips(cut: vectors.Cut, ids: bool = True) -> str:
     """Pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model adds
     grey."""
     pieces = []
@@ -71,13 +71,13 @@ def own_text(page: PageContext, lesson: Lesson) -> bool:
             st.caption(words["absent"])
         if revealed:
             first, second = by_tokenizer.values()
-            lesson.explanation("pieces", shown=(tokenization.cut, tokenization.cut_by), notices_in=left,
+            lesson.explanation("pieces", shown=(vectors.cut, vectors.cut_by), notices_in=left,
                                shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in by_tokenizer.items()},
                                first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
                                bytes=len(text.encode()), known=_pieces_of(first), vocabulary=first.vocabulary - 1,
                                other=second.vocabulary - 1, normalised=_code(first.normalised, words),
                                words=_words(first.words, words),
-                               parts=_words(tuple(map(tokenization.show_piece, second.words)), words))
+                               parts=_words(tuple(map(vectors.show_piece, second.words)), words))
     return revealed
 
 
@@ -89,7 +89,7 @@ def _words(parts: tuple[str, ...], words: dict) -> str:
     return " · ".join(map(escape_markdown, parts[:SHOWN])) or words["nothing"]
 
 
-def _pieces_of(cut: tokenization.Cut) -> str:
+def _pieces_of(cut: vectors.Cut) -> str:
     """A word of several pieces as an example, or none."""
     inside = [place for place, piece in enumerate(cut.pieces) if piece.startswith("##")]
     pair = cut.pieces[inside[0] - 1:inside[0] + 1] if inside else None
@@ -125,7 +125,7 @@ def merges(page: PageContext, lesson: Lesson) -> None:
             for name, preset in presets.items():
                 if page.controls["guess"] or name not in TELLING:
                     button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
-        learnt = tokenization.merges(book)
+        learnt = vectors.merges(book)
         if not learnt.pairs:
             st.info(words["none"])
             return
@@ -138,36 +138,36 @@ def merges(page: PageContext, lesson: Lesson) -> None:
         st.markdown(_split(learnt, done))
         _candidates(lesson, learnt, done)
         if page.controls["guess"]:
-            lesson.explanation("merges", shown=(tokenization.train_bpe, tokenization.merges, tokenization.merge_pair,
-                                                tokenization.pair_counts),
+            lesson.explanation("merges", shown=(vectors.train_bpe, vectors.merges, vectors.merge_pair,
+                                                vectors.pair_counts),
                                shapes={"pairs": f"({len(learnt.pairs)}, 2)", "words": f"({len(learnt.words)},)"},
                                done=done, now=learnt.lengths[done], before=learnt.lengths[0], all=len(learnt.pairs),
                                left=len(learnt.pairs) - done, vocabulary=256 + done,
                                last=named(learnt.pairs[done - 1]) if done else words["nothing_yet"])
 
 
-def _split(learnt: tokenization.Merges, done: int) -> str:
+def _split(learnt: vectors.Merges, done: int) -> str:
     """The distinct words after so many merges, each with how often it stands in the text."""
     rows = []
     for word, times in learnt.words[:WORDS]:
-        cut = tokenization.apply(word, learnt.pairs[:done])
+        cut = vectors.apply(word, learnt.pairs[:done])
         rows.append(
-            " ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(tokenization.show_piece(piece))}]"
+            " ".join(f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
                      for place, piece in enumerate(cut))
                     + f" :gray[×{times}]")
     return " &emsp; ".join(rows)
 
 
-def _candidates(lesson: Lesson, learnt: tokenization.Merges, done: int) -> None:
+def _candidates(lesson: Lesson, learnt: vectors.Merges, done: int) -> None:
     """Left the most frequent pairs now, the one that is merged next first; right the text's length over the merges."""
     words = lesson.prose["merges"]
-    counts = tokenization.pair_counts(learnt.words, learnt.pairs[:done])
+    counts = vectors.pair_counts(learnt.words, learnt.pairs[:done])
     following = learnt.pairs[done:done + 1]
     order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
     left, right = st.columns(2, gap="medium")
     with left:
         if order:
-            names = [" + ".join(map(tokenization.show_piece, pair)) for pair in order]
+            names = [" + ".join(map(vectors.show_piece, pair)) for pair in order]
             axes = words["candidates" if following else "finished"], words["times"]
             figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])},
                                       axes=axes, height=320, angle=ASLANT),
@@ -183,6 +183,6 @@ def _candidates(lesson: Lesson, learnt: tokenization.Merges, done: int) -> None:
                alt=words["alt_length"].format(done=done, now=learnt.lengths[done], before=learnt.lengths[0]))
 
 
-def named(pair: tokenization.Pair) -> str:
+def named(pair: vectors.Pair) -> str:
     """Both pieces of a merge, in Markdown."""
-    return " + ".join(escape_markdown(tokenization.show_piece(piece)) for piece in pair)
+    return " + ".join(escape_markdown(vectors.show_piece(piece)) for piece in pair)

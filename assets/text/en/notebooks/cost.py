@@ -4,7 +4,7 @@
 import numpy as np
 
 from model.lessons import cost
-from model.lessons.online_softmax import steps
+from model.lessons.cost import steps
 
 n, d = 1024, 512
 scores_and_mix, linear = 2 * n**2 * d, 12 * n * d**2

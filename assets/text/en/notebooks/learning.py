@@ -3,16 +3,16 @@
 # %%
 import numpy as np
 
-from model.lessons import descent, divergence
+from model.lessons import learning
 
 p = np.array([0.5, 0.25, 0.15, 0.1])                                  # the true probabilities on the page
 q = np.full(4, 1 / 4)                                                 # a model that knows nothing
 loss = -(p * np.log(q)).sum()
-assert np.isclose(loss, divergence.cross_entropy(p, q))
-floor = divergence.cross_entropy(p, p)                                # the entropy of p
+assert np.isclose(loss, learning.cross_entropy(p, q))
+floor = learning.cross_entropy(p, p)                                # the entropy of p
 print(f"even guesses cost {loss:.3f} nats; no model gets below {floor:.3f}")
 steps = np.arange(1, 20001)
-assert descent.rate(steps, 512, 4000).argmax() + 1 == 4000        # equation (3) of the paper peaks here
+assert learning.rate(steps, 512, 4000).argmax() + 1 == 4000        # equation (3) of the paper peaks here
 # %% [markdown]
 # **Exercise.** Which part of `loss` can training take away? Write $D_{KL}(P \| Q) = \sum p \ln(p/q)$.
 # %%

@@ -3,13 +3,13 @@
 # %%
 import numpy as np
 
-from model.lessons.since.decoding import top_k, top_p
-from model.lessons.since.real_models import MODELS, cache_bytes
+from model.lessons.since import MODELS, model_cache_bytes, top_k, top_p
 
 llama = next(model for model in MODELS if model.name == "Llama 3 8B")
 per_token = 2 * llama.layers * llama.groups * llama.head * 2          # a key and a value per group, 2 bytes per number
 assert per_token == llama.bytes_per_token
-print(f"{llama.name} keeps {per_token:,} bytes per token, {cache_bytes(llama, 8192) / 2**30:.2f} GiB of 8,192 tokens")
+gib = model_cache_bytes(llama, 8192) / 2**30
+print(f"{llama.name} keeps {per_token:,} bytes per token, {gib:.2f} GiB of 8,192 tokens")
 words = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
 assert np.allclose(top_k(words, 2)[:2], words[:2] / words[:2].sum())  # the two likeliest, made to sum to 1
 print("top-p of 0.8 keeps", (top_p(words, 0.8) > 0).sum(), "of", len(words), "words")

@@ -4,16 +4,16 @@
 from collections import Counter
 from itertools import pairwise
 
-from model.lessons import tokenization
+from model.lessons import vectors
 
 text = "low lower lowest slow slower slowest"
 pairs = Counter(pair for word in text.split() for pair in pairwise(word))
-learnt = tokenization.merges(text).pairs                              # what the page's steps are drawn from
+learnt = vectors.merges(text).pairs                              # what the page's steps are drawn from
 pieces = tuple("slowest")
 for pair in learnt:
-    pieces = tokenization.merge_pair(pieces, pair)
-assert pieces == tokenization.apply("slowest", learnt)
-unseen = " + ".join(tokenization.apply("slowlow", learnt))            # no word is unknown
+    pieces = vectors.merge_pair(pieces, pair)
+assert pieces == vectors.apply("slowest", learnt)
+unseen = " + ".join(vectors.apply("slowlow", learnt))            # no word is unknown
 print(f"{len(learnt)} merges make slowest {' + '.join(pieces)} and slowlow, which the text never had, {unseen}")
 # %% [markdown]
 # **Exercise.** Which pair of letters is merged first? Find it in `pairs`.

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from model.ask import sources
-from model.cli.progress import answer_to
-from model.core import heads
+from model.cli.commands import answer_to
+from model.core import heads, record_file
 from model.core.limits import LIMITS
 from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.core.query import Window as WindowEdit
 from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification
-from model.core.saving import record_file
 from model.core.tokens import patch_tokens
 from tests import fabricate
 

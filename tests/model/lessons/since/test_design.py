@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model.lessons.since import design
-from model.lessons.since.design import HEAD, HEADS, INNER, WIDTH, Design
+from model.lessons import since
+from model.lessons.since import HEAD, HEADS, INNER, WIDTH, Design
 
 DESIGNS = [Design(*switches, groups) for switches in product((False, True), repeat=5) for groups in (1, 3, 8)]
 
@@ -20,8 +20,8 @@ def linear(this: Design, matrix: torch.Tensor, bias: torch.Tensor):
 @functools.cache
 def torchs(this: Design, start: int = 0) -> torch.Tensor:
     """The same block by torch's linear maps, norms, attention and activations."""
-    w = {name: torch.tensor(each) for name, each in design.weights().items()}
-    x, places = w["text"], torch.arange(design.TOKENS, dtype=torch.float64) + start
+    w = {name: torch.tensor(each) for name, each in since.weights().items()}
+    x, places = w["text"], torch.arange(since.TOKENS, dtype=torch.float64) + start
 
     def norm(rows):
         kind = functional.rms_norm if this.rms else functional.layer_norm
@@ -62,12 +62,12 @@ def torchs(this: Design, start: int = 0) -> torch.Tensor:
 
 @pytest.mark.parametrize("this", DESIGNS)
 def test_the_block_is_torchs(this):
-    assert design.run(this).output == pytest.approx(torchs(this).numpy(), abs=1e-9)
+    assert since.run(this).output == pytest.approx(torchs(this).numpy(), abs=1e-9)
 
 
 def test_another_gate_or_another_order_is_noticed():
-    assert np.abs(design.run(Design(pre=True)).output - torchs(Design()).numpy()).max() > 0.1
-    assert np.abs(design.run(Design(swiglu=True)).output - torchs(Design()).numpy()).max() > 0.1
+    assert np.abs(since.run(Design(pre=True)).output - torchs(Design()).numpy()).max() > 0.1
+    assert np.abs(since.run(Design(swiglu=True)).output - torchs(Design()).numpy()).max() > 0.1
 
 
 @pytest.mark.parametrize("this", DESIGNS)
@@ -79,23 +79,23 @@ def test_parameters_are_those_of_torchs_modules(this):
               for part, shapes in modules.items()}
     norm = torch.nn.RMSNorm(WIDTH) if this.rms else torch.nn.LayerNorm(WIDTH, bias=bias)
     wanted["norms"] = 2 * sum(each.numel() for each in norm.parameters())
-    assert design.parameters(this) == wanted
+    assert since.parameters(this) == wanted
 
 
-@pytest.mark.parametrize("this", [design.PAPER, design.TODAY, Design(groups=3)])
+@pytest.mark.parametrize("this", [since.PAPER, since.TODAY, Design(groups=3)])
 def test_what_was_kept_is_what_a_longer_text_would_compute_and_as_large_as_said(this):
     """Keys and values of earlier tokens do not change when later ones come: that is why they can be kept."""
-    x, places = design.run(this).output, np.arange(design.TOKENS)
-    whole = design.attention(this, x, places)
+    x, places = since.run(this).output, np.arange(since.TOKENS)
+    whole = since.attention(this, x, places)
     for tokens in (1, 7):
-        shorter = design.attention(this, x[:tokens], places[:tokens])
+        shorter = since.attention(this, x[:tokens], places[:tokens])
         assert shorter[2] == pytest.approx(whole[2][:, :tokens]) and shorter[0] == pytest.approx(whole[0][:tokens])
     kept = np.concatenate([whole[2], whole[3]])[:, 0].astype(np.float16)
-    assert kept.nbytes == design.cache_bytes(this)
+    assert kept.nbytes == since.cache_bytes(this)
 
 
 def test_merging_one_head_fewer_merges_the_first_two():
     heads = np.arange(8.0)[:, None]
-    assert design.merge(heads, 8).tolist() == heads.tolist()
-    assert design.merge(heads, 7)[:, 0].tolist() == [0.5, 2, 3, 4, 5, 6, 7]
-    assert design.merge(heads, 1)[:, 0].tolist() == [3.5] and design.group_of(7).tolist() == [0, 0, 1, 2, 3, 4, 5, 6]
+    assert since.merge(heads, 8).tolist() == heads.tolist()
+    assert since.merge(heads, 7)[:, 0].tolist() == [0.5, 2, 3, 4, 5, 6, 7]
+    assert since.merge(heads, 1)[:, 0].tolist() == [3.5] and since.group_of(7).tolist() == [0, 0, 1, 2, 3, 4, 5, 6]

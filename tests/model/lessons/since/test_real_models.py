@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, DynamicCache, GPT2Config, LlamaConfig
 
-from model.lessons.since.real_models import MODELS, RealModel, cache_bytes
+from model.lessons.since import MODELS, RealModel, model_cache_bytes
 
 # as their authors and their files state them
 PUBLISHED = {"GPT-2": 124_439_808, "Llama 2 7B": 6_738_415_616, "Mistral 7B": 7_241_732_096,
@@ -39,6 +39,6 @@ def test_the_cache_is_as_large_as_transformers_own(tokens):
     for token in range(tokens):     # one after another, as it is written
         built(torch.tensor([[token]]), past_key_values=cache, use_cache=True)
     held = sum(each.nbytes for layer in cache.layers for each in (layer.keys, layer.values))
-    assert held == cache_bytes(TINY, tokens) == tokens * TINY.bytes_per_token
+    assert held == model_cache_bytes(TINY, tokens) == tokens * TINY.bytes_per_token
     assert TINY.ungrouped == 3 * TINY.bytes_per_token
-    assert np.array_equal(cache_bytes(TINY, np.array([1, 2])), [TINY.bytes_per_token, 2 * TINY.bytes_per_token])
+    assert np.array_equal(model_cache_bytes(TINY, np.array([1, 2])), [TINY.bytes_per_token, 2 * TINY.bytes_per_token])

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from model.lessons.since.scaling import BESIROGLU, CHINCHILLA, HOFFMANN, kaplan
+from model.lessons.since import BESIROGLU, CHINCHILLA, HOFFMANN, kaplan
 
 CHINCHILLAS = 6 * CHINCHILLA[0] * CHINCHILLA[1]
 

@@ -5,35 +5,35 @@ import torch
 from scipy import special
 
 from model.core import heads
-from model.lessons.sqrt_dk import draws, in_heads
+from model.lessons import sqrt_dk
 from tests.fabricate import layer
 
 
-@pytest.mark.parametrize("kind", draws.KINDS)
+@pytest.mark.parametrize("kind", sqrt_dk.KINDS)
 def test_components_have_mean_0_and_variance_1(kind):
-    numbers = draws.components((400_000,), np.random.default_rng(3), kind).astype(np.float64)
+    numbers = sqrt_dk.components((400_000,), np.random.default_rng(3), kind).astype(np.float64)
     assert abs(numbers.mean()) < 0.01 and numbers.var() == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.parametrize("kind", draws.KINDS)
+@pytest.mark.parametrize("kind", sqrt_dk.KINDS)
 def test_the_dots_have_variance_d_k_whatever_the_distribution(kind):
     """Footnote 4 of the paper. 1,000 rows: the variance's own error is about √(2/1000) of it."""
-    _, _, dots = draws.rows_of(64, 41, 1, kind)
+    _, _, dots = sqrt_dk.rows_of(64, 41, 1, kind)
     assert dots.size == 1000 * 41
     assert dots.mean() == pytest.approx(0, abs=0.3) and dots.var() == pytest.approx(64, rel=0.15)
 
 
 def test_dots_and_weights_are_numpys_and_scipys():
-    queries, keys, dots = draws.rows_of(16, 7, 2, "normal")
+    queries, keys, dots = sqrt_dk.rows_of(16, 7, 2, "normal")
     for place in ((0, 0), (3, 1), (199, 4)):
         assert dots[place] == pytest.approx(keys[place[0]].astype(float) @ queries[place].astype(float), abs=1e-4)
-        assert draws.weights_of(dots, 4.0)[place] == pytest.approx(special.softmax(dots[place] / 4), abs=1e-12)
+        assert sqrt_dk.weights_of(dots, 4.0)[place] == pytest.approx(special.softmax(dots[place] / 4), abs=1e-12)
 
 
 @pytest.mark.parametrize("divisor", [1.0, 4.0])
 def test_the_gradient_to_the_query_is_autograds(divisor):
-    queries, keys, dots = draws.rows_of(16, 7, 5, "normal")
-    found = draws.gradient_norm(draws.weights_of(dots, divisor), draws.distances(keys), divisor)
+    queries, keys, dots = sqrt_dk.rows_of(16, 7, 5, "normal")
+    found = sqrt_dk.gradient_norm(sqrt_dk.weights_of(dots, divisor), sqrt_dk.distances(keys), divisor)
     for place in ((0, 0), (3, 1), (199, 4)):
         key, query = torch.from_numpy(keys[place[0]]).double(), torch.from_numpy(queries[place]).double()
         wanted = torch.autograd.functional.jacobian(lambda q, key=key: torch.softmax(key @ q / divisor, 0), query)
@@ -41,25 +41,25 @@ def test_the_gradient_to_the_query_is_autograds(divisor):
 
 
 def test_the_survey_says_what_the_page_claims():
-    found = draws.survey(64, 0, "normal")
-    last = len(draws.WIDTHS) - 1
+    found = sqrt_dk.survey(64, 0, "normal")
+    last = len(sqrt_dk.WIDTHS) - 1
     assert np.median(found.entropy["plain"][last]) < 0.1 and np.median(found.entropy["scaled"][last]) > 4.5
     assert np.median(found.slope["plain"][last]) < 1e-3 < 0.1 < np.median(found.slope["scaled"][last])
     assert found.entropy["plain"][0] == pytest.approx(found.entropy["scaled"][0])            # √1 = 1
     assert found.entropy["scaled"].max() <= np.log2(64) + 1e-9
-    assert np.median(np.abs(found.variance / np.array(draws.WIDTHS)[:, None] - 1)[6:]) < 0.3
+    assert np.median(np.abs(found.variance / np.array(sqrt_dk.WIDTHS)[:, None] - 1)[6:]) < 0.3
 
 
 def test_the_division_is_not_what_prevents_overflow():
-    _, _, dots = draws.rows_of(4096, 64, 0, "normal")
-    assert draws.overflows(dots, 1.0) > 0.9 and draws.overflows(dots, 64.0) == 0
-    assert draws.overflows(draws.GROWN * dots, 64.0) > 0.9
-    assert np.isfinite(draws.weights_of(draws.GROWN * dots, 1.0)).all()
-    assert abs(draws.FLOAT32_END - 88.7228) < 1e-4
+    _, _, dots = sqrt_dk.rows_of(4096, 64, 0, "normal")
+    assert sqrt_dk.overflows(dots, 1.0) > 0.9 and sqrt_dk.overflows(dots, 64.0) == 0
+    assert sqrt_dk.overflows(sqrt_dk.GROWN * dots, 64.0) > 0.9
+    assert np.isfinite(sqrt_dk.weights_of(sqrt_dk.GROWN * dots, 1.0)).all()
+    assert abs(sqrt_dk.FLOAT32_END - 88.7228) < 1e-4
 
 
 def test_the_four_reasons_are_measured_on_the_same_rows():
-    found = draws.reasons(512, 64, 0, "normal")
+    found = sqrt_dk.reasons(512, 64, 0, "normal")
     assert found.spread["plain"] == pytest.approx(found.spread["scaled"] * 512**0.5)
     assert found.spread["scaled"] == pytest.approx(1, abs=0.15)
     assert 0 < found.output["scaled"] < found.output["plain"] < 1.1
@@ -76,20 +76,20 @@ def test_t5_starts_with_undivided_dots_of_variance_1():
     attention = T5Model(config).encoder.block[0].layer[0].SelfAttention
     assert attention.q.weight.std().item() == pytest.approx((64 * 16) ** -0.5, rel=0.05)
     assert attention.k.weight.std().item() == pytest.approx(64**-0.5, rel=0.05)
-    assert draws.t5_variance().mean() == pytest.approx(1, abs=0.15)
+    assert sqrt_dk.t5_variance().mean() == pytest.approx(1, abs=0.15)
 
 
 def test_the_entropy_over_temperatures_meets_both_ends_of_the_survey():
-    _, _, dots = draws.rows_of(256, 64, 0, "normal")
-    place, found = draws.WIDTHS.index(256), draws.survey(64, 0, "normal")
-    over = draws.entropy_over(dots, np.array([1.0, 16.0]))
+    _, _, dots = sqrt_dk.rows_of(256, 64, 0, "normal")
+    place, found = sqrt_dk.WIDTHS.index(256), sqrt_dk.survey(64, 0, "normal")
+    over = sqrt_dk.entropy_over(dots, np.array([1.0, 16.0]))
     assert over[0] == pytest.approx(found.entropy["plain"][place])
     assert over[1] == pytest.approx(found.entropy["scaled"][place])
 
 
 def test_a_real_head_with_its_own_scale_is_the_head_itself():
     real = layer(queries=7, keys=11)
-    found = in_heads.head_scale(real, 4)
+    found = sqrt_dk.head_scale(real, 4)
     own = heads.weights(real, 4).astype(float)
     assert found.entropy["own"] == pytest.approx(-(own * np.log2(np.maximum(own, 1e-30))).sum(1), abs=1e-4)
     assert found.divisor == pytest.approx(1 / 1.7) and found.absorbed < 1e-9
@@ -104,5 +104,5 @@ def test_a_masked_biased_head_keeps_its_mask_and_bias_when_the_scale_goes():
 
     bias = Relative(np.linspace(-1, 1, 6 * 13, dtype=np.float32).reshape(6, 13), n_queries=7)
     real = layer(queries=7, keys=7, allowed=Causal(), bias=bias)
-    found = in_heads.head_scale(real, 1)
+    found = sqrt_dk.head_scale(real, 1)
     assert found.entropy["own"][0] == 0 and found.entropy["undone"][0] == 0 and found.absorbed < 1e-9

@@ -4,15 +4,14 @@ import pytest
 import torch
 
 from model.core.threads import one_thread
-from model.lessons import scores
-from model.lessons.sqrt_dk import training
+from model.lessons import scores, sqrt_dk
 
 
 @pytest.fixture(scope="module")
 def wide():
     told = []
     with one_thread():
-        found = training.run(training.TrainingQuery(64, 1), lambda share, text: told.append(share))
+        found = sqrt_dk.run(sqrt_dk.TrainingQuery(64, 1), lambda share, text: told.append(share))
     return found, told
 
 
@@ -26,10 +25,10 @@ def test_the_film_begins_at_the_start_and_ends_at_the_trained_weights(wide):
     found, _ = wide
     part = {name: each.detach() for name, each in scores.start(64, 1).items()}
     for which, divided_by in (("none", 1.0), ("root", 8.0), ("width", 64.0)):
-        assert training.divisor(which, 64) == divided_by
+        assert sqrt_dk.divisor(which, 64) == divided_by
         wanted = torch.softmax(part["query"] @ part["key"].T / divided_by, -1).numpy()
         assert found.film[which][0] == pytest.approx(wanted, abs=1e-5)
-        assert found.film[which].shape == (training.STEPS // training.EVERY + 1, scores.SYMBOLS, scores.SYMBOLS)
+        assert found.film[which].shape == (sqrt_dk.STEPS // sqrt_dk.EVERY + 1, scores.SYMBOLS, scores.SYMBOLS)
     assert found.bits("none") < found.bits("root") < found.bits("width") <= np.log2(scores.SYMBOLS)
     assert np.diag(found.film["root"][-1]).mean() > 0.9 > np.diag(found.film["root"][0]).max()
 
@@ -46,4 +45,4 @@ def test_a_stop_ends_the_training():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        training.run(training.TrainingQuery(4, 1), stop)
+        sqrt_dk.run(sqrt_dk.TrainingQuery(4, 1), stop)

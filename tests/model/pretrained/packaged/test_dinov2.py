@@ -6,8 +6,7 @@ import pytest
 import torch
 
 from model.core.query import UserError
-from model.pretrained import catalogue, files
-from model.pretrained.packaged import dinov2
+from model.pretrained import catalogue, files, packaged
 from tests.model.onnx_writer import detector, model, small_dinov2, tensor
 
 
@@ -23,7 +22,7 @@ def content(network):
 
 def converted(content, folder):
     (folder / "detector.onnx").write_bytes(content)
-    dinov2.convert([folder / "detector.onnx"], folder / "made")
+    packaged.convert([folder / "detector.onnx"], folder / "made")
     return folder / "made"
 
 

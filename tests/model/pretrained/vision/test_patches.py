@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from model.capture.attention_call import Unsupported
+from model.capture.forward_pass import Unsupported
 from model.pretrained.build import Probe
 from model.pretrained.vision.patches import cut_of, patch_order, patch_size
 from tests.model import tiny_vision

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.core.models import LastVectorsQuery, TraceQuery
 from model.core.query import Kind, NoNextWord, Patch, UserError, Window
 from model.core.types import quiet

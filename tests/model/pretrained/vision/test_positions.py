@@ -4,11 +4,11 @@ import pytest
 import torch
 
 from model.ask import sources
-from model.ask.models import models
+from model.ask.sources import models
 from model.core.models import TraceQuery
 from model.core.query import Kind
 from model.core.types import quiet
-from model.pretrained.vision.positions import embedded_parts
+from model.pretrained.vision.patches import embedded_parts
 from tests.model import tiny_vision
 
 PIXELS = torch.rand(1, 3, 32, 32, generator=torch.Generator().manual_seed(0))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.capture.attention_call import Unsupported
+from model.capture.forward_pass import Unsupported
 from model.pretrained.vision.processor import open_processor, prepare
 from tests.model import tiny_vision
 

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from model.ask import sources
-from model.ask.models import models
-from model.capture.attention_call import Unsupported
+from model.ask.sources import models
+from model.capture.forward_pass import Unsupported
 from model.core import pictures
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, UserError

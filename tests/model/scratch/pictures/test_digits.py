@@ -4,7 +4,7 @@ import hashlib
 import numpy as np
 import pytest
 
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 from model.scratch.pictures import digits
 from model.scratch.pictures.digits import Digits
 

@@ -3,7 +3,7 @@ import pytest
 
 from model.core.query import Kind
 from model.studies.atlas import files, trees
-from model.studies.atlas.columns import COLUMNS
+from model.studies.atlas.numbers import COLUMNS
 from model.studies.atlas.tables import tables_of
 from tests.model.studies.atlas.made import summary
 from tests.model.studies.atlas.test_trees import SENTENCE, record

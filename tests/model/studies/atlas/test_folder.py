@@ -4,8 +4,7 @@ import pytest
 from model.ask import sources
 from model.core.query import UserError
 from model.studies.atlas.build import atlas_of
-from model.studies.atlas.files import write_atlas
-from model.studies.atlas.folder import atlas_folder
+from model.studies.atlas.files import atlas_folder, write_atlas
 from tests.model.studies.atlas.made import SAID, summary
 
 

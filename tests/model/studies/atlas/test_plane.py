@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from pandas import DataFrame, MultiIndex
 
-from model.studies.atlas.plane import neighbours, principal_components, standardised
+from model.studies.atlas.measured import neighbours, principal_components, standardised
 
 HEADS = [(layer, head) for layer in range(3) for head in range(4)]
 

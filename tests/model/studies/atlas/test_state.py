@@ -3,8 +3,7 @@ import numpy as np
 import pytest
 
 from model.core.query import UserError
-from model.studies.atlas.files import as_parquet
-from model.studies.atlas.state import load, save
+from model.studies.atlas.files import as_parquet, load, save
 from model.studies.atlas.summary import merge
 from model.studies.atlas.tables import tables_of
 from tests.model.studies.atlas.made import summary

@@ -1,8 +1,7 @@
 """Annotated text in the atlas: the counts of model.studies.syntax, sentence by sentence."""
 from model.core.query import Kind
 from model.studies.atlas import trees
-from model.studies.syntax.choices import choices_of, join
-from model.studies.syntax.counts import OFFSETS, counts_of
+from model.studies.syntax.report import OFFSETS, choices_of, counts_of, join
 from model.studies.syntax.treebank import Sentence, Word
 from tests import fabricate
 

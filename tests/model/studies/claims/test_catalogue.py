@@ -6,9 +6,8 @@ import pytest
 
 from model.pretrained.catalogue import ENTRIES
 from model.scratch.catalogue import is_scratch
-from model.studies.claims.catalogue import BY_NAME, CLAIMS, ClaimQuery, rows
+from model.studies.claims.catalogue import BY_NAME, CLAIMS, ClaimQuery, field, papers, rows, short_source, words
 from model.studies.claims.claim import Finding, Measurement, Picture
-from model.studies.claims.words import field, papers, short_source, words
 
 NAMES = {entry.name for entry in ENTRIES}
 

@@ -8,10 +8,9 @@ import pytest
 from model.core.query import Query
 from model.core.types import quiet
 from model.studies.attribution import Attribution, ceiling
-from model.studies.claims import explanation
-from model.studies.claims.verdicts import Reason, judge
-from model.studies.faithfulness.cases import texts
-from model.studies.faithfulness.report import by_head
+from model.studies.claims import measured
+from model.studies.claims.rule import Reason, judge
+from model.studies.faithfulness import by_head, texts
 from tests.model.studies.claims.planted import ASKED
 from tests.model.studies.faithfulness.test_report import made
 
@@ -32,11 +31,11 @@ class Asked:
 
 @pytest.mark.parametrize(("truth", "reason"), [(None, Reason.ABOVE), ((1, 0), Reason.BELOW)])
 def test_the_verdict_follows_what_the_best_head_knows(monkeypatch, truth, reason):
-    shipped = texts(explanation.SET)
+    shipped = texts(measured.SET)
     known = [made(number, truth) for number in range(len(shipped))]
     asked = [Asked(Query("fake", "r", text.text), one) for text, one in zip(shipped, known, strict=True)]
-    monkeypatch.setattr(explanation, "questions", lambda *given: asked)
-    found = explanation.not_explanation(ASKED, None, quiet)
+    monkeypatch.setattr(measured, "questions", lambda *given: asked)
+    found = measured.not_explanation(ASKED, None, quiet)
     (number,) = found.findings
     assert judge(found.findings).reason is reason
     assert (number.n, number.unit) == (len({text.group for text in shipped}), "rho")

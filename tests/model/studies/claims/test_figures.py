@@ -11,7 +11,7 @@ from model.core.record import AttentionMap, Reported
 from model.core.tokens import patch_tokens
 from model.core.types import quiet
 from model.studies.claims import figures
-from model.studies.claims.verdicts import Reason, judge, reason
+from model.studies.claims.rule import Reason, judge, reason
 from tests.fabricate import record
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 

@@ -4,9 +4,9 @@ import pytest
 
 from model.core.query import Kind
 from model.core.types import quiet
-from model.studies.claims.induction import fall, induction_heads, together
-from model.studies.claims.verdicts import Reason, judge
-from model.studies.film import Film
+from model.studies.claims.measured import fall, induction_heads, together
+from model.studies.claims.rule import Reason, judge
+from model.studies.induction import Film
 from tests.model.studies.claims.planted import FakeModels, looking, planted
 
 

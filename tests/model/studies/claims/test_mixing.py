@@ -8,9 +8,9 @@ from model.core import heads
 from model.core.query import UserError
 from model.core.trace import Norm
 from model.core.types import quiet
-from model.studies.claims.mixing import mixing, mixing_ratios
-from model.studies.claims.verdicts import Reason, judge
-from model.studies.coreference.heads import map_of
+from model.studies.claims.measured import mixing, mixing_ratios
+from model.studies.claims.rule import Reason, judge
+from model.studies.coreference import map_of
 from tests.fabricate import D_V, HEADS, KV_HEADS, record
 from tests.model.studies.claims.planted import ASKED, FakeModels
 

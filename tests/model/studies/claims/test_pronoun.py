@@ -3,10 +3,9 @@ import pytest
 
 from model.core.query import Kind
 from model.core.types import quiet
-from model.studies.claims.pronoun import pronoun
-from model.studies.claims.verdicts import Reason, Verdict, judge
-from model.studies.coreference.cases import shipped_cases
-from model.studies.coreference.heads import words_of
+from model.studies.claims.measured import pronoun
+from model.studies.claims.rule import Reason, Verdict, judge
+from model.studies.coreference import shipped_cases, words_of
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, of_words, planted
 
 CASES = {case.sentence: case for case in shipped_cases("coreference")}

@@ -2,10 +2,8 @@
 import dataclasses
 import json
 
-from model.studies.claims.catalogue import BY_NAME, Row
+from model.studies.claims.catalogue import BY_NAME, Row, as_object, words
 from model.studies.claims.claim import Finding, Measurement, Picture
-from model.studies.claims.report import as_object
-from model.studies.claims.words import words
 
 ROW = Row(BY_NAME["previous"], "minilm")
 FOUND = Finding("previous", 0.7, 0.6, 0.8, 0.5, 60, "texts", "share", 0.7, 0.1, ((0, 2), (1, 3)))

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from model.core.query import Kind
-from model.studies.claims.selection import best_head_finding, held_out, shuffled
+from model.studies.claims.measured import best_head_finding, held_out, shuffled
 from tests.model.studies.claims.planted import looking, planted
 
 

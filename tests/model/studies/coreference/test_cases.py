@@ -6,7 +6,7 @@ import pytest
 
 from model.core.query import UserError
 from model.scratch import lexicon
-from model.studies.coreference.cases import make_case, pair_twins, read_bytes, read_csv, shipped_cases
+from model.studies.coreference import make_case, pair_twins, read_bytes, read_csv, shipped_cases
 
 HEAD = "sentence,pronoun,correct,wrong\n"
 TIRED = "The animal didn't cross the street because it was too tired."

@@ -6,8 +6,17 @@ from model.ask import sources
 from model.core import heads
 from model.core.models import CardQuery
 from model.core.query import Kind, UserError
-from model.studies.coreference.cases import Case, make_case, shipped_cases
-from model.studies.coreference.heads import CasesQuery, Words, noun_weights, pieces, run, words_of
+from model.studies.coreference import (
+    Case,
+    CasesQuery,
+    Words,
+    make_case,
+    noun_weights,
+    pieces,
+    run,
+    shipped_cases,
+    words_of,
+)
 from tests import headline
 from tests.fabricate import record, tokens
 

@@ -7,8 +7,15 @@ import pytest
 
 from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionRecord, Prediction
-from model.studies.coreference.cases import make_case, shipped_cases
-from model.studies.coreference.model_answers import Answers, AnswersQuery, run, scored_texts, substitute
+from model.studies.coreference import (
+    Answers,
+    AnswersQuery,
+    make_case,
+    run_answers,
+    scored_texts,
+    shipped_cases,
+    substitute,
+)
 from tests.fabricate import record
 
 TIRED = make_case("The animal didn't cross the street because it was too tired.", "it", "animal", "street")
@@ -59,7 +66,7 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
 
     model = SimpleNamespace(record=record_of)
     edits = frozenset({Silence(Kind.SELF, 1, 3)})
-    plain, silenced = (run(AnswersQuery("fake", "0", (case,), each), model, lambda *_: None)
+    plain, silenced = (run_answers(AnswersQuery("fake", "0", (case,), each), model, lambda *_: None)
                        for each in (frozenset(), edits))
     assert seen == [frozenset(), edits] and plain.way == "label"
     np.testing.assert_allclose(plain.scores, [[math.log(0.7), math.log(0.2)]])
@@ -71,7 +78,7 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
 def test_a_model_that_names_nothing_says_so():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     with pytest.raises(UserError, match="names no noun at 'it'"):
-        run(AnswersQuery("fake", "0", (case,)), SimpleNamespace(record=lambda query, report: record(7)),
+        run_answers(AnswersQuery("fake", "0", (case,)), SimpleNamespace(record=lambda query, report: record(7)),
             lambda *_: None)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from model.core.statistics import accuracy_intervals, max_statistic_null
-from model.studies.coreference import statistics
-from model.studies.coreference.cases import Case
+from model.studies import coreference
+from model.studies.coreference import Case
 
 PAIRS, HEADS, FRAMES = 139, 71, 29
 
@@ -31,17 +31,17 @@ def layout(pairs: int = PAIRS, frames: int = FRAMES) -> tuple[np.ndarray, np.nda
 
 def test_equal_weights_count_one_half():
     weights = np.array([[[0.2, 0.1]], [[0.1, 0.2]], [[0.3, 0.3]]], np.float32)
-    np.testing.assert_array_equal(statistics.correctness(weights)[:, 0], [1, 0, 0.5])
+    np.testing.assert_array_equal(coreference.correctness(weights)[:, 0], [1, 0, 0.5])
 
 
 def test_a_planted_head_is_found():
     pair, frame = layout()
     weights = planted(3, 0.9, head=41)
-    correct = statistics.correctness(weights)
-    assert statistics.best(correct, weights) == 41
+    correct = coreference.correctness(weights)
+    assert coreference.best_head(correct, weights) == 41
     luck = max_statistic_null(correct, pair)
     assert luck.p_value == 1 / 2001 and luck.best > 0.85 > luck.high
-    found = statistics.held_out(correct, weights, frame, frame % 2 == 0)
+    found = coreference.held_out_accuracy(correct, weights, frame, frame % 2 == 0)
     assert found.chosen == (41, 41) and found.accuracy.value == pytest.approx(correct[:, 41].mean())
     interval = accuracy_intervals(correct, frame)[41]
     assert 0.8 < interval.low < 0.9 < interval.high < 0.97
@@ -49,7 +49,7 @@ def test_a_planted_head_is_found():
 
 def test_of_equal_heads_the_one_with_more_weight_is_best():
     weights = np.array([[[0.01, 0.009], [0.5, 0.2], [0.3, 0.1]]], np.float32)
-    assert statistics.best(statistics.correctness(weights), weights) == 1
+    assert coreference.best_head(coreference.correctness(weights), weights) == 1
 
 
 def test_the_best_of_many_lucky_heads_is_no_better_on_other_sentences():
@@ -57,31 +57,32 @@ def test_the_best_of_many_lucky_heads_is_no_better_on_other_sentences():
     gains, held = [], []
     for seed in range(40):
         weights = noise(100 + seed)
-        correct = statistics.correctness(weights)
+        correct = coreference.correctness(weights)
         gains.append(correct.mean(0).max())
-        held.append(statistics.held_out(correct, weights, frame, frame % 2 == 0).accuracy.value)
+        held.append(coreference.held_out_accuracy(correct, weights, frame, frame % 2 == 0).accuracy.value)
     assert np.mean(gains) > 0.55
     assert abs(np.mean(held) - 0.5) < 3 * 0.5 / np.sqrt(40 * 2 * PAIRS)
 
 
 def test_one_frame_has_no_other_half():
-    assert statistics.held_out(np.ones((44, 1)), np.ones((44, 1, 2)), np.zeros(44, int), np.zeros(44, bool)) is None
+    frames, odd = np.zeros(44, int), np.zeros(44, bool)
+    assert coreference.held_out_accuracy(np.ones((44, 1)), np.ones((44, 1, 2)), frames, odd) is None
 
 
 def test_halves_keep_frames_whole_and_are_of_one_size():
     _, frame = layout()
     names = [f"frame {number}" for number in range(FRAMES)]
-    half = statistics.split_halves(frame, names)
+    half = coreference.split_halves(frame, names)
     assert all(len(set(half[frame == each])) == 1 for each in range(FRAMES))
     assert abs(half.mean() - 0.5) < 0.04
     order = np.random.default_rng(0).permutation(len(frame))
-    np.testing.assert_array_equal(statistics.split_halves(frame[order], names), half[order])
+    np.testing.assert_array_equal(coreference.split_halves(frame[order], names), half[order])
 
 
 def test_baselines_by_hand():
     text = "The cat saw a dog near us before it ran."
     first, second, pronoun = (4, 7), (14, 17), (33, 35)
     cases = (Case(text, pronoun, first, second), Case(text, pronoun, second, first))
-    np.testing.assert_array_equal(statistics.first_noun_baseline(cases), [1, 0])
-    np.testing.assert_array_equal(statistics.nearest_noun_baseline(cases), [0, 1])
-    np.testing.assert_array_equal(statistics.nearest_noun_baseline((Case(text, (8, 11), first, second),)), [1])
+    np.testing.assert_array_equal(coreference.first_noun_baseline(cases), [1, 0])
+    np.testing.assert_array_equal(coreference.nearest_noun_baseline(cases), [0, 1])
+    np.testing.assert_array_equal(coreference.nearest_noun_baseline((Case(text, (8, 11), first, second),)), [1])

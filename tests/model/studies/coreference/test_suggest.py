@@ -1,8 +1,7 @@
 """What a sentence may be asked about."""
 import pytest
 
-from model.studies.coreference.cases import shipped_cases
-from model.studies.coreference.suggest import guess, nouns, pronouns, same_sentence, twin_of
+from model.studies.coreference import guess, nouns, pronouns, same_sentence, shipped_cases, twin_of
 
 
 @pytest.mark.parametrize(("sentence", "words"), [

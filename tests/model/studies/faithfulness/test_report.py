@@ -6,8 +6,7 @@ from scipy import stats
 from model.core.query import Kind, Query
 from model.core.record import Tokens
 from model.studies.attribution import REMOVALS, Answer, Attribution, AttributionQuery, agreement, ceiling
-from model.studies.faithfulness.cases import SETS, questions, texts
-from model.studies.faithfulness.report import by_head, by_layer, report
+from model.studies.faithfulness import SETS, by_head, by_layer, questions, report, texts
 from model.studies.weight_swap import permute_rows
 
 COUNT = 9

@@ -2,8 +2,17 @@
 import numpy as np
 import pytest
 
-from model.studies.syntax.choices import Choices, join, left_out
-from model.studies.syntax.counts import OFFSETS, count_right, counts_of, forest, merge, pairs_of
+from model.studies.syntax.report import (
+    OFFSETS,
+    Choices,
+    count_right,
+    counts_of,
+    forest,
+    join,
+    left_out,
+    merge,
+    pairs_of,
+)
 
 HEADS = ((0, 0), (0, 1))
 
@@ -69,5 +78,5 @@ def test_heads_counted_in_blocks_are_those_counted_at_once(monkeypatch):
     trees = forest(both, ("nsubj", "obj"))
     pairs = pairs_of(trees, both.tree, trees.relation, both.placed)
     whole = count_right(both.looked, pairs, 4)
-    monkeypatch.setattr("model.studies.syntax.counts.BLOCK", 1)
+    monkeypatch.setattr("model.studies.syntax.report.BLOCK", 1)
     assert (count_right(both.looked, pairs, 4) == whole).all() and whole.sum() == 7

@@ -5,19 +5,21 @@ import numpy as np
 import pytest
 
 from model.core.types import quiet
-from model.studies.syntax.choices import Choices
-from model.studies.syntax.counts import counts_of, forest, pairs_of
-from model.studies.syntax.statistics import (
+from model.studies.syntax.report import (
     EXCHANGES,
     Choice,
+    Choices,
     accuracies,
     alone,
     choice,
     chosen,
+    counts_of,
     exchanged,
+    forest,
     held_out_interval,
     judged,
     luck,
+    pairs_of,
 )
 
 SENTENCES, HEADS = 60, ((0, 0), (0, 1), (3, 0))

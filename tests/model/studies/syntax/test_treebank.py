@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core import limits
-from model.core.assets import ASSETS
+from model.core.files import ASSETS
 from model.core.query import UserError
 from model.studies.syntax import treebank
-from model.studies.syntax.treebank import Multiword, Word, read_treebank, sentences
-from model.studies.syntax.words import spans_of
+from model.studies.syntax.treebank import Multiword, Word, read_treebank, sentences, spans_of
 from tests.hostile import examples
 
 UNIVERSAL = {"acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
@@ -95,7 +94,7 @@ def test_limits_hold_before_a_file_is_in_memory(monkeypatch):
                           ("corpus_text", "the text has 9 characters and the limit is 3 characters"),
                           ("corpus_line", "the line has 4 bytes and the limit is 3 bytes; write a word a line")):
         monkeypatch.setattr(treebank, "LIMITS", limits.Limits(**{limit: 3}))
-        monkeypatch.setattr("model.studies.corpus_files.LIMITS", limits.Limits(**{limit: 3}))
+        monkeypatch.setattr("model.studies.corpus.LIMITS", limits.Limits(**{limit: 3}))
         with pytest.raises(UserError) as refused:
             read(GOOD)
         assert reason.replace("3 words", "3").split(" and the limit")[0] in str(refused.value)

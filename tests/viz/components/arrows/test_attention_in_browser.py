@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.lessons import head_steps, small_head
+from model.lessons import head_steps
 
 RNG = np.random.default_rng(3)
 CASES = [np.round(RNG.uniform(-3, 3, (9, 2)), 2) for _ in range(20)]
@@ -14,7 +14,7 @@ def test_weights_mix_and_hull_are_pythons(run_module):
         ({ ...attend(query, rest.slice(0, 4), rest.slice(4)), hull: hull(rest.slice(4)) }))""",
                        [case.tolist() for case in CASES])
     for case, browser in zip(CASES, found, strict=True):
-        row = small_head.attend(case[0], case[1:5], case[5:])
+        row = head_steps.attend(case[0], case[1:5], case[5:])
         for name in ("dots", "scores", "weights", "mix"):
             assert browser[name] == pytest.approx(getattr(row, name), abs=1e-12)
         assert np.array(browser["hull"]) == pytest.approx(case[5:][head_steps.hull(case[5:])])

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import ConvexHull, QhullError
 from scipy.special import softmax
 
-from model.lessons import small_head
+from model.lessons import head_steps
 from tests.lesson_pages import shown
 from tests.lesson_tally import TALLY
 from viz.pages.inside.hand import PLACES, TOKENS, goal_says, looking_says, mix_says
@@ -69,8 +69,8 @@ def mix_holds(said: str, at: dict, looks: int) -> None:
 def said_of(at: dict, looks: int) -> list[str]:
     """(of the goal, of the row, of the mix)."""
     q, k, v = (np.array(at[name]).reshape(4, 2) for name in "qkv")
-    row = small_head.attend(q[looks], k, v)
-    facts = goal_says(WORDS, small_head.attend(q[2], k, v)) | looking_says(WORDS, row, looks)
+    row = head_steps.attend(q[looks], k, v)
+    facts = goal_says(WORDS, head_steps.attend(q[2], k, v)) | looking_says(WORDS, row, looks)
     return [line.format(**facts, mixed=mix_says(WORDS, row, v)) for line in WORDS["notice"]]
 
 

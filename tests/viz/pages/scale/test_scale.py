@@ -9,8 +9,7 @@ import pytest
 from scipy import special, stats
 
 from model.ask import sources
-from model.lessons import scores
-from model.lessons.sqrt_dk import draws, training
+from model.lessons import scores, sqrt_dk
 from tests.lesson_pages import Shown, shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from viz.state import State
@@ -30,8 +29,8 @@ class Rows:
 
 
 def rows_at(dk: int, keys: int, seed: int, kind: str) -> Rows:
-    """Those that the page draws, their numbers by another route."""
-    vectors, dots = draws.rows_of(dk, keys, seed, kind)[1:]
+    """Those that the page sqrt_dk, their numbers by another route."""
+    vectors, dots = sqrt_dk.rows_of(dk, keys, seed, kind)[1:]
     weights = {which: special.softmax(dots / divisor, -1) for which, divisor in (("plain", 1.0), ("scaled", dk**0.5))}
     median, gradients = {}, {}
     for which, p in weights.items():
@@ -58,8 +57,8 @@ def rules_at(where: dict) -> Rules:
     here = rows_at(dk, keys, where["seed"], where["draw"])
     m, spread, bits, root = here.median, here.dots.std(), np.log2(keys), dk**0.5
     pair = [m["gradient_plain"], m["gradient_scaled"]]
-    over = [np.mean((rows.max(-1) > draws.FLOAT32_END) | (rows.max(-1) < -103.97))
-            for rows in (here.dots, draws.GROWN * here.dots / root)]
+    over = [np.mean((rows.max(-1) > sqrt_dk.FLOAT32_END) | (rows.max(-1) < -103.97))
+            for rows in (here.dots, sqrt_dk.GROWN * here.dots / root)]
     entropies, slopes = ([m[f"{name}_{which}"] for which in ("plain", "scaled")] for name in ("entropy", "slope"))
     faint = min(slopes) < 1e-5   # where the difference of squares cancels
 
@@ -72,7 +71,7 @@ def rules_at(where: dict) -> Rules:
         "notice variance 0": lambda line: near(line, dk, dk, len(here.dots), spread**2, spread**2 / dk),
         "notice variance 1": lambda line: near(line, spread, root),
         "more variance 0": lambda line: agrees(line, 5, 95), "more variance 1": lambda line: agrees(line, -1, 1),
-        "more variance 2": lambda line: agrees(line, 1) and 0.6 < np.median(draws.t5_variance()) < 1.4,
+        "more variance 2": lambda line: agrees(line, 1) and 0.6 < np.median(sqrt_dk.t5_variance()) < 1.4,
         "alt scale-variance": lambda line: near(line, 1, 4096, dk, spread**2, 1),
         "alt scale-histogram-plain": lambda line: near(line, spread),
         "alt scale-histogram-scaled": lambda line: near(line, spread / root),
@@ -80,7 +79,7 @@ def rules_at(where: dict) -> Rules:
         "notice softmax 1": lambda line: faint or near(line, *slopes[::-1]),
         "alt scale-entropy": lambda line: near(line, dk, *entropies),
         "alt scale-slope": lambda line: faint or near(line, *slopes, dk),
-        "notice reasons 0": lambda line: near(line.removeprefix("float32"), 88.7, *over, draws.GROWN),
+        "notice reasons 0": lambda line: near(line.removeprefix("float32"), 88.7, *over, sqrt_dk.GROWN),
         "more reasons 0": bool,   # test_what_overflows_with_64_keys_is_as_the_lesson_says
         "more reasons 1": lambda line: near(line, dk, m["largest_plain"], m["largest_scaled"], *pair),
         "notice temperature 0": lambda line: near(line, root, 1, *entropies),
@@ -147,7 +146,7 @@ def trainings(width: int, start: int, starts: int) -> dict[str, list[tuple[np.nd
     if width > 64:
         assert max(right[-20:].mean() for right, _ in own["none"]) < 0.6 < 0.9 < min(
             right[-20:].mean() for right, _ in own["root"])
-        found = [sources.cached(training.TrainingQuery(width, seed)) for seed in seeds]
+        found = [sources.cached(sqrt_dk.TrainingQuery(width, seed)) for seed in seeds]
         own["none"] = [(each.right["none"], list(each.film["none"])) for each in found]
     return own
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from model.lessons.since import design
+from model.lessons import since
 from tests.lesson_tally import TALLY
 from tests.model.lessons.since.test_design import DESIGNS, torchs
 from viz.pages.since import CHANGES, block_claim
@@ -23,7 +23,7 @@ SAYS = {("pre", True): "Norm first", ("pre", False): "Norm last", ("rms", True):
         ("bare", True): "No biases", ("bare", False): "Biases"}
 
 
-def counted(this: design.Design) -> int:
+def counted(this: since.Design) -> int:
     """The block's parameters by the shapes of its matrices."""
     inner, kept = (256, 2 * 12 * this.groups) if this.swiglu else (384, 2 * 12 * this.groups)
     matrices = 2 * 96 * 96 + 96 * kept + (3 if this.swiglu else 2) * 96 * inner
@@ -31,12 +31,12 @@ def counted(this: design.Design) -> int:
     return matrices + biases + 2 * 96 * (1 if this.rms or this.bare else 2)
 
 
-def wrong(said: str, this: design.Design, about: str, revealed: bool) -> list[str]:
+def wrong(said: str, this: since.Design, about: str, revealed: bool) -> list[str]:
     """What in the sentences about a change is not so."""
     found, numbers = [], [float(each.replace(",", "")) for each in re.findall(r"(?<![√\w])\d[\d,.]*(?:e-\d+)?", said)
                           for each in [each.rstrip(".,")]]
     cost = counted(this if about == "groups" else replace(this, **{about: True})) - counted(
-        replace(this, **{about: getattr(design.PAPER, about)}))
+        replace(this, **{about: getattr(since.PAPER, about)}))
     found += [] if f": {cost:+,} parameters.".replace("-", "−") in said else ["cost"]
     if about == "groups":
         found += [] if ("cache" in said) == revealed else ["cache"]
@@ -49,13 +49,13 @@ def wrong(said: str, this: design.Design, about: str, revealed: bool) -> list[st
         found += [] if numbers[0] == pytest.approx(length, abs=0.0051) else ["length"]
         found += [] if on or (output.norm(dim=-1) - 96**0.5).abs().max() < 1e-4 else ["every row"]
     if about == "rms":
-        means = np.abs(design.run(this).normal.mean(-1)).max()
+        means = np.abs(since.run(this).normal.mean(-1)).max()
         found += [] if (means > 0.05) == on and (not on or numbers[0] == pytest.approx(means, abs=0.0051)) else ["mean"]
     if about == "swiglu":
-        zeros = (design.run(this).inner == 0).mean()
+        zeros = (since.run(this).inner == 0).mean()
         found += [] if f"{zeros:.0%}" in said and (zeros == 0) == on else ["zeros"]
     if about == "rotary":
-        moved = np.abs(design.run(this, 1).weights - design.run(this).weights).max()
+        moved = np.abs(since.run(this, 1).weights - since.run(this).weights).max()
         found += [] if (moved < 1e-12) == on and (on or numbers[0] == pytest.approx(moved, abs=0.0051)) else ["moved"]
     return found
 
@@ -70,7 +70,7 @@ def test_every_sentence_is_true_at_every_position_of_every_switch(about):
 
 @pytest.mark.parametrize("groups", range(1, 9))
 def test_what_is_said_of_groups_is_true_at_every_number_of_them(groups):
-    for this in (design.Design(groups=groups), replace(design.TODAY, groups=groups)):
+    for this in (since.Design(groups=groups), replace(since.TODAY, groups=groups)):
         for about in CHANGES:
             TALLY.said("since", 1)
             assert wrong(block_claim(WORDS, this, about, True), this, about, True) == []
@@ -92,8 +92,8 @@ def test_the_boxes_of_the_drawing_are_those_of_the_block(this):
 
 
 def test_the_norms_mean_is_torchs():
-    x = torch.tensor(design.weights()["text"])
-    assert design.normalised(x.numpy(), True) == pytest.approx(functional.rms_norm(x, (96,), eps=1e-6).numpy())
+    x = torch.tensor(since.weights()["text"])
+    assert since.normalised(x.numpy(), True) == pytest.approx(functional.rms_norm(x, (96,), eps=1e-6).numpy())
 
 
 @pytest.mark.parametrize(("count", "wanted"), [(1, "1 bytes"), (999, "999 bytes"), (1000, "1 kB"), (131_072, "131 kB"),

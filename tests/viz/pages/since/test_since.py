@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from model.lessons.since import design, experts, scaling
-from model.lessons.since.sentences import WORDS, encode
+from model.lessons import since
+from model.lessons.since import WORDS, encode
 from tests.lesson_pages import shown
 from tests.lesson_sentences import Rules, agrees, printed, sentences, wrong
 from tests.model.lessons.since.test_design import torchs
@@ -45,14 +45,14 @@ def test_what_is_said_of_the_experts_is_counted_again(text, balance):
     said = shown("since", guess="a", topic="experts", routed=text, balance=balance)
     numbers, notices = said.numbers["experts"], said.notices["experts"]
     for kind, name in ((True, "on"), (False, "off")):
-        counts = experts.load(kind).by_word.sum(0)
+        counts = since.load(kind).by_word.sum(0)
         assert numbers[name] == pytest.approx(counts.max() / counts.sum())
     assert (numbers["on"] < numbers["off"]) and "25%" in notices[1]
     assert numbers["low_off"] <= numbers["mean_off"] <= numbers["high_off"]
 
 
 def chance(prompt: tuple[int, ...], path: list[int]) -> float:
-    logs = [experts.next_words(prompt + tuple(path[:place]))[word] for place, word in enumerate(path)]
+    logs = [since.next_words(prompt + tuple(path[:place]))[word] for place, word in enumerate(path)]
     return float(np.exp(sum(logs)))
 
 
@@ -70,12 +70,12 @@ def says_of_writing(said: str, start: tuple[int, ...], how: str, amount: dict) -
     """Fails unless what is said of one way to write is true of the model's probabilities."""
     for words, share in re.findall(r"\*([^*]+)\* \(([\d.]+)%\)", said):
         assert chance(start, encode(words.split())) == pytest.approx(float(share) / 100, abs=0.0006)
-    given = np.sort(np.exp(experts.next_words(start)))[::-1]
+    given = np.sort(np.exp(since.next_words(start)))[::-1]
     if how in ("greedy", "beam"):
-        top = list(np.argsort(-experts.next_words(start))[:8])
+        top = list(np.argsort(-since.next_words(start))[:8])
         likeliest = max((chance(start, [a, b, c]), a) for a in top
-                        for b in np.argsort(-experts.next_words((*start, int(a))))[:5]
-                        for c in np.argsort(-experts.next_words((*start, int(a), int(b))))[:3])
+                        for b in np.argsort(-since.next_words((*start, int(a))))[:5]
+                        for c in np.argsort(-since.next_words((*start, int(a), int(b))))[:3])
         best = re.search(r"likeliest path is \*([^*]+)\* \(", said).group(1)
         assert chance(start, encode(best.split())) == pytest.approx(likeliest[0])
         return
@@ -87,7 +87,7 @@ def says_of_writing(said: str, start: tuple[int, ...], how: str, amount: dict) -
 @pytest.mark.parametrize("power", [18, 24, 27])
 def test_the_scaling_laws_are_said_as_a_search_finds_them(power):
     numbers = shown("since", guess="a", topic="scaling", compute=power).numbers["scaling"]
-    for name, law in (("hoffmann", scaling.HOFFMANN), ("besiroglu", scaling.BESIROGLU)):
+    for name, law in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU)):
         found = minimize_scalar(lambda log, law=law: law.loss(np.exp(log), 10.0**power / 6 / np.exp(log)),
                                 bounds=(10, 40), method="bounded", options={"xatol": 1e-9})
         assert numbers[f"{name}_n"] == pytest.approx(np.exp(found.x), rel=1e-3)
@@ -115,14 +115,14 @@ PLACES = [{"tokens": 1}, TODAY | {"groups": 1, "about": "groups", "tokens": 131_
 EACH = (36_864, 524_288, 131_072, 131_072, 23_040)   # bytes per token: 2 · layers · key–value heads · d_k · 2, by hand
 
 
-def block_rules(this: design.Design, about: str) -> Rules:
+def block_rules(this: since.Design, about: str) -> Rules:
     """Of the block with its switches: by torch, and by the shapes of its matrices."""
-    numbers = [counted(design.PAPER), counted(this)]
+    numbers = [counted(since.PAPER), counted(this)]
     measured: list[float] = []
-    for each in (design.PAPER, this):
-        run = design.run(each)
+    for each in (since.PAPER, this):
+        run = since.run(each)
         measured += [float(torchs(each).norm(dim=-1).mean()), float((run.inner == 0).mean()),
-                     float(np.abs(design.run(each, 1).weights - run.weights).max())]
+                     float(np.abs(since.run(each, 1).weights - run.weights).max())]
 
     def changes(line: str) -> bool:
         found = printed(line)[1:]
@@ -137,7 +137,7 @@ def block_rules(this: design.Design, about: str) -> Rules:
             "alt since-parameters": lambda line: agrees(line, numbers[0], 2017, numbers[1])}
 
 
-def cache_rules(this: design.Design, tokens: int) -> Rules:
+def cache_rules(this: since.Design, tokens: int) -> Rules:
     """Of what is kept: from the configurations, by hand."""
     own, rows = 2 * 2 * 12 * this.groups, min(tokens, 24)
     return {"notice cache 0": lambda line: all(said_bytes(each) in line for each in (
@@ -152,11 +152,11 @@ def cache_rules(this: design.Design, tokens: int) -> Rules:
 
 def experts_rules(routed: str, balanced: bool) -> Rules:
     """Of the router: its gates, and the shipped runs."""
-    gates = experts.route(TEXTS[routed].split(), balanced)
+    gates = since.route(TEXTS[routed].split(), balanced)
     surest, used = np.unravel_index(gates.argmax(), gates.shape), len(set(gates.argmax(1).tolist()))
-    loads = [experts.load(kind) for kind in (True, False)]
+    loads = [since.load(kind) for kind in (True, False)]
     most = [each.by_word.sum(0).max() / each.by_word.sum() for each in loads]
-    runs = [np.array(experts.busiest_by_seed()[kind]) for kind in ("balanced", "free")]
+    runs = [np.array(since.busiest_by_seed()[kind]) for kind in ("balanced", "free")]
     spread = [number for run in runs for number in (run.min(), run.max(), run.mean())]
     return {"notice experts 0": lambda line: printed(line)[-4:] and agrees(
                 line.split("*: ")[1], gates.max(), surest[1] + 1, used, 4),
@@ -178,7 +178,7 @@ def likeliest(start: tuple[int, ...]) -> tuple[float, list[int]]:
         if len(path) == 3:
             best = max(best, (share, path))
             return
-        given = np.exp(experts.next_words((*start, *path)))
+        given = np.exp(since.next_words((*start, *path)))
         for word in np.argsort(-given):
             if share * given[word] <= best[0]:
                 return
@@ -193,7 +193,7 @@ def writing_rules(start: tuple[int, ...], turned: dict) -> Rules:
     share, path = likeliest(start)
     greedy: list[int] = []
     for _ in range(3):
-        greedy.append(int(np.argmax(experts.next_words((*start, *greedy)))))
+        greedy.append(int(np.argmax(since.next_words((*start, *greedy)))))
 
     def best(line: str) -> bool:
         said = [words for words, _ in re.findall(r"\*([^*]+)\* \(([\d.]+)%\)", line)]
@@ -237,7 +237,7 @@ def scaling_rules(power: float) -> Rules:
 @pytest.mark.parametrize("turned", PLACES, ids=str)
 def test_every_sentence_is_true_where_it_stands(turned):
     said = shown("since", guess="a", **turned)
-    this = design.Design(**{name: turned[name] for name in (*design.SWITCHES, "groups") if name in turned})
+    this = since.Design(**{name: turned[name] for name in (*since.SWITCHES, "groups") if name in turned})
     rules = block_rules(this, turned.get("about", "pre")) | cache_rules(this, turned.get("tokens", 12))
     if turned.get("topic") == "experts":
         rules |= experts_rules(turned.get("routed", "english"), turned.get("balance", True))

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from model.ask import small_models, sources
+from model.ask import sources
 from model.core.models import TraceQuery
 from model.lessons.story import StoryQuery
 from model.scratch.source import open_model
@@ -156,7 +156,7 @@ def says_of_the_picture(page: Page, block: int | None) -> None:
     lengths = np.linalg.norm(attention), np.linalg.norm(forward)
     assert agrees(shares, *(each / sum(lengths) for each in lengths))
     assert agrees(strips, 0)
-    assert agrees(right, small_models.scores("stories")["right_test"])
+    assert agrees(right, sources.scores("stories")["right_test"])
 
 
 @pytest.mark.parametrize("block", [None, 0, 2, 999])

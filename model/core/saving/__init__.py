@@ -1,1 +1,0 @@
-"""Records as files: for numpy, and whole, to be drawn again."""

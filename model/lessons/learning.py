@@ -1,0 +1,373 @@
+"""Show how a network learns: a short run, gradient descent, distillation, and the divergences that they lower."""
+import math
+import random
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from model.core.models import Models
+from model.core.statistics import entropy
+from model.core.threads import seeded
+from model.core.types import Progress, quiet
+from model.studies.predictions import distribution
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from model.scratch.transformer import Transformer
+
+
+# steps, sentences a step, sentences of the test, steps between two tests
+STEPS, SIZE, TESTED, EVERY = 300, 32, 200, 10
+WIDTH = 32
+FRAME = "cross"   # the animal didn't cross the street because it was too ...
+TARGETS = ("word", "smooth", "teacher", "other")
+
+
+@dataclass(frozen=True)
+class RunQuery:
+    """One short training. The defaults are the paper's optimiser (section 5.3), with rate and warm-up scaled to
+    a run of 300 steps.
+
+    Targets: "word" (the noun that "it" is), "smooth" (the same with label smoothing), "teacher" (distillation: what the
+    plain run says), "other" (fine-tuning: the plain run's weights learn to name the other noun).
+    """
+
+    target: str = "word"         # one of TARGETS
+    epsilon: float = 0.1         # of label smoothing
+    definition: str = "others"   # of label smoothing: one of model.lessons.learning.DEFINITIONS
+    beta2: float = 0.98          # of Adam
+    adam_epsilon: float = 1e-9   # of Adam
+    rate: float = 0.01           # the learning rate at its peak
+    warm_up: int = 30            # steps; 0 for none
+    decay: bool = True           # whether the rate falls after the warm-up
+    clip: float = 0.0            # length that gradients are shortened to; 0 for never
+    seed: int = 1                # of the first weights and of the sentences
+    fresh: bool = False          # "other" from untrained weights, to compare with
+
+    def answer(self, models: Models, report: Progress) -> "ShortRun":
+        """The curves of the training."""
+        return run(self, report)
+
+
+@dataclass(frozen=True, eq=False)
+class ShortRun:
+    """The curves of a training, float64 arrays over its steps or its tests."""
+
+    loss: np.ndarray       # nats (step)
+    floor: np.ndarray      # the target's entropy, which no loss goes below, nats (step)
+    rate: np.ndarray       # the learning rate (step)
+    gradient: np.ndarray   # length of the gradient before clipping (step)
+    tested: np.ndarray     # the steps at which sentences of unseen pairs of nouns were tried (test)
+    nats: np.ndarray       # −ln p of the right word there (test)
+    right: np.ndarray      # share of these sentences whose noun is named right (test)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the curves."""
+        return sum(var.nbytes for var in vars(self).values())
+
+
+@lru_cache(maxsize=2 * STEPS)
+def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
+    """(ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences; step −1 is
+    the test."""
+    import torch
+
+    from model.scratch import grammar
+    from model.scratch.task import pad_rows
+    from model.scratch.tasks import resolver
+
+    drawn = grammar.sentences(random.Random(f"short {seed} {step}"), "train" if step >= 0 else "validation")
+    source = (each for each in drawn if each.frame == FRAME)
+    chosen = [next(source) for _ in range(SIZE if step >= 0 else TESTED)]
+    ids = [resolver.encode(each)[0] for each in chosen]
+    nouns = [[row[each.places[each.answer]], row[each.places[1 - each.answer]]]
+             for row, each in zip(ids, chosen, strict=True)]
+    return pad_rows(ids), torch.tensor([each.pronoun for each in chosen]), *torch.tensor(nouns).T
+
+
+def untrained_model(seed: int) -> "Transformer":
+    """The tiny encoder: the wide resolver with d_model 32."""
+    from model.scratch.tasks import resolver
+    from model.scratch.transformer import Transformer
+
+    with seeded(seed):
+        return Transformer(replace(resolver.TASKS[1].config, d_model=WIDTH, d_ff=2 * WIDTH))
+
+
+def at_it(model: "Transformer", ids: "Tensor", places: "Tensor") -> "Tensor":
+    """Logits at "it" (b, word)."""
+    return model.output(model.encode(ids)[range(len(ids)), places])
+
+
+def targets(question: RunQuery, step: int, teacher: "Transformer | None", words: int) -> "Tensor":
+    """What the model should say at "it", float32 (b, word): the P in −Σ P ln Q."""
+    import torch
+
+    ids, places, nouns, others = sentences(question.seed, step)
+    if question.target == "teacher":
+        with torch.no_grad():
+            return at_it(cast("Transformer", teacher), ids, places).softmax(-1)
+    right = others if question.target == "other" else nouns
+    row = smoothed_target(0, words, question.epsilon if question.target == "smooth" else 0.0, question.definition)
+    spread = torch.full((len(right), words), row[1], dtype=torch.float32)
+    return spread.scatter(1, right[:, None], float(row[0]))
+
+
+@lru_cache(maxsize=4)
+def trained_plainly(seed: int) -> "Transformer":
+    """The plain run's trained model: the teacher of distillation, the start of fine-tuning."""
+    return train(RunQuery(seed=seed), untrained_model(seed), None, quiet)[0]
+
+
+def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
+    """Trains with these settings, a few seconds on one core; report is called after every step and stops it by
+    raising."""
+    from model.core.threads import one_thread
+
+    with one_thread():
+        needs = question.target in ("teacher", "other")
+        if needs:
+            report(0.0, "training the plain model first")
+        teacher = trained_plainly(question.seed) if needs else None
+        model = untrained_model(question.seed)
+        if teacher is not None and question.target == "other" and not question.fresh:
+            model.load_state_dict(teacher.state_dict())
+        return train(question, model, teacher, report)[1]
+
+
+def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None",
+          report: Progress) -> "tuple[Transformer, ShortRun]":
+    """(the trained model, its curves)."""
+    import torch
+
+    adam = torch.optim.Adam(model.parameters(), betas=(0.9, question.beta2), eps=question.adam_epsilon)
+    curves, tests = [], [(0, *_test(model, question))]
+    with torch.enable_grad():
+        for step in range(STEPS):
+            adam.param_groups[0]["lr"] = scaled_rate(step + 1, question.rate, question.warm_up, question.decay)
+            ids, places, _, _ = sentences(question.seed, step)
+            wanted = targets(question, step, teacher, model.config.vocabulary)
+            loss = torch.nn.functional.cross_entropy(at_it(model, ids, places), wanted)
+            adam.zero_grad()
+            loss.backward()
+            length = torch.nn.utils.clip_grad_norm_(model.parameters(), question.clip or float("inf"))
+            adam.step()
+            floor = -torch.special.xlogy(wanted, wanted).sum(-1).mean()
+            curves.append((loss.item(), abs(floor.item()), adam.param_groups[0]["lr"], length.item()))
+            if (step + 1) % EVERY == 0:
+                tests.append((step + 1, *_test(model, question)))
+            report((step + 1) / STEPS, f"step {step + 1} of {STEPS}: loss {loss.item():.2f} nats")
+    return model, ShortRun(*np.array(curves, np.float64).T, *np.array(tests, np.float64).T)
+
+
+def _test(model: "Transformer", question: RunQuery) -> tuple[float, float]:
+    """(−ln p of the right word, share right) on sentences that are never trained."""
+    import torch
+
+    ids, places, nouns, others = sentences(0, -1)
+    right = others if question.target == "other" else nouns
+    with torch.no_grad():
+        logits = at_it(model, ids, places)
+    return float(torch.nn.functional.cross_entropy(logits, right)), float((logits.argmax(-1) == right).float().mean())
+
+
+SIGNALS = ("steady", "noisy", "spike", "fading")
+DESCENT_STEPS = 400               # gradients of a signal
+SPIKE, AT = 100.0, 100    # how large the one large gradient is, and at which step it comes
+UNFOLDED = 50             # steps of the recurrent unit behind the cliff
+WANTED = 0.7              # what it should put out
+LOW, HIGH = (4.2, -3.4), (6.2, -1.8)   # the corner of the plane (weight, bias) that is drawn
+
+
+def signal(kind: str) -> np.ndarray:
+    """Gradients of one weight, float64 (step): always 1; noise about 0.1; 1 with one of 100; falling by ten every 40
+    steps."""
+    if kind == "noisy":
+        return 0.1 + np.random.default_rng(1).normal(size=DESCENT_STEPS)
+    gradients = np.ones(DESCENT_STEPS) if kind != "fading" else 10.0 ** (-np.arange(DESCENT_STEPS) / 40)
+    if kind == "spike":
+        gradients[AT] = SPIKE
+    return gradients
+
+
+def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon: float = 1e-9) -> np.ndarray:
+    """The steps of Adam in units of the learning rate, float64 (step): m̂ / (√v̂ + ε), Kingma and Ba 2015, algorithm 1.
+
+    The defaults are those of Vaswani et al. 2017, section 5.3.
+    """
+    moves, mean, square = np.zeros(len(gradients)), 0.0, 0.0
+    for step, gradient in enumerate(gradients, 1):
+        mean = beta1 * mean + (1 - beta1) * gradient
+        square = beta2 * square + (1 - beta2) * gradient**2
+        moves[step - 1] = mean / (1 - beta1**step) / (np.sqrt(square / (1 - beta2**step)) + epsilon)
+    return moves
+
+
+def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
+    """Equation (3) of Vaswani et al. 2017: d_model^-½ · min(step^-½, step · warm_up^-1½), for steps from 1; its peak is
+    (d_model · warm_up)^-½."""
+    step = np.asarray(step, np.float64)
+    return d_model**-0.5 * np.minimum(step**-0.5, step * float(warm_up) ** -1.5)
+
+
+def scaled_rate(step: int, peak: float, warm_up: int, decay: bool) -> float:
+    """The shape of equation (3) with a peak of one's own, for steps from 1. warm_up 0: none. Without decay the rate
+    stays at its peak."""
+    rising = min(1.0, step / warm_up) if warm_up else 1.0
+    return peak * rising * (min(1.0, (max(1, warm_up) / step) ** 0.5) if decay else 1.0)
+
+
+def clip(gradient: np.ndarray, limit: float) -> np.ndarray:
+    """The gradient, shortened to length `limit` if it is longer; its direction stays (Pascanu et al. 2013, algorithm
+    1). 0: never."""
+    length = np.linalg.norm(gradient)
+    return gradient if not limit or length <= limit else gradient * (limit / length)
+
+
+def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 times from 0.5, whose σ(h) should be
+    0.7, squared.
+
+    The landscape of Pascanu et al. 2013, figure 6: nearly flat, with a wall where the unit tips over.
+    """
+    weight, bias = np.broadcast_arrays(np.asarray(weight, np.float64), np.asarray(bias, np.float64))
+    h, slope = np.full(weight.shape, 0.5), np.zeros((*weight.shape, 2))
+    for _ in range(UNFOLDED):
+        lit = 1 / (1 + np.exp(-h))
+        slope = np.stack([lit, np.ones_like(lit)], -1) + (weight * lit * (1 - lit))[..., None] * slope
+        h = weight * lit + bias
+    out = 1 / (1 + np.exp(-h))
+    return (out - WANTED) ** 2, (2 * (out - WANTED) * out * (1 - out))[..., None] * slope
+
+
+def landscape(size: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(weights (x), biases (y), loss (y, x)) of the drawn corner."""
+    weights, biases = (np.linspace(low, high, size) for low, high in zip(LOW, HIGH, strict=True))
+    return weights, biases, cliff(weights[None], biases[:, None])[0]
+
+
+def descend(start: tuple[float, float], step: float, limit: float, steps: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """(places (steps + 1, 2), length of each gradient before clipping (steps)) of plain gradient descent on the cliff,
+    without momentum."""
+    places, lengths = [np.array(start, np.float64)], []
+    for _ in range(steps):
+        gradient = cliff(*places[-1])[1]
+        lengths.append(np.linalg.norm(gradient))
+        places.append(places[-1] - step * clip(gradient, limit))
+    return np.array(places), np.array(lengths)
+
+
+TEACHER = "induction"   # the trained decoder; its students are its own snapshots on the way
+
+
+def steps() -> list[int]:
+    """The steps of training at which the teacher was photographed, the first untrained."""
+    from model.scratch import weights
+    from model.scratch.catalogue import film_path, weights_file
+
+    return weights.read_metadata(film_path(weights_file(TEACHER)[0]))["frames"]
+
+
+def student(step: int) -> str:
+    """The id of the teacher as it was after `step` steps."""
+    from model.scratch.catalogue import SNAPSHOT
+
+    return f"{TEACHER}{SNAPSHOT}{step}"
+
+
+def number(sign: str) -> int | None:
+    """The id of a sign in their common vocabulary, None for one that is not in it."""
+    from model.scratch.tasks.induction import WORDS
+
+    return WORDS.index(sign) if len(sign) == 1 and sign in WORDS else None
+
+
+def signs(numbers: list[int]) -> list[str]:
+    """The signs that have these ids."""
+    from model.scratch.tasks.induction import WORDS
+
+    return [WORDS[each] for each in numbers]
+
+
+def one_hot(right: int, words: int) -> np.ndarray:
+    """All probability on one word, float64 (word): what a text says comes next."""
+    probabilities = np.zeros(words)
+    probabilities[right] = 1
+    return probabilities
+
+
+def soften(logits: np.ndarray, temperature: float) -> np.ndarray:
+    """What a teacher says at a temperature, float64 (word): softmax(z / T), Hinton, Vinyals and Dean 2015."""
+    return distribution(logits, temperature)
+
+
+def parts(target: np.ndarray, guess: np.ndarray) -> tuple[float, float, float]:
+    """(H(target), D_KL(target‖guess), −Σ target ln guess), nats: the floor, what learning can take away, the loss."""
+    return float(entropy(target, base=math.e)), float(divergence(target, guess)), float(cross_entropy(target, guess))
+
+
+def slope(target: np.ndarray, guess: np.ndarray) -> np.ndarray:
+    """∂loss / ∂logits (word) = guess − target: the same formula for every target."""
+    return guess - target
+
+
+DEFINITIONS = ("all", "others")   # where label smoothing puts ε: on all K words, or on the K − 1 others
+
+
+def cross_entropy(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """−Σ p ln q in nats (...), with 0 ln q = 0: the loss of a model that says q where p is true.
+
+    Infinite where q calls impossible what p calls possible.
+    """
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.asarray(q, np.float64))
+    return -np.multiply(p, logs, out=np.zeros(np.broadcast_shapes(np.shape(p), np.shape(q))),
+                        where=np.asarray(p) > 0).sum(-1)
+
+
+def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """D_KL(P‖Q) = Σ p ln(p / q) in nats (...), at least 0, and 0 only where both are equal; not symmetric, so no
+    distance."""
+    return np.maximum(cross_entropy(p, q) - entropy(np.asarray(p, np.float64), base=math.e), 0.0)
+
+
+def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
+    """The target when word `right` of `words` is true, float64 (word).
+
+    "all": (1 − ε) on the right word and ε / K on every word, itself included (Szegedy et al. 2016, section 7; torch's
+    label_smoothing). "others": 1 − ε on the right word and ε / (K − 1) on each of the others (tensor2tensor, the code
+    of the paper). """
+    target = np.full(words, epsilon / words if definition == "all" else epsilon / (words - 1))
+    target[right] = 1 - epsilon + (epsilon / words if definition == "all" else 0)
+    return target
+
+
+def peak(words: int, epsilon: float, definition: str) -> float:
+    """The share of the right word in the smoothed target: where the loss is least, in closed form."""
+    return 1 - epsilon + (epsilon / words if definition == "all" else 0.0)
+
+
+def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definition: str) -> np.ndarray:
+    """The smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest evenly over
+    the others."""
+    top = peak(words, epsilon, definition)
+    share = np.asarray(share, np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.log((1 - share) / (words - 1))
+        return -top * np.log(share) - (0 if top == 1 else (1 - top) * rest)
+
+
+def floor(words: int, epsilon: float, definition: str) -> float:
+    """The least loss that any model can reach, in nats: the entropy of the smoothed target, −q ln q − (1 − q) ln((1 −
+    q) / (K − 1))."""
+    return float(smooth_loss(peak(words, epsilon, definition), words, epsilon, definition))
+
+
+def gap(words: int, epsilon: float, definition: str) -> float:
+    """How far the right word's logit stands above the others at that least loss; infinite without smoothing."""
+    top = peak(words, epsilon, definition)
+    return float(np.log(top * (words - 1) / (1 - top))) if top < 1 else float("inf")

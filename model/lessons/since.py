@@ -1,0 +1,572 @@
+"""Compute what changed since 2017: decoding with a cache, designs, experts and scaling laws."""
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.core.files import ASSETS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+NextWords = Callable[[tuple[int, ...]], np.ndarray]     # ln P of every word after a prefix
+Path = tuple[int, ...]                                  # the words written so far
+STRATEGIES = ("greedy", "beam", "top_k", "top_p")
+
+
+@dataclass(frozen=True)
+class Node:
+    """One word of the tree."""
+
+    path: Path        # the words up to it, without the prompt
+    given: float      # P(word | what stands before it)
+    whole: float      # P(path | prompt)
+    kept: float       # P of the path as the strategy writes it: 0 where it is cut off, 1 for a path that is certain
+
+
+def greedy(next_words: NextWords, prompt: Path, steps: int) -> Path:
+    """The likeliest word at each step."""
+    written: Path = ()
+    for _ in range(steps):
+        written += (int(next_words(prompt + written).argmax()),)
+    return written
+
+
+def beam(next_words: NextWords, prompt: Path, steps: int, width: int) -> list[list[tuple[Path, float]]]:
+    """The `width` likeliest (path, ln P) after each step, continued from those of the step before, the likeliest
+    first."""
+    found: list[list[tuple[Path, float]]] = [[((), 0.0)]]
+    for _ in range(steps):
+        longer = [((*path, word), total + float(log)) for path, total in found[-1]
+                  for word, log in enumerate(next_words(prompt + path))]
+        found.append(sorted(longer, key=lambda each: -each[1])[:width])
+    return found[1:]
+
+
+def top_k(probabilities: np.ndarray, k: int) -> np.ndarray:
+    """Only the k likeliest words, made to sum to 1 (word); Fan et al. 2018."""
+    kept = np.zeros_like(probabilities)
+    likeliest = np.argsort(-probabilities, kind="stable")[:k]
+    kept[likeliest] = probabilities[likeliest]
+    return kept / kept.sum()
+
+
+def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
+    """Only the fewest likeliest words that together reach p, made to sum to 1 (word); Holtzman et al. 2020."""
+    order = np.argsort(-probabilities, kind="stable")
+    before = np.cumsum(probabilities[order]) - probabilities[order]
+    kept = np.zeros_like(probabilities)
+    chosen = order[before < p]
+    kept[chosen] = probabilities[chosen]
+    return kept / kept.sum()
+
+
+def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
+    """The likeliest path of all and its P, found exactly: no word is left out whose path could still be it."""
+    found: Path = ()
+    largest, waiting = -np.inf, [(found, 0.0)]
+    while waiting:
+        path, total = waiting.pop()
+        if len(path) == steps:
+            found, largest = (path, total) if total > largest else (found, largest)
+            continue
+        logs = total + next_words(prompt + path)
+        waiting += [((*path, int(word)), float(logs[word])) for word in np.argsort(logs) if logs[word] > largest]
+    return found, float(np.exp(largest))
+
+
+def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount: float,
+         branches: int = 3) -> list[Node]:
+    """The tree's nodes by depth: of every node drawn the `branches` likeliest words, and whatever the strategy keeps on
+    its way (greedy and beam) among them. amount: the beam's width, k, or p. Raises ValueError for an unknown
+    strategy."""
+    if strategy not in STRATEGIES:
+        raise ValueError(f"tree: expected a strategy of {', '.join(STRATEGIES)}, got {strategy!r}.")
+    search = ([[(path, 0.0)] for path in prefixes(greedy(next_words, prompt, steps))] if strategy == "greedy"
+              else beam(next_words, prompt, steps, int(amount)) if strategy == "beam" else [])
+    ways = {path for step in search for path, _ in step}
+    shown: list[Node] = []
+    level = [Node((), 1.0, 1.0, 1.0)]
+    for _ in range(steps):
+        level = [child for node in level
+                 for child in _children(node, np.exp(next_words(prompt + node.path)), strategy, amount, branches, ways)]
+        shown += level
+    return shown
+
+
+def prefixes(path: Path) -> list[Path]:
+    """Its beginnings, itself included."""
+    return [path[:length] for length in range(1, len(path) + 1)]
+
+
+def _children(node: Node, given: np.ndarray, strategy: str, amount: float, branches: int,
+              ways: set[Path]) -> list[Node]:
+    """The node's children that are drawn, the likeliest first."""
+    rule = {"top_k": lambda: top_k(given, int(amount)), "top_p": lambda: top_p(given, amount)}.get(strategy)
+    share = rule() if rule else np.array([float((*node.path, word) in ways) for word in range(len(given))])
+    drawn = np.argsort(-given, kind="stable")[:branches].tolist()
+    drawn += [word for word in np.flatnonzero(share).tolist() if not rule and word not in drawn]
+    return [Node((*node.path, word), float(given[word]), node.whole * float(given[word]),
+                 node.kept * float(share[word])) for word in drawn]
+
+
+WIDTH, HEADS, TOKENS = 96, 8, 24
+HEAD = WIDTH // HEADS             # d_k = d_v
+INNER = 4 * WIDTH                 # d_ff; of SwiGLU two thirds of it, so that its three matrices cost as much as two
+SWITCHES = ("pre", "rms", "swiglu", "rotary", "bare")
+BYTES = 2                         # of a number in float16 or bfloat16
+
+
+@dataclass(frozen=True)
+class Design:
+    """Which block; the defaults are those of Vaswani et al. 2017."""
+
+    pre: bool = False        # norms in front of attention and feed-forward (Xiong et al. 2020), not behind the sum
+    rms: bool = False        # RMSNorm (Zhang, Sennrich 2019)
+    swiglu: bool = False     # a gated feed-forward layer (Shazeer 2020)
+    rotary: bool = False     # positions turn queries and keys (Su et al. 2021), nothing is added to the stream
+    bare: bool = False       # no biases, those of the norms included (PaLM, Chowdhery et al. 2022)
+    groups: int = HEADS      # heads of keys and values, 1 to 8 (Shazeer 2019, Ainslie et al. 2023)
+
+
+PAPER = Design()
+TODAY = Design(True, True, True, True, True, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a block makes of one text, float64."""
+
+    output: np.ndarray      # what leaves the block (token, width)
+    normal: np.ndarray      # what the first norm puts out, before its gain (token, width)
+    weights: np.ndarray     # of attention (head, query, key)
+    keys: np.ndarray        # as they are kept (group, token, d_k)
+    values: np.ndarray      # as they are kept (group, token, d_v)
+    inner: np.ndarray       # what the last matrix of the feed-forward layer reads (token, d_ff)
+
+
+def parameters(design: Design) -> dict[str, int]:
+    """How many numbers training sets, by part: attention, feed_forward, norms. Sinusoids and rotations have none."""
+    kept, inner = design.groups * HEAD, INNER * 2 // 3 if design.swiglu else INNER
+    matrices, biases = (3, 2 * inner + WIDTH) if design.swiglu else (2, inner + WIDTH)
+    offsets = 0 if design.bare else 1
+    return {"attention": 2 * WIDTH * WIDTH + 2 * WIDTH * kept + offsets * (2 * WIDTH + 2 * kept),
+            "feed_forward": matrices * WIDTH * inner + offsets * biases,
+            "norms": 2 * WIDTH * (1 if design.rms or design.bare else 2)}
+
+
+def cache_bytes(design: Design) -> int:
+    """Bytes that a token leaves in the block's key–value cache: one key and one value per group."""
+    return 2 * design.groups * HEAD * BYTES
+
+
+def merge(matrix: np.ndarray, groups: int) -> np.ndarray:
+    """Heads (head, …) merged into `groups` by taking the mean of neighbours, as Ainslie et al. 2023 begin:
+    (group, …). One head fewer merges the first two; where 8 does not divide evenly, the first groups are larger."""
+    return np.stack([part.mean(0) for part in np.array_split(matrix, groups)])
+
+
+def group_of(groups: int) -> np.ndarray:
+    """The group that each head reads (head)."""
+    return np.repeat(np.arange(groups), [len(part) for part in np.array_split(np.arange(HEADS), groups)])
+
+
+@lru_cache(maxsize=1)
+def weights() -> dict[str, np.ndarray]:
+    """The block's random weights, drawn once: what a switch leaves alone stays as it is."""
+    rng = np.random.default_rng(2017)
+
+    def drawn(*shape: int) -> np.ndarray:
+        return rng.normal(size=shape) / np.sqrt(shape[-2])
+
+    wide = INNER * 2 // 3
+    return {"q": drawn(HEADS, WIDTH, HEAD), "k": drawn(HEADS, WIDTH, HEAD), "v": drawn(HEADS, WIDTH, HEAD),
+            "o": drawn(WIDTH, WIDTH), "up": drawn(WIDTH, INNER), "down": drawn(INNER, WIDTH),
+            "gate": drawn(WIDTH, wide), "wide": drawn(WIDTH, wide), "narrow": drawn(wide, WIDTH),
+            **{f"b_{name}": 0.1 * rng.normal(size=shape) for name, shape in
+               (("q", (HEADS, HEAD)), ("k", (HEADS, HEAD)), ("v", (HEADS, HEAD)), ("o", WIDTH), ("up", INNER),
+                ("down", WIDTH), ("gate", wide), ("wide", wide), ("narrow", WIDTH))},
+            "text": rng.normal(0.2, 1.0, size=(TOKENS, WIDTH))}
+
+
+def normalised(x: np.ndarray, rms: bool) -> np.ndarray:
+    """Each row (…, width) by itself, before gain and bias: RMSNorm leaves its mean where it is."""
+    centred = x if rms else x - x.mean(-1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6)
+
+
+def angles(places: np.ndarray, width: int) -> np.ndarray:
+    """position · 10000^(−2c/width), (position, width / 2)."""
+    return places[:, None] / 10_000 ** (np.arange(width // 2) * 2 / width)
+
+
+def turned(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Su et al. 2021: pairs (c, c + d/2) of x (head, token, d) turned by the angles of their positions."""
+    first, second = np.split(x, 2, axis=-1)
+    cos, sin = np.cos(angles(places, x.shape[-1])), np.sin(angles(places, x.shape[-1]))
+    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+
+def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, ...]:
+    """(mixed (token, width), weights, keys, values) of causal attention over x (token, width)."""
+    learned, offset = weights(), 0.0 if design.bare else 1.0
+    query, key, value = (np.einsum("td,hde->hte", x, merge(learned[name], count))
+                         + offset * merge(learned[f"b_{name}"], count)[:, None]
+                         for name, count in (("q", HEADS), ("k", design.groups), ("v", design.groups)))
+    if design.rotary:
+        query, key = turned(query, places), turned(key, places)
+    read = group_of(design.groups)
+    scores = query @ key[read].transpose(0, 2, 1) / np.sqrt(HEAD)
+    scores = np.where(np.tri(len(x), dtype=bool), scores, -np.inf)
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    shares /= shares.sum(-1, keepdims=True)
+    mixed = (shares @ value[read]).transpose(1, 0, 2).reshape(len(x), WIDTH)
+    return mixed @ learned["o"] + offset * learned["b_o"], shares, key, value
+
+
+def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(what it puts out, what its last matrix reads) for x (token, width)."""
+    learned, offset = weights(), 0.0 if design.bare else 1.0
+    if not design.swiglu:
+        inner = np.maximum(0, x @ learned["up"] + offset * learned["b_up"])
+        return inner @ learned["down"] + offset * learned["b_down"], inner
+    gate = x @ learned["gate"] + offset * learned["b_gate"]
+    inner = gate / (1 + np.exp(-gate)) * (x @ learned["wide"] + offset * learned["b_wide"])
+    return inner @ learned["narrow"] + offset * learned["b_narrow"], inner
+
+
+@lru_cache(maxsize=256)
+def run(design: Design, start: int = 0) -> Outcome:
+    """The same text through the block; `start` is the position of its first token."""
+    places = np.arange(TOKENS) + start
+    x = weights()["text"]
+    if not design.rotary:
+        x = x + np.concatenate([np.sin(angles(places, WIDTH)), np.cos(angles(places, WIDTH))], axis=-1)
+
+    def norm(rows: np.ndarray) -> np.ndarray:
+        return normalised(rows, design.rms)
+
+    read = norm(x) if design.pre else x
+    mixed, shares, keys, values = attention(design, read, places)
+    first = read if design.pre else norm(x + mixed)
+    x = x + mixed if design.pre else first
+    added, inner = feed_forward(design, norm(x) if design.pre else x)
+    x = x + added
+    return Outcome(x if design.pre else norm(x), first, shares, keys, values, inner)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A block in a few numbers."""
+
+    parameters: int    # of the block
+    cache: int         # bytes per token
+    length: float      # mean length of the rows that leave the block
+    mean: float        # largest distance from 0 of the mean of a row that left the first norm
+    zeros: float       # share of exact zeros among what the feed-forward layer's last matrix reads
+    moved: float       # largest change of an attention weight where the whole text stands one position later
+
+
+def numbers(design: Design) -> Numbers:
+    """The numbers that the switches change."""
+    here, later = run(design), run(design, 1)
+    return Numbers(sum(parameters(design).values()), cache_bytes(design),
+                   float(np.linalg.norm(here.output, axis=-1).mean()), float(np.abs(here.normal.mean(-1)).max()),
+                   float((here.inner == 0).mean()), float(np.abs(later.weights - here.weights).max()))
+
+
+FILE = ASSETS / "lessons" / "experts.safetensors"
+EXPERT_WIDTH, EXPERT_HEADS, EXPERTS, EXPERT_INNER = 32, 2, 4, 32
+STEPS, SIZE, RATE, BALANCE = 400, 64, 0.01, 0.01
+HELD_OUT = 400        # sentences on which the experts' shares are counted
+
+Weights = dict[str, "Tensor"]
+
+
+def first_weights(seed: int) -> Weights:
+    """Untrained weights."""
+    import torch
+
+    draw = torch.Generator().manual_seed(seed)
+    width, inner = EXPERT_WIDTH, EXPERT_INNER
+    shapes = {"words": (len(WORDS), width), "places": (LONGEST, width), "attention": (4, width, width),
+              "router": (width, EXPERTS), "up": (EXPERTS, width, inner), "down": (EXPERTS, inner, width),
+              "output": (EXPERT_WIDTH, len(WORDS))}
+    return {name: torch.randn(shape, generator=draw) * (0.3 if name in ("words", "places") else shape[-2]**-0.5)
+            for name, shape in shapes.items()}
+
+
+def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
+    """(logits (b, t, word), what the router gives each expert (b, t, expert)) for ids (b, t).
+
+    Every expert is computed here and the chosen one kept; a large model computes only that one. """
+    import torch
+
+    def norm(x: "Tensor") -> "Tensor":
+        return x / (x.square().mean(-1, keepdim=True) + 1e-6).sqrt()
+
+    x = weights["words"][ids] + weights["places"][:ids.shape[1]]
+    query, key, value = ((norm(x) @ weights["attention"][part]).unflatten(-1, (EXPERT_HEADS, -1)).transpose(1, 2)
+                         for part in range(3))
+    mixed = torch.nn.functional.scaled_dot_product_attention(query, key, value, is_causal=True)
+    x = x + mixed.transpose(1, 2).flatten(2) @ weights["attention"][3]
+    read = norm(x)
+    gates = (read @ weights["router"]).softmax(-1)
+    inner = torch.einsum("btd,edf->btef", read, weights["up"]).relu()
+    each = torch.einsum("btef,efd->bted", inner, weights["down"])
+    kept = torch.nn.functional.one_hot(gates.argmax(-1), EXPERTS) * gates
+    x = x + torch.einsum("bte,bted->btd", kept, each)
+    return norm(x) @ weights["output"], gates
+
+
+def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
+    """Fedus et al. 2021, equation (4): the number of experts times Σ f_i P_i, f_i the share of tokens that expert i
+    gets, P_i the mean of what the router gives it; 1 where all get the same. gates (b, t, expert), there (b, t)."""
+    import torch
+
+    given = gates[there]
+    shares = torch.nn.functional.one_hot(given.argmax(-1), EXPERTS).to(given.dtype).mean(0)
+    return EXPERTS * (shares * given.mean(0)).sum()
+
+
+def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
+    """Weights after so many steps; `balance` times the balancing loss is added to that of the next word."""
+    import torch
+
+    weights = {name: each.requires_grad_() for name, each in first_weights(seed).items()}
+    adam = torch.optim.Adam(weights.values(), RATE)
+    with torch.enable_grad():
+        for step in range(steps):
+            adam.param_groups[0]["lr"] = RATE * (1 - step / steps)
+            ids, there = map(torch.tensor, batch(f"experts {seed} {step}", SIZE))
+            logits, gates = forward(weights, ids[:, :-1])
+            loss = torch.nn.functional.cross_entropy(logits[there[:, 1:]], ids[:, 1:][there[:, 1:]])
+            adam.zero_grad()
+            (loss + balance * balancing(gates, there[:, 1:])).backward()
+            adam.step()
+    return {name: each.detach() for name, each in weights.items()}
+
+
+@lru_cache(maxsize=1)
+def shipped() -> dict[bool, Weights]:
+    """The weights that come with the program: trained with the balancing loss (True) and without it (False)."""
+    from safetensors.torch import load_file
+
+    stored = load_file(FILE)
+    return {balanced: {name.removeprefix(prefix): each.float() for name, each in stored.items()
+                       if name.startswith(prefix)}
+            for balanced, prefix in ((True, "balanced."), (False, "free."))}
+
+
+def route(words: list[str], balanced: bool) -> np.ndarray:
+    """What the router gives each expert at each word, float64 (word, expert)."""
+    import torch
+
+    with torch.no_grad():
+        return forward(shipped()[balanced], torch.tensor([encode(words)]))[1][0].double().numpy()
+
+
+def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
+    """ln P of every word after these, float64 (word)."""
+    import torch
+
+    with torch.no_grad():
+        return forward(shipped()[balanced], torch.tensor([prefix]))[0][0, -1].double().log_softmax(-1).numpy()
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """What the experts did on sentences that were not trained on."""
+
+    shares: np.ndarray    # of the tokens that each expert got (expert)
+    by_word: np.ndarray   # tokens that went to each expert, by word (word, expert)
+    nats: float           # −ln P of the next word, the mean
+
+
+def measured(weights: Weights) -> Load:
+    """Counted over 400 sentences that were not trained on."""
+    import torch
+
+    ids, there = map(torch.tensor, batch("held out", HELD_OUT))
+    with torch.no_grad():
+        logits, gates = forward(weights, ids[:, :-1])
+    real = there[:, 1:]
+    nats = torch.nn.functional.cross_entropy(logits[real], ids[:, 1:][real])
+    counts = np.zeros((len(WORDS), EXPERTS))
+    np.add.at(counts, (ids[:, :-1][real].numpy(), gates.argmax(-1)[real].numpy()), 1)
+    return Load(counts.sum(0) / counts.sum(), counts, float(nats))
+
+
+@lru_cache(maxsize=2)
+def load(balanced: bool) -> Load:
+    """Of the weights that come with the program."""
+    return measured(shipped()[balanced])
+
+
+@lru_cache(maxsize=1)
+def busiest_by_seed() -> dict[str, list[float]]:
+    """The share of tokens that the busiest expert got in each seed's training, "balanced" and "free", as
+    benchmarks.experts found it."""
+    from safetensors import safe_open
+
+    with safe_open(FILE, "pt") as file:
+        return json.loads(file.metadata()["busiest"])
+
+
+NUMBER = 2     # bytes of a number in float16 or bfloat16
+
+
+@dataclass(frozen=True)
+class RealModel:
+    """What a model's config.json says."""
+
+    name: str
+    year: int
+    layers: int
+    width: int          # d_model
+    heads: int          # of queries
+    groups: int         # heads of keys and values
+    head: int           # d_k
+    inner: int          # d_ff
+    words: int          # in the vocabulary
+    tied: bool          # whether the output uses the table of embeddings
+    places: int = 0     # learned positions; 0 for rotary ones
+    # whether it is built as in 2017 but for pre-LN (LayerNorm, biases, no gate), and not with RMSNorm and SwiGLU
+    older: bool = False
+
+    @property
+    def bytes_per_token(self) -> int:
+        """One key and one value per group and layer, in 16 bits."""
+        return 2 * self.layers * self.groups * self.head * NUMBER
+
+    @property
+    def ungrouped(self) -> int:
+        """The same, had every query head keys and values of its own."""
+        return 2 * self.layers * self.heads * self.head * NUMBER
+
+    def parts(self) -> dict[str, int]:
+        """Parameters by part: embeddings, attention, feed_forward, norms."""
+        queries, kept = self.heads * self.head, self.groups * self.head
+        attention = 2 * self.width * queries + 2 * self.width * kept
+        forward, norms = (2 if self.older else 3) * self.width * self.inner, self.width
+        if self.older:
+            attention, forward, norms = (attention + queries + 2 * kept + self.width,
+                                         forward + self.inner + self.width, 2 * self.width)
+        tables = self.words * self.width * (1 if self.tied else 2) + self.places * self.width
+        return {"embeddings": tables, "attention": self.layers * attention, "feed_forward": self.layers * forward,
+                "norms": (2 * self.layers + 1) * norms}
+
+    @property
+    def parameters(self) -> int:
+        """Of the whole model."""
+        return sum(self.parts().values())
+
+
+MODELS = (
+    RealModel("GPT-2", 2019, 12, 768, 12, 12, 64, 3072, 50_257, True, 1024, True),
+    RealModel("Llama 2 7B", 2023, 32, 4096, 32, 32, 128, 11_008, 32_000, False),
+    RealModel("Mistral 7B", 2023, 32, 4096, 32, 8, 128, 14_336, 32_000, False),
+    RealModel("Llama 3 8B", 2024, 32, 4096, 32, 8, 128, 14_336, 128_256, False),
+    RealModel("SmolLM2 135M", 2024, 30, 576, 9, 3, 64, 1536, 49_152, True),
+)
+
+
+def model_cache_bytes(model: RealModel, tokens: np.ndarray | int) -> np.ndarray:
+    """Bytes of the cache after so many tokens of one text."""
+    return np.asarray(tokens, np.float64) * model.bytes_per_token
+
+
+PER_TOKEN = 6                       # floating-point operations of a training per parameter and token, about
+PETAFLOP_DAY = 1e15 * 24 * 3600     # floating-point operations
+
+
+@dataclass(frozen=True)
+class Law:
+    """loss(N, D) = E + A / N^α + B / D^β, nats per token; N parameters, D tokens."""
+
+    floor: float     # E
+    a: float         # A
+    b: float         # B
+    alpha: float     # α
+    beta: float      # β
+
+    def loss(self, parameters: np.ndarray | float, tokens: np.ndarray | float) -> np.ndarray:
+        """Nats per token."""
+        return self.floor + self.a / np.asarray(parameters)**self.alpha + self.b / np.asarray(tokens)**self.beta
+
+    def best(self, compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+        """(parameters, tokens) of the smallest loss with 6 N D = compute, in closed form."""
+        pairs = np.asarray(compute, np.float64) / PER_TOKEN
+        ratio = (self.alpha * self.a / (self.beta * self.b)) ** (1 / (self.alpha + self.beta))
+        parameters = ratio * pairs ** (self.beta / (self.alpha + self.beta))
+        return parameters, pairs / parameters
+
+
+HOFFMANN = Law(1.69, 406.4, 410.7, 0.34, 0.28)
+BESIROGLU = Law(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
+CHINCHILLA = (70e9, 1.4e12)         # parameters and tokens that the model was given
+
+
+def kaplan(compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """(parameters without embeddings, tokens) that Kaplan et al. advise: N = 1.3e9 · C^0.73, with C in petaflop-days;
+    tokens from 6 N D = C."""
+    parameters = 1.3e9 * (np.asarray(compute, np.float64) / PETAFLOP_DAY) ** 0.73
+    return parameters, np.asarray(compute) / PER_TOKEN / parameters
+
+
+DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+NOUNS = ("man", "woman", "king", "child", "tree")
+PLACES = ("house", "garden")
+KINDS = {"English": ("the", "old", "cat", "dog", *NOUNS, "sleeps", "sings", "barks", "in", *PLACES),
+         "French": ("le", "vieux", "chat", "chien", "homme", "dort", "chante", "aboie", "dans", "la", "maison"),
+         "sums": (*DIGITS, "plus", "is")}
+WORDS = ("<start>", ".", *(word for words in KINDS.values() for word in words))
+LONGEST = 11      # words of a sentence, with the start and the full stop
+
+
+def _english(rng: random.Random) -> list[str]:
+    subject = rng.choices(("old", "cat", "dog"), (0.4, 0.33, 0.27))[0]
+    if subject == "cat":
+        verb = rng.choices(("sleeps", "sings"), (0.9, 0.1))[0]
+    elif subject == "dog":
+        verb = rng.choices(("barks", "sleeps"), (0.6, 0.4))[0]
+    else:
+        subject, verb = f"old {rng.choice(NOUNS)}", rng.choice(("sleeps", "sings"))
+    place = [] if rng.random() < 0.6 else ["in", "the", rng.choice(PLACES)]
+    return ["the", *subject.split(), verb, *place]
+
+
+def _french(rng: random.Random) -> list[str]:
+    subject = rng.choices(("vieux homme", "chat", "chien"), (0.3, 0.4, 0.3))[0]
+    verb = {"chat": "dort", "chien": "aboie"}.get(subject) if rng.random() < 0.8 else rng.choice(("dort", "chante"))
+    place = [] if rng.random() < 0.6 else ["dans", "la", "maison"]
+    return ["le", *subject.split(), verb or rng.choice(("dort", "chante")), *place]
+
+
+def _sum(rng: random.Random) -> list[str]:
+    first = rng.randint(1, 8)
+    second = rng.randint(1, 9 - first)
+    return [DIGITS[first - 1], "plus", DIGITS[second - 1], "is", DIGITS[first + second - 1]]
+
+
+def sentence(rng: random.Random) -> list[str]:
+    """One sentence, with the start and the full stop."""
+    return ["<start>", *rng.choices((_english, _french, _sum), (0.4, 0.3, 0.3))[0](rng), "."]
+
+
+def encode(words: list[str]) -> list[int]:
+    """Their numbers; a word that there is not raises ValueError."""
+    return [WORDS.index(word) for word in words]
+
+
+def batch(seed: str, size: int) -> tuple[list[list[int]], list[list[bool]]]:
+    """(ids (size, LONGEST), whether a word stands there), padded with full stops."""
+    rng = random.Random(seed)
+    rows = [encode(sentence(rng)) for _ in range(size)]
+    return ([row + [1] * (LONGEST - len(row)) for row in rows],
+            [[True] * len(row) + [False] * (LONGEST - len(row)) for row in rows])

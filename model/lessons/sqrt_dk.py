@@ -1,0 +1,320 @@
+"""Show why scores are divided by √d_k: random draws, real heads, and three trainings."""
+import functools
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from model.core import heads
+from model.core.masks import frozen_array
+from model.core.models import Models
+from model.core.record import Layer
+from model.core.statistics import entropy
+from model.core.threads import one_thread
+from model.core.types import Progress, quiet
+from model.lessons import scores, softmax
+
+DRAWS = 1000
+WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
+KINDS = ("normal", "uniform", "sign")
+FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72: the largest exponent of a float32 exponential
+GROWN = 60.0                                                   # how far the queries of the overflow test have grown
+
+
+def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> np.ndarray:
+    """Independent numbers with mean 0 and variance 1, float32: normal, uniform from −√3 to √3, or −1 and 1 with equal
+    chance."""
+    if kind == "normal":
+        return rng.standard_normal(shape, np.float32)
+    if kind == "uniform":
+        return (rng.random(shape, np.float32) - np.float32(0.5)) * np.float32(np.sqrt(12))
+    return rng.integers(0, 2, shape, np.int8).astype(np.float32) * 2 - 1
+
+
+def draws(n_keys: int) -> int:
+    """How many rows are drawn: more of short ones, whose medians another seed moves further."""
+    return DRAWS * min(4, max(1, 64 // n_keys))
+
+
+def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Queries, keys and their dots q · k for `draws` draws, always the same for the same seed. The wider the heads, the
+    fewer there are (200 to 20), as the time goes with their numbers; each has as many more queries. Where keys are few,
+    a head's queries look at several sets of them."""
+    rng, fewer = np.random.default_rng([seed, d_k, n_keys, KINDS.index(kind)]), np.clip(51_200 // d_k, 20, 200)
+    sets = draws(n_keys) // DRAWS
+    queries = np.repeat(components((fewer, DRAWS // fewer, d_k), rng, kind), sets, axis=0)
+    keys = components((fewer * sets, n_keys, d_k), rng, kind)
+    return queries, keys, (queries @ keys.transpose(0, 2, 1)).astype(np.float64)
+
+
+def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
+    """softmax(q · k / divisor), float64 (head, query, key), by the function that draws every head."""
+    import torch
+
+    from model.core import attention
+
+    return attention.softmax(torch.from_numpy(dots / divisor)).numpy()
+
+
+def distances(keys: np.ndarray) -> np.ndarray:
+    """|k_i − k_j|², float64 (head, key, key)."""
+    products = (keys @ keys.transpose(0, 2, 1)).astype(np.float64)
+    squares = np.einsum("hkk->hk", products)
+    return np.maximum(squares[:, :, None] + squares[:, None, :] - 2 * products, 0)
+
+
+def gradient_norm(weights: np.ndarray, apart: np.ndarray, divisor: float) -> np.ndarray:
+    """Frobenius norm of ∂p/∂q = (diag p − p pᵀ) K / divisor, (head, query): what reaches the query, and through it W_Q.
+
+    Its rows are p_i (k_i − m) with the mean key m = Σ p_j k_j; |k_i − m|² comes from the keys' distances `apart` (head,
+    key, key). """
+    from_mean = weights @ apart
+    squares = from_mean - (from_mean * weights).sum(-1, keepdims=True) / 2
+    return np.sqrt((weights**2 * np.maximum(squares, 0)).sum(-1)) / divisor
+
+
+@dataclass(frozen=True, eq=False)
+class Survey:
+    """What each width does, float64 (width, draw), or (draw) of one width. `plain` is without the division, `scaled`
+    with it."""
+
+    variance: np.ndarray              # of the row's dots
+    entropy: dict[str, np.ndarray]    # bits
+    slope: dict[str, np.ndarray]      # ‖diag p − p pᵀ‖
+    gradient: dict[str, np.ndarray]   # ‖∂p/∂q‖
+
+
+@dataclass(frozen=True, eq=False)
+class Width(Survey):
+    """What one width does, with its rows."""
+
+    dots: np.ndarray                  # q · k, float64 (head, query, key)
+
+
+@functools.lru_cache(maxsize=64)   # half a megabyte each
+def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> Width:
+    """The rows of one width."""
+    _, keys, dots = rows_of(d_k, n_keys, seed, kind)
+    apart, found = distances(keys), Width(dots.var(-1).ravel(), {}, {}, {}, dots)
+    for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
+        weights = weights_of(dots, divisor)
+        found.entropy[name] = entropy(weights, base=2).ravel()
+        found.slope[name] = softmax.jacobian_norm(weights, 1.0).ravel()
+        found.gradient[name] = gradient_norm(weights, apart, divisor).ravel()
+    return found
+
+
+@functools.lru_cache(maxsize=8)
+def survey(n_keys: int, seed: int, kind: str) -> Survey:
+    """Every width of WIDTHS."""
+    with ThreadPoolExecutor() as pool:   # numpy draws and multiplies without Python's lock
+        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind), WIDTHS[::-1]))[::-1]
+    curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
+              for name in ("entropy", "slope", "gradient")}
+    return Survey(np.array([each.variance for each in found]), **curves)
+
+
+def crossing(found: Survey) -> float | None:
+    """The d_k from which on the median gradient is smaller without the division than with it, interpolated between
+    WIDTHS on logarithms; None where it never is."""
+    plain, scaled = (np.log(np.maximum(np.median(found.gradient[which], axis=1), 1e-300))
+                     for which in ("plain", "scaled"))
+    ahead, widths = plain - scaled, np.log(np.array(WIDTHS))
+    below = np.flatnonzero((ahead[1:] < 0) & (ahead[:-1] >= 0))
+    if not len(below):
+        return None
+    place = int(below[-1])
+    share = ahead[place] / (ahead[place] - ahead[place + 1])
+    return float(np.exp(widths[place] + share * (widths[place + 1] - widths[place])))
+
+
+def band(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Median, 5th and 95th percentile over the draws of (width, draw)."""
+    low, middle, high = np.percentile(numbers, [5, 50, 95], axis=1)
+    return middle, low, high
+
+
+@functools.cache
+def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.ndarray:
+    """Variance of undivided q · k when W_Q starts with standard deviation (d_model · d_k)^−½ and W_K with d_model^−½,
+    as in T5; (width, start)."""
+    rng = np.random.default_rng(0)
+    variances = np.empty((len(WIDTHS), starts))
+    for place, d_k in enumerate(WIDTHS):
+        for start in range(starts):
+            w_q = rng.standard_normal((d_k, d_model), np.float32) * (d_model * d_k) ** -0.5
+            w_k = rng.standard_normal((d_k, d_model), np.float32) * d_model**-0.5
+            token, others = rng.standard_normal(d_model, np.float32), rng.standard_normal((n_keys, d_model), np.float32)
+            variances[place, start] = (others @ (w_k.T @ (w_q @ token))).var()
+    return variances
+
+
+def overflows(dots: np.ndarray, divisor: float) -> float:
+    """Share of rows in which e^(dot/divisor), as written and in float32, overflows."""
+    return float(np.mean(~np.isfinite(softmax.naive_softmax(dots, divisor, np.float32)).all(-1)))
+
+
+def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
+    """Entropy in bits of softmax(q · k / T), (temperature, draw): √d_k is one of these temperatures."""
+    return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
+
+
+@dataclass(frozen=True, eq=False)
+class Reasons:
+    """The four reasons of the textbooks, measured on the same rows: one number without the division ("plain") and one
+    with it ("scaled")."""
+
+    slope: dict[str, float]           # median of ‖diag p − p pᵀ‖
+    gradient: dict[str, float]        # median of ‖∂p/∂q‖
+    gradient_mean: dict[str, float]   # mean of the same
+    spread: dict[str, float]          # standard deviation of what goes into the softmax
+    output: dict[str, float]          # root mean square of a component of Σ p_j v_j, for values of variance 1
+    largest: dict[str, float]         # median of the largest weight
+    overflow: dict[str, float]        # share of rows that overflow as written in float32
+    grown_overflow: float             # the same with the division, after the queries grew GROWN-fold
+
+
+@functools.lru_cache(maxsize=64)
+def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
+    """All four on the rows of one width."""
+    found = at_width(d_k, n_keys, seed, kind)
+    dots, values = found.dots, components((len(found.dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
+    by_reason: dict[str, dict[str, float]] = {name: {} for name in list(Reasons.__dataclass_fields__)[:-1]}
+    for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
+        weights, gradients = weights_of(dots, divisor), found.gradient[name]
+        output = weights @ values
+        numbers = (np.median(found.slope[name]), np.median(gradients), gradients.mean(), (dots / divisor).std(),
+                   np.sqrt((output**2).mean()), np.median(weights.max(-1)), overflows(dots, divisor))
+        for each, number in zip(by_reason, numbers, strict=True):
+            by_reason[each][name] = float(number)
+    return Reasons(**by_reason, grown_overflow=overflows(GROWN * dots, d_k**0.5))
+
+
+@dataclass(frozen=True, eq=False)
+class HeadScale:
+    """What the division by √d_k does in one head."""
+
+    divisor: float                   # what the head really divides by
+    d_k: int                         # width of its queries and keys
+    component: tuple[float, float]   # mean square of a component of q and of k
+    predicted: float                 # standard deviation of q · k if components were independent
+    measured: float                  # standard deviation that it has
+    entropy: dict[str, np.ndarray]   # {"own" or "undone": of each row, bits (query)}
+    absorbed: float                  # largest difference of weights between q · k · scale and (q · scale) · k
+
+
+def head_scale(layer: Layer, head: int) -> HeadScale:
+    """What the division does to this head, and what the head looks like when only the division is taken away."""
+    import torch
+
+    from model.core import attention
+
+    query = layer.query[head].astype(np.float64)
+    key = layer.key[head // (layer.heads // layer.key.shape[0])].astype(np.float64)
+    dots = query @ key.T
+    scores = torch.from_numpy(cast(np.ndarray, heads.scores(layer, head)).astype(np.float64))
+    allowed = ~torch.isnan(scores)
+    rest = torch.nan_to_num(scores) - torch.from_numpy(dots * layer.scale)     # bias, and what a soft-cap took
+    own = attention.softmax(torch.nan_to_num(scores), allowed).numpy()
+    undone = attention.softmax(torch.from_numpy(dots) + rest, allowed).numpy()
+    folded = attention.softmax(torch.from_numpy((query * layer.scale) @ key.T) + rest, allowed).numpy()
+    squares = float((query**2).mean()), float((key**2).mean())
+    return HeadScale(1 / layer.scale, query.shape[1], squares,
+                     float(np.sqrt(query.shape[1] * squares[0] * squares[1])), float(dots.std()),
+                     {"own": entropy(own, base=2), "undone": entropy(undone, base=2)},
+                     float(np.abs(own - folded).max()))
+
+
+DIVISORS = ("none", "root", "width")
+STEPS, EVERY = scores.STEPS, 10     # of the training; between two frames of its film
+LAST = 20                           # steps that the end is the mean of
+
+
+@dataclass(frozen=True)
+class TrainingQuery:
+    """Train a model with each of DIVISORS from one start."""
+
+    d_k: int
+    seed: int
+
+    def answer(self, models: Models, report: Progress) -> "Trainings":
+        """What the trainings did, the same in every process."""
+        with one_thread():
+            return run(self, report)
+
+
+@dataclass(frozen=True, eq=False)
+class Trainings:
+    """What the trainings of one start did, by divisor, float64."""
+
+    loss: dict[str, np.ndarray]    # of each step's batch before its step, nats (step)
+    right: dict[str, np.ndarray]   # share of the same batches that is answered rightly (step)
+    film: dict[str, np.ndarray]    # weights of every symbol's query over all symbols' keys (frame, query, key)
+
+    def __post_init__(self) -> None:
+        for name in ("loss", "right", "film"):
+            object.__setattr__(self, name, {which: frozen_array(each) for which, each in getattr(self, name).items()})
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the curves and films."""
+        return sum(each.nbytes for part in vars(self).values() for each in part.values())
+
+    def end(self, which: str) -> float:
+        """Share answered rightly at the end, the mean of the last LAST steps."""
+        return float(self.right[which][-LAST:].mean())
+
+    def bits(self, which: str) -> float:
+        """Mean entropy in bits of a symbol's untrained row over all symbols."""
+        return float(entropy(self.film[which][0], base=2).mean())
+
+
+def divisor(which: str, d_k: int) -> float:
+    """What q · k is divided by: 1, √d_k or d_k."""
+    return {"none": 1.0, "root": d_k**0.5, "width": float(d_k)}[which]
+
+
+def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
+    """All three from the same start on the same rows; report stops it by raising."""
+    loss, right, film = {}, {}, {}
+    for number, which in enumerate(DIVISORS):
+        def report_step(step: int, number: int = number) -> None:
+            report((number + step / STEPS) / len(DIVISORS), f"model {number + 1} of {len(DIVISORS)}, step {step}")
+
+        loss[which], right[which], film[which] = train(question, divisor(which, question.d_k), report_step)
+    return Trainings(loss, right, film)
+
+
+def train(question: TrainingQuery, divided_by: float,
+          report_step: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One training: loss (step), share right (step), and the film (frame, query, key) with a frame before the first
+    step and after every EVERY-th."""
+    import torch
+
+    part = {name: each for name, each in scores.start(question.d_k, question.seed).items() if name != "v"}
+    adam, curves = torch.optim.Adam(part.values(), scores.RATE), []
+    frames = [_weights(part, divided_by)]
+    for step, (symbols, classes, asked, answer) in enumerate(scores.rows(question.seed, STEPS), 1):
+        dots = part["query"][asked][:, None] @ part["key"][symbols].transpose(1, 2)
+        weights = torch.softmax(dots / divided_by, -1)
+        guess = (weights @ part["value"][classes])[:, 0] @ part["out"]
+        loss = torch.nn.functional.cross_entropy(guess, answer)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+        curves.append((loss.item(), (guess.argmax(-1) == answer).double().mean().item()))
+        if step % EVERY == 0:
+            frames.append(_weights(part, divided_by))
+        report_step(step)
+    losses, rights = np.array(curves).T
+    return losses, rights, np.array(frames)
+
+
+def _weights(part: dict, divided_by: float) -> np.ndarray:
+    """The weights of every symbol's query over all symbols' keys, float64 (query, key)."""
+    import torch
+
+    with torch.no_grad():
+        return torch.softmax((part["query"] @ part["key"].T).double() / divided_by, -1).numpy()

@@ -1,0 +1,422 @@
+"""Measure each claim on one model: text models here, pictures in `figures`."""
+import functools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from model.core import heads, measures
+from model.core.files import ASSETS
+from model.core.measures import head_ids
+from model.core.models import Models, NamesModel, OpenModel
+from model.core.query import Query, UserError, Window
+from model.core.record import AttentionMap, AttentionRecord, Layer
+from model.core.statistics import DRAWS, LEVEL, SEED, MeanInterval, accuracy_intervals, mean_intervals
+from model.core.trace import Trace
+from model.core.types import HeadId, Progress, quiet
+from model.studies import coreference as set_report
+from model.studies import faithfulness
+from model.studies.attribution import ceiling
+from model.studies.claims.claim import Finding, Measurement, Picture, finding
+from model.studies.claims.rule import LOWEST, LUCKY_DRAWS, MASSIVE, MOST, PASSAGE, REPEATS, SINKS, TIMES, WIDTH
+from model.studies.coreference import CasesQuery, map_of, run, shipped_cases, words_of
+from model.studies.faithfulness import held_out as faithfulness_held_out
+from model.studies.faithfulness import questions, texts
+from model.studies.induction import (
+    FORMED,
+    SMOOTH,
+    Film,
+    RepeatsQuery,
+    ask,
+    emergence_interval,
+    read_film,
+    repeated,
+    scores,
+)
+from model.studies.rollout import STAGES, Sublayer, contributions, sublayer, transformed_values
+from model.studies.syntax.report import SyntaxQuery
+from model.studies.syntax.report import run as syntax_report
+from model.studies.syntax.treebank import Sentence, shipped_treebank
+
+
+def sentences() -> tuple[str, ...]:
+    """Sixty sentences of everyday English (assets/cases/explain.csv), one subject each."""
+    return tuple(text.text for text in faithfulness.texts("sentences"))
+
+
+def passages() -> tuple[str, ...]:
+    """Passages of about a hundred tokens: those sentences and their paraphrases, PASSAGE of them joined each time."""
+    both = [part for text in faithfulness.texts("sentences") for part in (text.text, text.other)]
+    return tuple(" ".join(both[start:start + PASSAGE]) for start in range(0, len(both), PASSAGE))
+
+
+def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[tuple[int, str, AttentionRecord]]:
+    """(number, sentence, record) of every sentence. `report` may end it."""
+    texts = sentences()
+    for number, text in enumerate(texts):
+        report(number / len(texts), f"sentence {number + 1} of {len(texts)}")
+        yield number, text, opened.record(Query(asked.model, asked.revision, text), quiet)
+
+
+def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
+    """Each text's value with the head that is best on the other half (even and odd texts), float64 (text), and the two
+    heads: that of the even texts and that of the odd ones. values: (text, head)."""
+    even = np.arange(len(values)) % 2 == 0
+    chosen = int(values[even].mean(0).argmax()), int(values[~even].mean(0).argmax())
+    return np.where(even, values[:, chosen[1]], values[:, chosen[0]]), chosen
+
+
+def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
+                      counted: str = "texts") -> Finding:
+    """The share (text, head) that the best head reaches on other texts. lucky: float64 (draw, head), the means of heads
+    that know nothing."""
+    scored, chosen = held_out(values)
+    found = finding(name, mean_intervals(scored[:, None])[0], baseline, counted, "share")
+    return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
+                   heads=tuple(ids[number] for number in chosen))
+
+
+def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.ndarray:
+    """The mean weight that each head gives, in these rows, to a key drawn at random among those the row may look at,
+    float64 (LUCKY_DRAWS, head): what a head gives to any one place if its rows are put in random order. number: of the
+    text, for the draws."""
+    rng, means = np.random.default_rng([SEED, number]), []
+    for layer in attention_map.layers:
+        weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        allowed = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
+        allowed = np.asarray(allowed if allowed.ndim == 2 else np.any(allowed, axis=0))[rows]
+        order = np.argsort(~allowed, axis=1, kind="stable")   # the allowed keys of each row come first
+        places = (rng.random((LUCKY_DRAWS, len(rows))) * allowed.sum(1)).astype(int)
+        keys = order[np.arange(len(rows)), places]
+        means.append(weights[:, rows, keys].mean(-1).T)
+    return np.concatenate(means, axis=1).astype(np.float64)
+
+
+def special_tokens(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Do special tokens get more in the upper half of the layers?"""
+    return _change("special", "share", asked, models, report)
+
+
+def breadth(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Do the lower half of the layers look more broadly? Of the entropy of rows, lower half less upper half."""
+    return _change("entropy", "bits", asked, models, report, upwards=False)
+
+
+def distance(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Do the upper half of the layers look farther?"""
+    return _change("distance", "tokens", asked, models, report)
+
+
+def _change(measure: str, unit: str, asked: NamesModel, models: Models, report: Progress,
+            upwards: bool = True) -> Measurement:
+    """Of a measure the mean over heads of the upper half of the layers less that of the lower half, or the other way
+    round where it is to fall upwards; of an odd number of layers the middle one counts in neither."""
+    changes = []
+    for _, _, record in records(asked, models.open(asked, report), report):
+        attention_map = map_of(record)
+        lower, upper = halves(attention_map)
+        values = measures.measure(attention_map).values[measure]
+        change = values[upper].mean() - values[lower].mean()
+        changes.append(change if upwards else -change)
+    found = finding(measure, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
+    return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind,
+                                         settings=(("colour", measure),)))
+
+
+def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:
+    """Which heads belong to the lower half of the layers and which to the upper, bool (head) each."""
+    place = np.concatenate([np.full(layer.heads, number) for number, layer in enumerate(attention_map.layers)])
+    half = len(attention_map.layers) // 2
+    return place < half, place >= len(attention_map.layers) - half
+
+
+def previous_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Does some head put most of its attention on the previous token?"""
+    return _neighbour("previous", -1, asked, models, report)
+
+
+def next_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Does some head put most of its attention on the next token?"""
+    return _neighbour("next", 1, asked, models, report)
+
+
+def _neighbour(measure: str, offset: int, asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """The mean weight on the neighbour, over the tokens that have one, of the head that is best on the other half of
+    the sentences."""
+    shares, lucky = [], []
+    for number, _, record in records(asked, models.open(asked, report), report):
+        attention_map = map_of(record)
+        count = len(attention_map.queries)
+        shares.append(measures.measure(attention_map).values[measure])
+        lucky.append(shuffled(attention_map, np.arange(max(0, -offset), count - max(0, offset)), number))
+    ids = head_ids(attention_map)
+    found = best_head_finding(measure, np.array(shares), MOST, np.mean(lucky, axis=0), ids)
+    picture = Picture("heads", asked.model, sentences()[0], attention_map.kind, found.heads[0])
+    return Measurement((found,), picture)
+
+
+def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """How often the row of the pronoun gives the right noun more, by heads chosen on other frames, as the page
+    Coreference has it."""
+    opened = models.open(asked, report)
+    question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
+    whole = set_report(run(question, opened, report))
+    judged = whole.held_out.accuracy if whole.held_out is not None else MeanInterval(math.nan, math.nan, math.nan, 0)
+    baseline = max(whole.baselines[name] for name in ("chance", "nearest", "first"))
+    chosen = () if whole.held_out is None else tuple(map(whole.named, whole.held_out.chosen))
+    found = replace(finding("pronoun", judged, baseline, "frames", "share", whole.frames), best=whole.luck.best,
+                    luck=whole.luck.high, heads=tuple((head.layer, head.head) for head in chosen))
+    case = question.cases[0]
+    attention_map = map_of(opened.record(Query(asked.model, asked.revision, case.sentence), report))
+    words = words_of(attention_map.queries, case)
+    picture = Picture("heads", asked.model, case.sentence, whole.best.kind, (whole.best.layer, whole.best.head),
+                      (words.pronoun[0], words.correct[0]))
+    return Measurement((found,), picture)
+
+
+NAN = MeanInterval(math.nan, math.nan, math.nan, 0)
+
+
+@functools.cache
+def trees() -> tuple[Sentence, ...]:
+    """The annotated English sentences that these claims are measured on."""
+    return shipped_treebank("en") + shipped_treebank("en", "grammar")
+
+
+def relation(name: str) -> Callable[[NamesModel, Models, Progress], Measurement]:
+    """The measurement of one relation of Universal Dependencies."""
+    def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+        question = SyntaxQuery(asked.model, asked.revision, trees())
+        whole = syntax_report(question, models.open(asked, report), report)
+        score = whole.named(name)
+        with_it = [sentence for sentence in trees() if any(word.relation == name for word in sentence.words)]
+        heads = tuple((choice.layer, choice.head) for choice in score.chosen)
+        found = finding(name, score.held_out or NAN, math.nan if score.offset is None else score.offset, "sentences",
+                        "share", len(with_it))
+        found = replace(found, best=score.accuracy, luck=score.luck.high, heads=heads)
+        picture = Picture("heads", asked.model, with_it[0].text, head=(score.best.layer, score.best.head))
+        return Measurement((found,), picture)
+
+    return measure
+
+
+def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """By how much the mixing ratio falls from the weights alone to the vectors with residual stream and layer norm.
+    Raises UserError for a model without a norm over the sum of the two."""
+    opened, falls = models.open(asked, report), []
+    for _, text, record in records(asked, opened, report):
+        attention_map = map_of(record)
+        ratios = mixing_ratios(attention_map, opened.trace(Query(asked.model, asked.revision, text), quiet))
+        if np.isnan(ratios).any():
+            raise UserError(f"{record.card.title} has no normalisation over the sum of stream and attention; choose an "
+                            f"encoder such as MiniLM.")
+        falls.append(ratios[0] - ratios[1])
+    found = finding("mixing", mean_intervals(np.array(falls)[:, None])[0], 0.0, "texts", "share")
+    return Measurement((found,), Picture("explain", asked.model, sentences()[0]))
+
+
+def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
+    """The mean mixing ratio over layers and tokens: by the weights, and by the vectors after residual stream and norm,
+    float64 (2); NaN for the second where a layer has no such norm."""
+    weights_alone, with_norm = [], []
+    for layer in attention_map.layers:
+        weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        attention = trace.attention(attention_map.kind, layer.index)
+        around = sublayer(trace.block(attention_map.kind, layer.index), attention)
+        values = transformed_values(layer, attention) if isinstance(layer, Layer) else np.zeros(0)
+        for token in range(weights.shape[1]):
+            weights_alone.append(1 - weights[:, token, token].mean())
+            with_norm.append(_ratio(weights, values, around, token))
+    return np.array([np.mean(weights_alone), np.mean(with_norm)])
+
+
+def _ratio(weights: np.ndarray, values: np.ndarray, around: Sublayer, token: int) -> float:
+    """‖Σ over the other tokens‖ as a share of that and ‖the token's own vector‖ (Kobayashi et al. 2021, section 3)."""
+    parts = around.parts(contributions(weights, values, token), token).get(STAGES[-1])
+    if parts is None:
+        return float("nan")
+    own = float(np.linalg.norm(parts[token]))
+    others = float(np.linalg.norm(parts.sum(0) - parts[token]))
+    return others / (others + own)
+
+
+ANSWER, SET = "vector", "sentences"   # what is explained: sentence vectors, over the shipped sentences
+
+
+def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """By how much the best head's weights rank the tokens less like the effect of taking them away than the ways of
+    taking them away rank them like one another. The head is chosen on the other half of the texts."""
+    wanted, found = questions(asked.model, asked.revision, ANSWER, SET), []
+    for number, question in enumerate(wanted):
+        report(number / len(wanted), f"sentence {number + 1} of {len(wanted)}")
+        found.append(replace(question, without_flow=True).answer(models, quiet))
+    groups = np.unique([text.group for text in texts(SET)], return_inverse=True)[1]
+    scores, chosen = faithfulness_held_out(found, groups)
+    short = np.array([ceiling(one).mean() for one in found]) - scores
+    judged = finding("explanation", mean_intervals(short[:, None], groups)[0], 0.0, "texts", "rho")
+    first = wanted[0].query
+    return Measurement((judged,), Picture("explain", asked.model, first.text, str(found[0].kind), chosen[0],
+                                          settings=(("run", True),)))
+
+
+SEEN = "The red fox met the grey wolf by the river. Later the red fox met the grey wolf by the river."
+FILM = ASSETS / "weights" / "induction-film.safetensors"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A model by its name."""
+
+    model: str
+    revision: str
+
+
+def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Does some head look, from a token's second occurrence, mostly at what followed the first? Random tokens twice
+    over."""
+    opened, values, lucky = models.open(asked, report), [], []
+    for seed in range(REPEATS):
+        report(seed / REPEATS, f"random tokens {seed + 1} of {REPEATS}")
+        question = RepeatsQuery(asked.model, asked.revision, seed=seed)
+        attention_map = repeated(question, opened, quiet)
+        found = scores(attention_map, question.length)
+        values.append(found.prefix)
+        count = len(attention_map.queries)
+        lucky.append(shuffled(attention_map, np.arange(count - question.length, count - 1), seed))
+    best = best_head_finding("induction", np.array(values), MOST, np.mean(lucky, axis=0), found.heads, "draws")
+    return Measurement((best,), Picture("heads", asked.model, SEEN, head=best.heads[0]))
+
+
+def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Does an induction head form in the training that is shipped as a film, and how much of the fall of the loss lies
+    between the two snapshots between which it forms? What is drawn are the random tokens that each snapshot's heads are
+    tested with, half of which choose the head; the training is one."""
+    film, prefix = read_film(FILM), []
+    for number, step in enumerate(film.frames):
+        report(number / len(film.frames), f"snapshot {number + 1} of {len(film.frames)}")
+        opened = models.open(Named(f"{asked.model}@{step}", asked.revision), quiet)
+        prefix.append([ask(RepeatsQuery(opened.card.id, asked.revision, seed=seed), opened, quiet).prefix
+                       for seed in range(REPEATS)])
+    scored = np.array(prefix)   # (snapshot, draw, head)
+    chosen = int(scored[-1, ::2].mean(0).argmax())
+    ids = ask(RepeatsQuery(opened.card.id, asked.revision), opened, quiet).heads
+    formed = finding("induction_formed", mean_intervals(scored[-1, 1::2, chosen][:, None])[0], FORMED, "draws", "share")
+    judged = replace(formed, heads=(ids[chosen],)), together(film, scored[:, 1::2, chosen])
+    return Measurement(judged, Picture("training", settings=(("film", "induction"),)))
+
+
+def together(film: Film, prefix: np.ndarray) -> Finding:
+    """The share of the fall of the loss between the two snapshots between which a head forms, against the share of the
+    steps there, and against what windows of that length reach anywhere in the training. prefix: (snapshot, draw)."""
+    windows = [emergence_interval(film.frames, column) for column in prefix.T]
+    shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
+    lengths = [window[1] - window[0] for window in windows if window is not None]
+    found = finding("induction_loss", mean_intervals(shares[:, None])[0], float(np.mean(lengths)) / film.frames[-1]
+                    if lengths else float("nan"), "draws", "share")
+    if not lengths:
+        return found
+    length = round(float(np.mean(lengths)))
+    anywhere = [fall(film, int(start), int(start) + length) for start in film.step if start + length <= film.step[-1]]
+    return replace(found, best=found.effect, luck=float(np.quantile(anywhere, LEVEL)))
+
+
+def fall(film: Film, start: int, end: int) -> float:
+    """The share of the whole fall of the smoothed loss that lies between two steps; where it rises, below 0."""
+    smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
+    steps = film.step[SMOOTH // 2:SMOOTH // 2 + len(smooth)]
+    before, after = np.interp([start, end], steps, smooth)
+    return float((before - after) / (smooth[0] - smooth[-1]))
+
+
+def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """In how many texts some hidden state has a massive activation, and in how many the token with the largest
+    activation is the one that gets the most attention; the baseline of the second is a token drawn at random."""
+    opened, there, at_sink, chance = models.open(asked, report), [], [], []
+    for _, text, record in records(asked, opened, report):
+        attention_map = map_of(record)
+        trace = opened.trace(Query(asked.model, asked.revision, text), quiet)
+        token, is_massive = largest(trace, attention_map)
+        there.append(float(is_massive))
+        at_sink.append(float(token == int(received(attention_map).argmax())))
+        chance.append(1 / len(attention_map.queries))
+    each = np.arange(len(there))
+    exists, sits = accuracy_intervals(np.array([there, at_sink]).T, each)
+    return Measurement((finding("massive", exists, MOST, "texts", "share"),
+                        finding("massive_sink", sits, float(np.mean(chance)), "texts", "share")),
+                       Picture("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
+
+
+def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
+    """The token with the largest activation of all hidden states between blocks, and whether it is massive: above
+    MASSIVE, and above TIMES the median size of its layer's."""
+    sizes = [np.abs(block.after) for block in trace.blocks if block.kind is attention_map.kind]
+    tops = [float(size.max()) for size in sizes]
+    size = sizes[int(np.argmax(tops))]
+    massive_here = any(top > MASSIVE and top > TIMES * float(np.median(each)) for top, each in zip(tops, sizes))
+    return int(np.unravel_index(size.argmax(), size.shape)[0]), massive_here
+
+
+def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """Does the first token get most of the attention above the lowest layers? The mean over heads and over the tokens
+    behind it."""
+    shares = [first_share(map_of(record))[LOWEST:].mean()
+              for _, _, record in records(asked, models.open(asked, report), report)]
+    found = finding("first", mean_intervals(np.array(shares)[:, None])[0], MOST, "texts", "share")
+    return Measurement((found,), Picture("heads", asked.model, sentences()[0], settings=(("colour", "first"),)))
+
+
+def first_share(attention_map: AttentionMap) -> np.ndarray:
+    """The share of the first token in the rows of all others, float64 (layer): the mean over heads and rows."""
+    found = []
+    for layer in attention_map.layers:
+        total = 0.0
+        for rows, keys, block in heads.weight_blocks(layer):
+            behind = slice(1 if rows.start == 0 else 0, None)   # the first token can see nothing else
+            total += float(block[:, behind, 0].sum(dtype=np.float64)) if keys.start == 0 else 0.0
+        found.append(total / (layer.heads * (len(attention_map.queries) - 1)))
+    return np.array(found)
+
+
+def received(attention_map: AttentionMap) -> np.ndarray:
+    """The mean weight that each token gets, over heads and over the tokens that may look at it, float64 (token)."""
+    total, looked = np.zeros((2, len(attention_map.keys)))
+    for layer in attention_map.layers:
+        for rows, keys, block in heads.weight_blocks(layer):
+            total[keys] += block.sum((0, 1))
+            allowed = layer.allowed.block(rows, keys)
+            looked[keys] += allowed.sum((0, 1)) if allowed.ndim == 3 else layer.heads * allowed.sum(0)
+    return total / np.maximum(looked, 1)
+
+
+def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+    """What a window costs that loses the first tokens, and how much of it a window of as many keys with them gives
+    back, in nats a token behind the first WIDTH + SINKS."""
+    opened, losses = models.open(asked, report), []
+    texts = passages()
+    views = (frozenset[Window](), frozenset([Window(WIDTH + SINKS)]), frozenset([Window(WIDTH, SINKS)]))
+    for number, text in enumerate(texts):
+        rows = []
+        for step, edits in enumerate(views):
+            report((number + step / len(views)) / len(texts), f"passage {number + 1} of {len(texts)}")
+            found = opened.sequence_likelihood(Query(asked.model, asked.revision, text, edits=frozenset(edits)), quiet)
+            rows.append(-found.log_probabilities[WIDTH + SINKS:].mean())
+        losses.append(rows)
+    whole, without, with_sinks = np.array(losses).T
+    cost = finding("window_cost", mean_intervals((without - whole)[:, None])[0], 0.0, "passages", "nats")
+    sinks = finding("window_sinks", mean_intervals((without - with_sinks)[:, None])[0], 0.0, "passages", "nats")
+    back = restored(whole, without, with_sinks)
+    settings = (("versus", "edit"), ("edit", "window"), ("width", WIDTH), ("first", SINKS))
+    return Measurement((cost, sinks, finding("window_restored", back, MOST, "passages", "share")),
+                       Picture("compare", asked.model, texts[0], settings=settings))
+
+
+def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> MeanInterval:
+    """The share of the cost that the sinks give back: a ratio of means, with the interval of both resampled together;
+    losses (passage) each."""
+    drawn = np.random.default_rng(SEED).integers(0, len(whole), (DRAWS, len(whole)))
+    with np.errstate(invalid="ignore", divide="ignore"):   # a window that costs nothing has nothing to be given back
+        ratios = (without - with_sinks)[drawn].sum(1) / (without - whole)[drawn].sum(1)
+        low, high = np.quantile(ratios, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        value = np.divide((without - with_sinks).sum(), (without - whole).sum())
+    return MeanInterval(float(value), float(low), float(high), len(whole))

@@ -1,0 +1,676 @@
+"""Cases for the test of "it": a sentence, a pronoun, the noun it stands for and one it does not; read from CSV and
+paired into twins."""
+import csv
+import functools
+import hashlib
+import io
+import math
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from model.core import heads, measures
+from model.core.files import ASSETS
+from model.core.limits import LIMITS
+from model.core.masks import Mask
+from model.core.measures import head_ids
+from model.core.models import Models, OpenModel
+from model.core.query import Edit, Kind, Query, UserError
+from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
+from model.core.types import KindHeadId, Progress, Span, quiet
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+FOLDER = ASSETS / "cases"
+REQUIRED = ("sentence", "pronoun", "correct", "wrong")
+SHARED = 1 / 2         # twins have at least this share of their words in common, at the start and at the end
+
+
+@dataclass(frozen=True)
+class Case:
+    """One sentence with its question. Spans are characters of the sentence."""
+
+    sentence: str      # as a model reads it
+    pronoun: Span      # that is asked about
+    correct: Span      # the noun that it stands for
+    wrong: Span        # one that it does not
+    frame: str = ""    # the situation; intervals and halves are drawn by it
+    pair: str = ""     # shared by twins
+    answer: str = ""   # the right word after the pronoun's place, for sets that ask for a word (agreement)
+    other: str = ""    # the wrong word there
+
+    def word(self, name: str) -> str:
+        """The words of the span of this name: pronoun, correct or wrong."""
+        return self.sentence[slice(*getattr(self, name))]
+
+
+def occurrences(sentence: str, words: str) -> list[Span]:
+    """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their
+    case."""
+    pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
+    exact = [match.span() for match in re.finditer(pattern, sentence)]
+    return exact or [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
+
+
+def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int | None = None, **more: str) -> Case:
+    """A case from its words. Raises UserError where one of them is not in the sentence.
+
+    A pronoun that occurs more than once is the first one behind both candidates, unless `start` says which; a candidate
+    that occurs more than once is the last one before the pronoun. """
+    candidates = [_found(sentence, each, name) for name, each in (("correct", correct), ("wrong", wrong))]
+    asked = _pronoun(sentence, pronoun, start, candidates)
+    chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
+    if chosen[0] == chosen[1] or asked in chosen:
+        raise UserError(f"Pronoun, correct and wrong must be three places of the sentence {_short(sentence)}, but two "
+                        f"of them are the same; give two nouns that differ.")
+    return Case(sentence, asked, chosen[0], chosen[1], **more)
+
+
+def _found(sentence: str, words: str, name: str) -> list[Span]:
+    spans = occurrences(sentence, words) if words.strip() else []
+    if not spans:
+        raise UserError(f"The {name} word {words!r} is not in the sentence {_short(sentence)}; write it as it stands "
+                        f"there.")
+    return spans
+
+
+def _pronoun(sentence: str, pronoun: str, start: int | None, candidates: list[list[Span]]) -> Span:
+    if start is not None:
+        if sentence[start:start + len(pronoun)].lower() != pronoun.lower() or not pronoun:
+            raise UserError(f"There is no {pronoun!r} at character {start} of {_short(sentence)}; pronoun_start counts "
+                            f"characters from 0.")
+        return start, start + len(pronoun)
+    spans = _found(sentence, pronoun, "pronoun")
+    behind = max(candidate[0][1] for candidate in candidates)
+    return next((span for span in spans if span[0] >= behind), spans[-1])
+
+
+def _short(sentence: str) -> str:
+    return repr(sentence if len(sentence) < 80 else sentence[:77] + "…")
+
+
+class CaseFile(NamedTuple):
+    """What a CSV holds."""
+
+    cases: tuple[Case, ...]
+    left_out: tuple[str, ...]   # a sentence on each row that cannot be used
+
+
+def read_csv(text: str, name: str = "the file") -> CaseFile:
+    """The cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame,
+    pair, answer, other. A row that cannot be used is left out, and named as a spreadsheet counts, the header being row
+    1.
+
+    Raises UserError for a file in which no row can be used.
+    """
+    rows = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    missing = [each for each in REQUIRED if each not in (rows.fieldnames or ())]
+    if missing:
+        raise UserError(f"{name} has no column {', '.join(missing)}; its first row must name at least "
+                        f"{', '.join(REQUIRED)}.")
+    cases: list[Case] = []
+    left_out: list[str] = []
+    for number, row in enumerate(rows, 2):
+        LIMITS.refuse_above("case_rows", len(cases) + len(left_out) + 1, name, "cut it into several files")
+        try:
+            cases.append(_case({key: (value or "").strip() if key != "sentence" else value or ""
+                                for key, value in row.items() if key}))
+        except UserError as error:
+            left_out.append(f"Row {number} of {name}: {error}")
+    if not cases:
+        raise UserError(left_out[0] if left_out else f"{name} has no row below its header; give at least one sentence.")
+    return CaseFile(pair_twins(cases), tuple(left_out))
+
+
+def _case(row: dict[str, str]) -> Case:
+    start = row.get("pronoun_start") or None
+    if start is not None and not re.fullmatch(r"\d{1,9}(\.0+)?", start, re.ASCII):
+        raise UserError(f"pronoun_start is {start!r}, but should be a whole number of characters from 0, or empty.")
+    more = {key: row.get(key, "") for key in ("frame", "pair", "answer", "other")}
+    sentence, pronoun, correct, wrong = (row[key] for key in REQUIRED)
+    return make_case(sentence, pronoun, correct, wrong, None if start is None else int(float(start)), **more)
+
+
+def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
+    """The cases with a pair each. Those without one are twins where right and wrong change places and most words are
+    the same; any other is alone."""
+    from dataclasses import replace
+
+    pairs = [case.pair for case in cases]
+    waiting: dict[tuple, list[int]] = {}
+    for number, case in enumerate(cases):
+        if pairs[number]:
+            continue
+        pairs[number] = f"case {number}"
+        words = case.word("pronoun").lower(), case.frame
+        twins = waiting.get((*words, case.word("wrong").lower(), case.word("correct").lower()), [])
+        twin = next((each for each in twins if _shared(cases[each].sentence, case.sentence) >= SHARED), None)
+        if twin is not None:
+            twins.remove(twin)
+            pairs[number] = pairs[twin]
+        else:
+            waiting.setdefault((*words, case.word("correct").lower(), case.word("wrong").lower()), []).append(number)
+    return tuple(replace(case, pair=pair) for case, pair in zip(cases, pairs))
+
+
+def _shared(one: str, other: str) -> float:
+    """The share of words that two sentences have in common at their start and at their end."""
+    a, b = one.split(), other.split()
+    shorter = min(len(a), len(b))
+    start = next((i for i in range(shorter) if a[i] != b[i]), shorter)
+    end = next((i for i in range(shorter - start) if a[-1 - i] != b[-1 - i]), shorter - start)
+    return (start + end) / max(len(a), len(b))
+
+
+@functools.cache
+def shipped_cases(name: str) -> tuple[Case, ...]:
+    """One of the sets of assets/cases: coreference or agreement."""
+    return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv").cases
+
+
+def read_file(path: str | Path) -> CaseFile:
+    """The cases of a CSV file in UTF-8. Raises UserError if it cannot be read."""
+    try:
+        return read_bytes(Path(path).read_bytes(), Path(path).name)
+    except OSError as error:
+        raise UserError(f"{path} cannot be read ({type(error).__name__}); give a CSV file.") from None
+
+
+def read_bytes(content: bytes, name: str) -> CaseFile:
+    """The cases of a CSV file's bytes. Raises UserError if they are not UTF-8 or not such a file."""
+    try:
+        return read_csv(content.decode("utf-8"), name)
+    except UnicodeDecodeError:
+        raise UserError(f"{name} is not text in UTF-8; save it as CSV in UTF-8.") from None
+    except csv.Error as error:
+        raise UserError(f"{name} is not a CSV file that can be read ({error}); save it as CSV in UTF-8.") from None
+
+
+PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
+ARTICLES = ("the", "a", "an")
+OPENERS = ("after", "although", "as", "at", "because", "before", "behind", "beside", "but", "for", "he", "if", "in",
+           "it", "near", "next", "on",
+           "once", "she", "since", "so", "they", "under", "unlike", "until", "we", "when", "while", "with", "without",
+           "yesterday")
+OWNERS = ("my", "your", "our", "this", "that", "these", "those")
+
+
+def _shipped() -> tuple[Case, ...]:
+    """The cases of both sets that come with the project."""
+    return (*shipped_cases("coreference"), *shipped_cases("agreement"))
+
+
+@functools.cache
+def _known() -> frozenset[str]:
+    """Nouns that are known for certain: those of our own world and of the sets that come with the project."""
+    tables = tomllib.loads((ASSETS / "lexicon" / "nouns.toml").read_text(encoding="utf-8"))
+    nouns = {noun for table in tables.values() for pool in table.values() for noun in pool}
+    return frozenset(nouns | {case.word(name).lower() for case in _shipped() for name in ("correct", "wrong")})
+
+
+def words_in(sentence: str) -> list[Span]:
+    """Where each word stands."""
+    return [match.span() for match in re.finditer(r"\w+(?:['’]\w+)*", sentence)]
+
+
+def pronouns(sentence: str) -> list[Span]:
+    """The words that may be asked about."""
+    return [span for span in words_in(sentence) if sentence[slice(*span)].lower() in PRONOUNS]
+
+
+def nouns(sentence: str) -> list[Span]:
+    """Words that look like nouns: known ones, names, and what stands behind an article. Each word once, in the
+    sentence's order."""
+    found: dict[str, Span] = {}
+    spans = words_in(sentence)
+    for number, span in enumerate(spans):
+        word, before = sentence[slice(*span)], sentence[slice(*spans[number - 1])].lower() if number else ""
+        name = word[:1].isupper() and word.lower() not in OPENERS
+        looks_like_one = word.lower() in _known() or name or before in (*ARTICLES, *OWNERS)
+        if looks_like_one and word.lower() not in (*PRONOUNS, *ARTICLES, *OWNERS):
+            found.setdefault(word.lower(), span)
+    return list(found.values())
+
+
+def same_sentence(sentence: str) -> Case | None:
+    """The case of the sets that come with the project whose sentence this is."""
+    return next((case for case in _shipped() if case.sentence == sentence), None)
+
+
+def twin_of(case: Case) -> Case | None:
+    """The other case of a shipped pair."""
+    return next((other for other in _shipped()
+                 if case.pair and other.pair == case.pair and other.sentence != case.sentence), None)
+
+
+def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
+    """A case for a sentence of one's own: its last pronoun that has two nouns before it, and the first two of them;
+    None where there is none.
+
+    prefer: (pronoun, right, wrong) as words, used as far as they are in the sentence.
+    """
+    known = same_sentence(sentence)
+    wanted = [*prefer, "", "", ""][:3]
+    wanted = [word if word and re.search(rf"\b{re.escape(word)}\b", sentence) else "" for word in wanted]
+    if known is not None and not any(wanted):
+        return known
+    asked = wanted[0] or next((sentence[slice(*span)] for span in reversed(pronouns(sentence)) if span[0] > 0), "")
+    place = max((span[0] for span in pronouns(sentence) if sentence[slice(*span)] == asked), default=len(sentence))
+    order = sorted(nouns(sentence), key=lambda span: span[0] > place)
+    others = [word for word in (sentence[slice(*span)] for span in order) if word not in wanted and word != asked]
+    right = wanted[1] or (others.pop(0) if others else "")
+    wrong = wanted[2] or next((word for word in others if word != right), "")
+    try:
+        return make_case(sentence, asked, right, wrong)
+    except UserError:
+        return None
+
+
+@dataclass(frozen=True)
+class CasesQuery:
+    """A set of cases put to one model."""
+
+    model: str
+    revision: str
+    cases: tuple[Case, ...]
+
+    def answer(self, models: Models, report: Progress) -> "SetAnswer":
+        """The weights of every head. Raises UserError where a case's words are not read."""
+        return run(self, models.open(self, report), report)
+
+
+@dataclass(frozen=True)
+class Words:
+    """Where a case stands among the tokens: the pieces of the pronoun and of the two candidates, and the last piece
+    that was read."""
+
+    pronoun: tuple[int, ...]
+    correct: tuple[int, ...]
+    wrong: tuple[int, ...]
+    last: int
+
+
+@dataclass(frozen=True, eq=False)
+class NounWeights:
+    """What the heads of one kind do in one sentence: the weight to the right and to the wrong noun, pieces summed,
+    float32 (head, 2)."""
+
+    heads: tuple[KindHeadId, ...]   # in the order of the arrays
+    pronoun: np.ndarray             # from the pronoun
+    later: np.ndarray               # mean over the tokens behind it
+    received: np.ndarray            # mean over all tokens but the pronoun and the noun itself
+
+
+@dataclass(frozen=True, eq=False)
+class SetAnswer:
+    """`NounWeights` of a set, float32 (case, head, 2) each."""
+
+    query: CasesQuery               # the cases and the model
+    heads: tuple[KindHeadId, ...]   # in the order of the arrays
+    pronoun: np.ndarray             # from the pronoun
+    later: np.ndarray               # from the tokens behind it
+    received: np.ndarray            # from all other tokens
+    unknown: int                    # sentences with a word that the vocabulary lacks
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.pronoun.nbytes + self.later.nbytes + self.received.nbytes
+
+    @property
+    def reads_left_to_right(self) -> bool:
+        """Whether all these heads are those of a decoder."""
+        return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
+
+
+def pieces(tokens: Tokens, span: Span) -> tuple[int, ...]:
+    """The tokens of the first text that share a character with the span."""
+    return tuple(token for token, (start, end) in enumerate(tokens.spans)
+                 if tokens.segments[token] == 0 and start < span[1] and span[0] < end)
+
+
+def words_of(tokens: Tokens, case: Case) -> Words:
+    """Where the case's words stand. Raises UserError where one of them was not read, because the text was too long for
+    the model."""
+    found = [pieces(tokens, span) for span in (case.pronoun, case.correct, case.wrong)]
+    for name, each in zip(("pronoun", "correct", "wrong"), found):
+        if not each:
+            raise UserError(f"The model does not read as far as {case.word(name)!r} in {case.sentence[:60]!r}; shorten "
+                            f"the sentence.")
+    pronoun, correct, wrong = found
+    return Words(pronoun, correct, wrong, max(token for token in range(len(tokens)) if tokens.segments[token] == 0))
+
+
+def map_of(record: AttentionRecord) -> AttentionMap:
+    """The attention of the sentence over itself. Raises UserError for a model that has none."""
+    for kind in (Kind.SELF, Kind.CAUSAL):
+        if kind in record.kinds:
+            return record[kind]
+    raise UserError(f"{record.card.title} has no attention of a sentence over itself; choose another model.")
+
+
+def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
+    """The weights of every head. Only `received` needs more than a few rows."""
+    behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
+    rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
+    for layer in attention_map.layers:
+        weights = np.zeros(layer.shape, np.float32)
+        for block, keys, numbers in heads.weight_blocks(layer):
+            weights[:, block, keys] = numbers
+        rows["pronoun"].append(_to(weights, words.pronoun, words))
+        rows["later"].append(_to(weights, behind, words))
+        rows["received"].append(_received(weights, layer.allowed, words))
+    heads_of_kind = tuple((attention_map.kind, *head) for head in head_ids(attention_map))
+    return NounWeights(heads_of_kind, **{name: np.concatenate(row) for name, row in rows.items()})
+
+
+def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
+    """(head, 2): the mean over these rows of the summed weight to each candidate."""
+    part = weights[:, list(rows)]
+    return np.stack([part[:, :, list(candidate)].sum(-1).mean(-1) for candidate in (words.correct, words.wrong)],
+                    axis=-1)
+
+
+def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
+    """(head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the pronoun and
+    the candidate itself."""
+    count = weights.shape[1]
+    got = np.zeros((len(weights), 2), np.float32)
+    for place, candidate in enumerate((words.correct, words.wrong)):
+        may = allowed.block(slice(0, count), slice(max(candidate), max(candidate) + 1))
+        may = may.reshape(-1, count)[0]
+        rows = [row for row in range(count) if may[row] and row not in words.pronoun and row not in candidate]
+        if rows:
+            got[:, place] = weights[:, rows][:, :, list(candidate)].sum(-1).mean(-1)
+    return got
+
+
+def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
+    """Every case put to an open model, one after the other. `report` may end it."""
+    found, unknown = [], 0
+    for number, case in enumerate(question.cases):
+        report(number / len(question.cases), f"sentence {number + 1} of {len(question.cases)}")
+        record = model.record(Query(question.model, question.revision, case.sentence), quiet)
+        attention_map = map_of(record)
+        unknown += any(attention_map.queries.unknown)
+        found.append(noun_weights(attention_map, words_of(attention_map.queries, case)))
+    stacked = {name: np.stack([getattr(each, name) for each in found]) for name in ("pronoun", "later", "received")}
+    return SetAnswer(question, found[0].heads, **stacked, unknown=unknown)
+
+
+POSSESSIVE = ("his", "its", "their")
+DETERMINERS = ("the", "a", "an", "this", "that", "my", "your", "his", "her", "its", "our", "their")
+
+
+@dataclass(frozen=True)
+class AnswersQuery:
+    """What the model itself would answer, with its edits."""
+
+    model: str
+    revision: str
+    cases: tuple[Case, ...]
+    edits: frozenset[Edit] = frozenset()
+
+    def answer(self, models: Models, report: Progress) -> "Answers":
+        """What it says to each case. Raises UserError for a model that has no answer to compare."""
+        return run_answers(self, models.open(self, report), report)
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """ln P of the right and of the wrong candidate, float64 (case, 2), mean over the words that are compared, in nats.
+
+    way: next, mask or label, as the module's text says.
+    """
+
+    way: str
+    scores: np.ndarray
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the scores."""
+        return self.scores.nbytes
+
+    @property
+    def share(self) -> np.ndarray:
+        """The right candidate's probability if it were one of the two, float64 (case)."""
+        return 1 / (1 + np.exp(np.clip(self.scores[:, 1] - self.scores[:, 0], -700, 700)))
+
+
+def run_answers(question: AnswersQuery, model: OpenModel, report: Progress) -> Answers:
+    """Every case put to an open model. Raises UserError for a model that has no answer to compare."""
+    scores = []
+    for number, case in enumerate(question.cases):
+        report(number / len(question.cases), f"answer {number + 1} of {len(question.cases)}")
+        scores.append((_labels if _way(model) == "label" else _likelihoods)(question, model, case))
+    return Answers(_way(model), np.array(scores))
+
+
+def _way(model: OpenModel) -> str:
+    return getattr(model, "head", "label")
+
+
+def _likelihoods(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:
+    right, wrong = (model.log_probability(Query(question.model, question.revision, text, edits=question.edits), span)
+                    for text, span in scored_texts(case, _way(model)))
+    return right, wrong
+
+
+def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
+    """The two texts to compare and which characters of each are scored: for the right candidate, and for the wrong
+    one."""
+    if case.answer:
+        return [_said(case, word) for word in (case.answer, case.other)]
+    found = []
+    for name in ("correct", "wrong"):
+        words = substitute(case, name)
+        start, end = case.pronoun
+        text = case.sentence[:start] + words + case.sentence[end:]
+        noun = start + words.lower().index(case.word(name).lower())
+        after = start + len(words), len(text)
+        found.append((text, (noun, noun + len(case.word(name)))
+                      if way == "mask" or not text[slice(*after)].strip(" .!?") else after))
+    return found
+
+
+def _said(case: Case, word: str) -> tuple[str, Span]:
+    """The sentence with `word` behind the pronoun's place, where the right answer stands."""
+    start = case.sentence.find(case.answer, case.pronoun[1])
+    if start < 0:
+        raise UserError(f"The answer {case.answer!r} is not behind {case.word('pronoun')!r} in {case.sentence[:60]!r}; "
+                        f"write it as it is there.")
+    return case.sentence[:start] + word + case.sentence[start + len(case.answer):], (start, start + len(word))
+
+
+def substitute(case: Case, name: str) -> str:
+    """The candidate as it would stand in the pronoun's place: with "the" if it has an article or its like, in the
+    genitive for his, its, their."""
+    pronoun, start = case.word("pronoun"), getattr(case, name)[0]
+    before = case.sentence[:start].split()
+    words = ("the " if before and before[-1].lower() in DETERMINERS else "") + case.word(name)
+    words += "'s" if pronoun.lower() in POSSESSIVE else ""
+    return words[0].upper() + words[1:] if pronoun[:1].isupper() else words
+
+
+def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:
+    """ln P of both nouns at the pronoun; one that is not among the twenty best counts as the last of them."""
+    record = model.record(Query(question.model, question.revision, case.sentence, edits=question.edits), quiet)
+    prediction, place = record.prediction, words_of(map_of(record).queries, case).pronoun[0]
+    if prediction is None or prediction.kind != "label" or place not in prediction.positions:
+        raise UserError(f"{record.card.title} names no noun at {case.word('pronoun')!r}; choose a model that does, or "
+                        f"a next-word model.")
+    row = prediction.positions.index(place)
+    said = dict(zip((text.lower().strip() for text in prediction.texts[row]), prediction.probabilities[row]))
+    least = prediction.probabilities[row][-1]
+    right, wrong = (math.log(max(said.get(case.word(name).lower(), least), 1e-30)) for name in ("correct", "wrong"))
+    return right, wrong
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """The accuracy of a head that was chosen without the sentences it is scored on. chosen: the head of each choice, by
+    its number."""
+
+    accuracy: MeanInterval
+    chosen: tuple[int, ...]
+
+
+def correctness(weights: np.ndarray) -> np.ndarray:
+    """1 where the right noun gets more weight, 0 where the wrong one does, 0.5 where they get the same: float64 (case,
+    head) of (case, head, 2)."""
+    return (np.sign(weights[..., 0].astype(np.float64) - weights[..., 1]) + 1) / 2
+
+
+def frames_of(cases: tuple[Case, ...]) -> np.ndarray:
+    """The number of each case's frame, int (case); its pair's where the set names no frames."""
+    return _numbered([case.frame or case.pair for case in cases])
+
+
+def pairs_of(cases: tuple[Case, ...]) -> np.ndarray:
+    """The number of each case's pair, int (case)."""
+    return _numbered([case.pair for case in cases])
+
+
+def _numbered(names: list[str]) -> np.ndarray:
+    order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([order[name] for name in names])
+
+
+def best_head(correct: np.ndarray, weights: np.ndarray) -> int:
+    """The number of the most accurate head; of equal ones that with more weight on both nouns. weights: (case, head,
+    2)."""
+    return int(np.lexsort((weights.sum(-1).mean(0), correct.mean(0)))[-1])
+
+
+def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
+    """Which half each case belongs to, bool (case): whole frames, in an order given by a hash of their names, the
+    smaller half filled first."""
+    sizes, order = np.bincount(frames), np.argsort([hashlib.blake2b(name.encode("utf-8", "surrogatepass")).hexdigest()
+                                                    for name in names])
+    filled, half = [0, 0], np.zeros(len(sizes), bool)
+    for frame in order:
+        half[frame] = filled[1] < filled[0]
+        filled[int(half[frame])] += sizes[frame]
+    return half[frames]
+
+
+def held_out_accuracy(correct: np.ndarray, weights: np.ndarray, frames: np.ndarray, half: np.ndarray) -> HeldOut | None:
+    """Each half scored by the head that was best on the other; both together. None where there is one frame only."""
+    if half.all() or not half.any():
+        return None
+    chosen = tuple(best_head(correct[part], weights[part]) for part in (half, ~half))
+    scored = np.where(half, correct[:, chosen[1]], correct[:, chosen[0]])
+    return HeldOut(accuracy_intervals(scored[:, None], frames)[0], chosen)
+
+
+def nearest_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
+    """Whether the right noun is the nearer one to the pronoun, in characters: float64 (case), 0.5 where both are as
+    near."""
+    return _compared([[-_gap(case.pronoun, span) for span in (case.correct, case.wrong)] for case in cases])
+
+
+def first_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
+    """Whether the right noun stands first: float64 (case)."""
+    return _compared([[-case.correct[0], -case.wrong[0]] for case in cases])
+
+
+def _gap(one: Span, other: Span) -> int:
+    return max(one[0] - other[1], other[0] - one[1])
+
+
+def _compared(numbers: list[list[int]]) -> np.ndarray:
+    return correctness(np.array(numbers, float))
+
+
+CHANCE = 0.5
+
+
+@dataclass(frozen=True)
+class HeadScore:
+    """One head over a set."""
+
+    kind: str                # of its attention
+    layer: int               # from 0
+    head: int                # from 0
+    accuracy: MeanInterval   # how often the right noun gets more weight
+    mass: float              # mean weight on both nouns together
+    both: float              # share of twins that are both right: 0 for one noun always, 0.25 for guessing; NaN without
+    received: float          # accuracy by the weight that it gives the nouns from everywhere else
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a set says about a model's heads."""
+
+    cases: tuple[Case, ...]          # of the set
+    n: int                           # sentences
+    pairs: int                       # of twins, and single sentences
+    frames: int                      # situations
+    rows: str                        # that were read: pronoun or later
+    heads: tuple[HeadScore, ...]     # in the model's order
+    best: HeadScore                  # the most accurate head
+    held_out: HeldOut | None         # accuracy of heads chosen on other sentences; None for one frame
+    luck: Luck                       # the best of as many heads that know nothing
+    baselines: Mapping[str, float]   # {chance, nearest, first, received: accuracy}
+
+    def named(self, number: int) -> HeadScore:
+        """The head of this number, as `held_out` gives it."""
+        return self.heads[number]
+
+    def frame(self) -> "DataFrame":
+        """One row a head, the most accurate first and of equals the one with more mass: accuracy with its interval, low
+        and high, then mass, both and received as in `HeadScore`."""
+        numbers = np.array([(head.accuracy.value, head.accuracy.low, head.accuracy.high, head.mass, head.both,
+                             head.received) for head in self.heads])
+        columns = dict(zip(("accuracy", "low", "high", "mass", "both", "received"), numbers.T, strict=True))
+        frame = measures.head_frame([(head.layer, head.head) for head in self.heads], columns)
+        return frame.sort_values(["accuracy", "mass"], ascending=False, kind="stable")
+
+
+def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
+    """The report on one set. With `select` the held-out head is the best one of that set; without, of the other half of
+    this one.
+
+    Raises ValueError if the two sets were not put to the same model.
+    """
+    if select is not None and (select.heads, select.query.revision) != (answer.heads, answer.query.revision):
+        raise ValueError("report: expected both sets answered by the same model; ask the model for both.")
+    cases, weights = answer.query.cases, getattr(answer, rows)
+    correct, frames, pairs = correctness(weights), frames_of(cases), pairs_of(cases)
+    scores = _scores(answer.heads, weights, correct, correctness(answer.received).mean(0), frames, pairs)
+    best = best_head(correct, weights)
+    names = list(dict.fromkeys(case.frame or case.pair for case in cases))
+    held_out = (held_out_accuracy(correct, weights, frames, split_halves(frames, names)) if select is None
+                else _selected(getattr(select, rows), correct, frames))
+    return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out,
+                  max_statistic_null(correct, pairs),
+                  {"chance": CHANCE, "nearest": float(nearest_noun_baseline(cases).mean()),
+                   "first": float(first_noun_baseline(cases).mean()), "received": scores[best].received})
+
+
+def _scores(heads: tuple[KindHeadId, ...], weights: np.ndarray, correct: np.ndarray, received: np.ndarray,
+            frames: np.ndarray, pairs: np.ndarray) -> tuple[HeadScore, ...]:
+    mass, both, intervals = weights.sum(-1).mean(0), both_right(correct, pairs), accuracy_intervals(correct, frames)
+    return tuple(HeadScore(kind.value, layer, head, intervals[i], float(mass[i]), float(both[i]), float(received[i]))
+                 for i, (kind, layer, head) in enumerate(heads))
+
+
+def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> HeldOut:
+    chosen = best_head(correctness(weights), weights)
+    return HeldOut(accuracy_intervals(correct[:, [chosen]], frames)[0], (chosen,))
+
+
+def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """The share of pairs of two whose members are both right, float64 (head); NaN where no case has a twin."""
+    twins = np.flatnonzero(np.bincount(pairs) == 2)
+    if not len(twins):
+        return np.full(correct.shape[1], np.nan)
+    return np.mean([(correct[pairs == pair] == 1).all(0) for pair in twins], axis=0)
