@@ -57,7 +57,7 @@ class Attention:
         """Rows that may look at nothing, bool (head, query)."""
         if self.call is None:
             assert self.weights is not None
-            return ~self.weights.any(-1)
+            return np.logical_not(self.weights.any(-1))
         return np.broadcast_to(empty_rows(self.call.allowed, *self.shape), (len(self.call.query), self.shape[0]))
 
     @property
@@ -70,7 +70,8 @@ class Attention:
         if self.project is None:
             return sees
         whole = sees.all(0)
-        return (whole if whole.any() else np.isfinite(self.call.outputs[0]).all(-1))[None]
+        rows = whole if whole.any() else np.isfinite(self.call.outputs[0]).all(-1)
+        return np.asarray(rows)[None]
 
     @property
     def tolerance(self) -> float:

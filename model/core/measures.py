@@ -184,6 +184,5 @@ def measure(attention_map: AttentionMap) -> HeadMeasures:
         for name in values:
             values[name].append(means[name])
             uniform[name].append(np.broadcast_to(baselines[key][name], layer.heads))
-    return HeadMeasures(attention_map.kind, head_ids(attention_map),
-                        *({name: np.concatenate(parts) for name, parts in each.items()} for each in (values, uniform)),
-                        np.concatenate(left_out))
+    joined = [{name: np.concatenate(parts) for name, parts in each.items()} for each in (values, uniform)]
+    return HeadMeasures(attention_map.kind, head_ids(attention_map), joined[0], joined[1], np.concatenate(left_out))

@@ -134,7 +134,7 @@ class Reported:
     @functools.cached_property
     def sees_nothing(self) -> np.ndarray:
         """Rows without any weight, bool (head, query)."""
-        return ~self.weights.any(-1)
+        return np.logical_not(self.weights.any(-1))
 
     @property
     def heads(self) -> int:

@@ -3,6 +3,7 @@ the first row of data."""
 from typing import TYPE_CHECKING
 
 from model.core.measures import HeadMeasures
+from model.core.measures import as_csv as frame_as_csv
 from model.studies.patterns import HeadFits
 from model.studies.silencing import Silencing
 
@@ -23,4 +24,4 @@ def as_csv(measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None, 
     if silencing is not None:
         table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})
     table = table.join(measures.uniform_frame().add_prefix("uniform_")).join(fits.frame().add_prefix("fit_"))
-    return measures.as_csv(table, provenance).encode("utf-8")
+    return frame_as_csv(table, provenance).encode("utf-8")

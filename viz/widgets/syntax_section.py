@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
-from model.studies.syntax import report
+from model.studies.syntax import report as test
 from model.studies.syntax.report import DIRECTIONS, RelationScore, SyntaxQuery, SyntaxReport, counts_of
 from model.studies.syntax.report import Choice as HeadChoice
 from model.studies.syntax.treebank import SUFFIX, Sentence, read_treebank, shipped_treebank
@@ -178,7 +178,7 @@ def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoic
     """The head that is drawn, looking from where it is right more often."""
     view, heads = page.state.view, report.counts.heads
     if page.controls["drawn"] == "open" and (view.layer, view.head) in heads:
-        shares = report.accuracies(report.counts, report.counts.names.index(relation))
+        shares = test.accuracies(report.counts, report.counts.names.index(relation))
         head = heads.index((view.layer, view.head))
         return HeadChoice(DIRECTIONS[int(shares[:, head].argmax())], view.layer, view.head)
     return report.named(relation).best
@@ -193,7 +193,7 @@ def drawable(report: SyntaxReport, relation: str) -> list[int]:
     """The places of the sentences with such a relation that can be drawn, in the order of the file."""
     found = report.choices
     ends = np.cumsum(found.lengths)
-    asked = (found.relations == relation) & (found.tree != report.ROOT)
+    asked = (found.relations == relation) & (found.tree != test.ROOT)
     return [place for place, (end, length) in enumerate(zip(ends.tolist(), found.lengths.tolist(), strict=True))
             if length <= LONGEST and asked[end - length:end].any()]
 
@@ -217,9 +217,9 @@ def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> L
     words = strings("syntax")["looks"]
     forms = [word.form for word in sentence.words]
     right = looked in wanted
-    told = words["nothing" if looked == report.NOTHING else "right" if right else "wrong"].format(
+    told = words["nothing" if looked == test.NOTHING else "right" if right else "wrong"].format(
         word=forms[looking], looked=forms[looked], wanted=" / ".join(forms[other] for other in wanted))
-    return Look(looking, None if looked == report.NOTHING else looked, right, told)
+    return Look(looking, None if looked == test.NOTHING else looked, right, told)
 
 
 def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, looks: list[Look]) -> None:
@@ -238,7 +238,7 @@ def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, l
 
 def _formula() -> None:
     words = strings("syntax")
-    shown = (report.looked_at_most, report.weights_between, counts_of, report.judged, report.exchanged,
-             report.luck)
+    shown = (test.looked_at_most, test.weights_between, counts_of, test.judged, test.exchanged,
+             test.luck)
     st.caption(words["sources"], width=READABLE_WIDE)
     folded(words["code"], lambda: st.code(source_listing(shown, {}), language="python"), key="syntax-code")

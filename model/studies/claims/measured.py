@@ -15,12 +15,12 @@ from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.statistics import DRAWS, LEVEL, SEED, MeanInterval, accuracy_intervals, mean_intervals
 from model.core.trace import Trace
 from model.core.types import HeadId, Progress, quiet
-from model.studies import coreference as set_report
 from model.studies import faithfulness
 from model.studies.attribution import ceiling
 from model.studies.claims.claim import Finding, Measurement, Picture, finding
 from model.studies.claims.rule import LOWEST, LUCKY_DRAWS, MASSIVE, MOST, PASSAGE, REPEATS, SINKS, TIMES, WIDTH
 from model.studies.coreference import CasesQuery, map_of, run, shipped_cases, words_of
+from model.studies.coreference import report as set_report
 from model.studies.faithfulness import held_out as faithfulness_held_out
 from model.studies.faithfulness import questions, texts
 from model.studies.induction import (

@@ -500,13 +500,13 @@ def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> Syntax
 def _score(choices: Choices, trees: Forest, pairs: Pairs, counts: Counts, relation: int, luck: Luck) -> RelationScore:
     n, right = counts.n[relation], counts.right[relation].reshape(2, -1)
     held_out: MeanInterval | None = None
-    chosen: tuple[Choice, ...] = ()
+    picked: tuple[Choice, ...] = ()
     if n.all():
         numbers = chosen(right)
         held_out = held_out_interval(choices, trees, pairs, relation, numbers)
-        chosen = tuple(choice(counts, number) for number in numbers)
+        picked = tuple(choice(counts, number) for number in numbers)
     best = int(right.sum(0).argmax())
     possible = counts.possible[relation].sum(0) / n.sum()
     return RelationScore(counts.names[relation], int(n.sum()), held_out, judged(counts.near[relation], n),
-                         luck, chosen, choice(counts, best), float(right.sum(0)[best] / n.sum()),
+                         luck, picked, choice(counts, best), float(right.sum(0)[best] / n.sum()),
                          (float(possible[0]), float(possible[1])))

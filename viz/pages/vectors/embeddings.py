@@ -8,7 +8,7 @@ import streamlit as st
 from model.ask import sources
 from model.core import statistics
 from model.core.query import UserError
-from model.lessons import vectors
+from model.lessons import vectors as contexts
 from model.lessons import vectors as pieces
 from viz.figures.bars import bars, histogram
 from viz.figures.base import ASLANT
@@ -29,8 +29,8 @@ RULED = 96                          # dimensions from one written number to the 
 BEYOND = 99.5                       # per cent of the rows' numbers that the colours reach
 
 
-def _table_query(page: PageContext, model: str) -> vectors.TableQuery:
-    return vectors.TableQuery(model, sources.revision(model), page.controls["word"].strip(),
+def _table_query(page: PageContext, model: str) -> contexts.TableQuery:
+    return contexts.TableQuery(model, sources.revision(model), page.controls["word"].strip(),
                                pieces.cut(page.controls["typed"], model).ids[:ROWS])
 
 
@@ -63,7 +63,7 @@ def _closed(words: str) -> None:
         st.caption(words, width="content")
 
 
-def _rows(lesson: Lesson, cut: pieces.Cut, vectors: vectors.Table) -> None:
+def _rows(lesson: Lesson, cut: pieces.Cut, vectors: contexts.Table) -> None:
     words = lesson.prose["table"]
     shown, d_model = vectors.rows.shape
     names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
@@ -76,7 +76,7 @@ def _rows(lesson: Lesson, cut: pieces.Cut, vectors: vectors.Table) -> None:
                key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
 
 
-def _near(lesson: Lesson, word: str, vectors: vectors.Table) -> None:
+def _near(lesson: Lesson, word: str, vectors: contexts.Table) -> None:
     words, (vocabulary, d_model) = lesson.prose["table"], (len(vectors.cosines) + 1, vectors.rows.shape[1])
     names = [name for name, _ in vectors.nearest]
     left, right = st.columns(2, gap="medium")
@@ -92,7 +92,7 @@ def _near(lesson: Lesson, word: str, vectors: vectors.Table) -> None:
         figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
                                        marks=[(vectors.luck, words["luck"].format(luck=vectors.luck))]),
                key="vectors-baseline", alt=words["alt_baseline"].format(mean=vectors.pairs.mean(), luck=vectors.luck))
-    lesson.explanation("table", shown=(vectors.to_all, vectors.neighbours, vectors.luck), word=escape_markdown(word),
+    lesson.explanation("table", shown=(contexts.to_all, contexts.neighbours, contexts.luck), word=escape_markdown(word),
                        nearest=escape_markdown(vectors.nearest[0][0]),
                        shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": vectors.rows,
                                "cosines": vectors.cosines},
@@ -102,7 +102,7 @@ def _near(lesson: Lesson, word: str, vectors: vectors.Table) -> None:
 
 
 def drift(page: PageContext, lesson: Lesson) -> None:
-    """One word in two vectors, layer by layer, against the same sense and against unrelated words."""
+    """One word in two contexts, layer by layer, against the same sense and against unrelated words."""
     words, model, pair = lesson.prose["contexts"], page.controls["table"], page.controls["case"]
     with lesson.section("contexts"):
         choice_for(page, "case", words["pair"], words["pairs"])
@@ -118,7 +118,7 @@ def drift(page: PageContext, lesson: Lesson) -> None:
         others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
         try:
             first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
-            senses = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
+            senses = page.ask(contexts.ContextsQuery(first, second, third, unrelated, word))
         except UserError as error:
             st.info(escape_markdown(str(error)))
             return
@@ -130,7 +130,7 @@ def drift(page: PageContext, lesson: Lesson) -> None:
         _layers(lesson, senses, word, lesson.prose["table"]["models"][model])
 
 
-def _layers(lesson: Lesson, senses: vectors.Contexts, word: str, title: str) -> None:
+def _layers(lesson: Lesson, senses: contexts.Contexts, word: str, title: str) -> None:
     words, places = lesson.prose["contexts"], np.arange(len(senses.apart))
     names = [*words["before"], *(str(layer) for layer in range(len(places) - 2))]
     drawn = [Line(words["alike"], senses.alike, 2), Line(words["apart"], senses.apart, 1),
@@ -147,12 +147,12 @@ def _layers(lesson: Lesson, senses: vectors.Contexts, word: str, title: str) -> 
     figure(draw, key="vectors-contexts",
            alt=lesson.alt("contexts", word=word, first=senses.apart[0], apart=senses.apart[-1], alike=senses.alike[-1],
                           base=senses.unrelated[-1]))
-    lesson.explanation("contexts", shown=(vectors.layers, vectors.compare, statistics.unit_rows, statistics.cosines),
+    lesson.explanation("contexts", shown=(contexts.layers, contexts.compare, statistics.unit_rows, statistics.cosines),
                        shapes={"apart": senses.apart, "unrelated": senses.unrelated}, word=escape_markdown(word),
                        model=title, **_numbers(senses, names))
 
 
-def _numbers(senses: vectors.Contexts, names: list[str]) -> dict[str, Any]:
+def _numbers(senses: contexts.Contexts, names: list[str]) -> dict[str, Any]:
     """What is said of one word in two contexts. names: of the layers."""
     low, high = int(senses.apart.argmin()), int(senses.unrelated.argmax())
     return {"first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1],
