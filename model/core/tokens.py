@@ -63,7 +63,7 @@ class Tokens:
                             f"a position from 0 to {len(self) - 1}.")
         text, _, number = wanted.rpartition("#")
         found = [token for token, own in enumerate(self.texts) if own == wanted]
-        if not found and number.isdecimal():
+        if not found and number.isdecimal() and len(number) < 10:
             same = [token for token, own in enumerate(self.texts) if own == text]
             found = same[int(number) - 1:int(number)] if int(number) else []
         if len(found) == 1:

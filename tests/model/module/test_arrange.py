@@ -309,5 +309,5 @@ def test_a_record_of_several_streams_is_saved_opened_exported_and_shown(tmp_path
         done = CliRunner().invoke(main, ["export", "--record", str(file), "--kind", kind, "--layer", "1", "--pair", "V",
                                          "W", "--out", str(tmp_path / "head.svg")])
         assert done.exit_code == code and (code == 0 or "choose self or self 2 or cross" in done.stderr), done.output
-    svg = (tmp_path / "head.svg").read_text()
+    svg = (tmp_path / "head.svg").read_text(encoding="utf-8")
     assert "stream 2" in svg and "VWXYZ"[0] in svg

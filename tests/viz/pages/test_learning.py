@@ -167,8 +167,7 @@ def test_the_student_and_its_teacher_say_what_is_printed(turned):
     {"goal": "teacher", "clip": 0.3, "seed": 7, "warm": 0}, {"goal": "other", "seed": 2}],
     ids=lambda each: each["goal"])
 def test_a_run_is_told_by_its_own_numbers(monkeypatch, turned):
-    for place in (learning, page_of_runs.short_run):
-        monkeypatch.setattr(place, "STEPS", 30)
+    monkeypatch.setattr(learning, "STEPS", 30)
     page = shown("learning", guess="b", run=True, **turned)
     where = {each.name: each.start for each in pages()["learning"][0].controls} | turned
     question = page_of_runs.run_question(where)
