@@ -11,8 +11,9 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime import Runtime
 
-from model.ask.sources import desk
 from server import parts  # its settings stand before anything of model is read
+
+from model.ask.sources import desk  # isort: skip
 
 compute = desk._compute
 

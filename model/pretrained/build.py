@@ -28,6 +28,7 @@ from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_fold
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
+SEED = 2017   # of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed with

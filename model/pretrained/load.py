@@ -20,13 +20,12 @@ from model.pretrained.tokens import LOAD_OPTIONS, has_chat_template
 from model.pretrained.vision.reads import reads_pictures
 
 SUFFIX = "~untrained"
-SEED = 2017
 
 
 def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
     seed."""
-    from model.pretrained.build import build_model
+    from model.pretrained.build import SEED, build_model
 
     with seeded(SEED):
         network = drawn_anew(model.network)

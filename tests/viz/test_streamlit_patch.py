@@ -209,7 +209,8 @@ def _download(make, monkeypatch, patched: bool) -> str:
     handler = DeferredFileHandler(lambda: files)
     request = BackendOperationRequest(request_id="1")
     request.deferred_file.file_id = files.add_deferred(make, None, "0.0")
-    return asyncio.run(handler.handle(request, "session")).error_msg
+    with ThreadPoolExecutor(1) as pool:   # this thread may run a browser's loop already
+        return pool.submit(lambda: asyncio.run(handler.handle(request, "session"))).result().error_msg
 
 
 def test_a_download_that_cannot_be_made_says_why(monkeypatch):

@@ -14,11 +14,20 @@ from model.core.record import Card
 from model.core.threads import seeded, stop_between_layers
 from model.core.types import Progress
 from model.pretrained import predict
-from model.pretrained.build import Probe, build_model, check_inputs, describe, examine, facts_of, load_network, plan_of
+from model.pretrained.build import (
+    SEED,
+    Probe,
+    build_model,
+    check_inputs,
+    describe,
+    examine,
+    facts_of,
+    load_network,
+    plan_of,
+)
 from model.pretrained.card import card_of
 from model.pretrained.damage import blame
 from model.pretrained.files import ModelFiles
-from model.pretrained.load import SEED
 from model.pretrained.recognise import has_attention, no_attention
 from model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from model.pretrained.vision.patches import TYPES, Comparison, Cut, TwoTowers, cut_of
