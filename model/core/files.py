@@ -15,7 +15,6 @@ from typing import BinaryIO
 
 from filelock import FileLock
 
-from model.core import files
 from model.core.query import UserError, first_line
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -218,12 +217,12 @@ class TemporaryFolder:
         try:
             self._lock.acquire(blocking=False)
         except OSError as error:
-            raise files.unwritable(self.path, error) from error
-        files.make_folder(self.path, mode=0o700)
+            raise unwritable(self.path, error) from error
+        make_folder(self.path, mode=0o700)
 
     def remove(self) -> None:
         """Removes the folder with all that is in it."""
-        files.clear(self.path)
+        clear(self.path)
         with suppress(OSError):   # Windows removes no file that is open: the next folder does then
             _lock_file(self.path).unlink(missing_ok=True)
         self._lock.release()
@@ -243,7 +242,7 @@ def remove_left_behind() -> None:
             if LOCK.fullmatch(lock_file.name):
                 folder = lock_file.with_suffix("")
                 with suppress(OSError), _lock_of(folder).acquire(blocking=False):   # Timeout is an OSError, too
-                    files.clear(folder)
+                    clear(folder)
                     lock_file.unlink(missing_ok=True)   # not on Windows, where the next one does
 
 

@@ -130,7 +130,8 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
         without = transformer.output(transformer.decoder(x, allowed, None, None))[0, -1]
     change = float(value.detach()
                    - (without[words.index(found.answer.word)] - without[words.index(found.answer.rival)]))
-    assert found.removed["hidden"][3] == pytest.approx(change, abs=1e-3) and np.isfinite(found.removed["hidden"][:-1]).all()
+    assert found.removed["hidden"][3] == pytest.approx(change, abs=1e-3)
+    assert np.isfinite(found.removed["hidden"][:-1]).all()
 
 
 def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
