@@ -45,7 +45,7 @@ def test_before_a_hall_the_arrows_have_the_width_of_the_window_and_letters_that_
     expect(names).to_have_count(10, timeout=PATIENCE)   # a query, four keys, four values and their mix
     soon(lambda: min(each.bounding_box()["height"] for each in names.all()) > 36, True)   # a line of 28 pixels' letters
     first, last = (seen.main.locator(".arrows .board").bounding_box()[side] for side in ("x", "width"))
-    assert last > 1600 and seen.main.locator(".arrows .rows").bounding_box()["x"] > first + 1000
+    assert last > 1600 and seen.main.locator(".arrows .rows").bounding_box()["x"] > first + 800
     seen.rest().fine()
 
 

@@ -42,7 +42,7 @@ def test_words_never_seen_are_named_and_known_ones_are_clicked_together(watch):
     expect(main.get_by_test_id("stAlert").first).to_contain_text("wombat", timeout=PATIENCE)
     expect(main.get_by_role("button", name="Read it with")).to_be_visible()
     seen.rest()
-    main.get_by_test_id("stExpander").filter(has_text="click a sentence together").locator("summary").click()
+    main.get_by_test_id("stExpander").filter(has_text="build a sentence by clicking").locator("summary").click()
     for phrase in ("the dog", "didn't cross", "the river", "because it was too", "tired"):
         main.get_by_test_id("stExpander").get_by_role("radio", name=phrase, exact=True).first.click()
         seen.rest()
