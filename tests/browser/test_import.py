@@ -26,7 +26,7 @@ def test_a_file_opens_in_the_same_views_and_is_never_called_verified(seen, tmp_p
     place = side.locator("[data-testid=stFileUploader] input")
     weights = np.random.default_rng(0).dirichlet(np.ones(5), (2, 3, 5))
     place.set_input_files(npz(weights / 2))
-    expect(side.get_by_text("instead of 1; save the weights after the softmax")).to_be_visible(timeout=PATIENCE)
+    expect(side.get_by_text("so divide by that")).to_be_visible(timeout=PATIENCE)
     place.set_input_files(npz(weights))
     expect(side.get_by_text("○ " + words["imported"])).to_be_visible(timeout=PATIENCE)
     most = np.unravel_index(weights[:, :, 1, 1].argmax(), (2, 3))

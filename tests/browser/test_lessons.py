@@ -246,8 +246,8 @@ def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
 def a_figure_is_taken_away_in_every_format_and_its_own_camera_saves_what_was_chosen(seen: Watch, tmp_path) -> None:
     save = seen.main.get_by_role("button", name="Save").first
     save.click()
-    for suffix, start in {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value",
-                          "pdf": b"%pdf"}.items():
+    # no PDF: a server for strangers that runs as root offers none
+    for suffix, start in {"html": b"<!doctype html>", "csv": b"series,temperature t,weight p,value"}.items():
         with seen.page.expect_download(timeout=PATIENCE) as caught:
             seen.page.get_by_role("button", name=suffix.upper(), exact=True).first.click()
         caught.value.save_as(tmp_path / "figure")

@@ -30,7 +30,7 @@ def ended(server: int, seconds: float = 30) -> bool:
 
 def test_the_film_moves_and_tells_when_the_head_appears(watch):
     seen = watch("/training")
-    expect(seen.main.get_by_text("becomes an induction head between step")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("It reaches one half between step")).to_be_visible(timeout=PATIENCE)
     title, first = (seen.main.get_by_role("heading", name=re.compile(rf"All heads at step {number}\b"))
                     for number in (r"\d", 0))
     expect(title).to_be_visible(timeout=PATIENCE)
