@@ -203,9 +203,10 @@ def say_why() -> None:
     """Has a download that cannot be made say why: Streamlit 1.67 says "Failed to generate file for download" of each,
     and logs a traceback."""
     handle = DeferredFileHandler.handle
-    if handle.__name__ == "answered":
+    if hasattr(handle, "__wrapped__"):
         return
 
+    @functools.wraps(handle)
     async def answered(self: DeferredFileHandler, request: BackendOperationRequest,
                        session_id: str) -> BackendOperationResponse:
         try:
