@@ -63,6 +63,12 @@ def format_signed(number: float, form: str) -> str:
     return f"{number:{sign}z{form.removeprefix(sign)}}".replace("-", "−") if math.isfinite(number) else ""
 
 
+def markdown_table(head: str, rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown under a head such as "| token | weight |": words at the left, numbers at the right."""
+    rule = "|---|" + "---:|" * (head.count("|") - 2)
+    return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
 def visible_token(text: str) -> str:
     """Return a token as it is shown: outer spaces as ␣, line ends as ⏎, what draws nothing by code point, a mark that
     combines with no letter on a circle, and an empty token as ∅."""

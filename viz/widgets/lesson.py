@@ -12,7 +12,7 @@ The page:
         lesson.fragment(_curves)                        # a control in it draws it again, and nothing else
 
     def _curves(page, lesson):                          # holds everything that its controls change
-        with lesson.section("curves"):                  # heading and lead of [curves]
+        with lesson.section("curves") as words:         # heading and lead; gives the prose of [curves]
             ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
             lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
@@ -40,23 +40,26 @@ call page.set; what one drags is `viz.components.handles`; a head of the record 
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
+from viz.components.sketch import Axes, sketch
+from viz.figures.lines import Line
 from viz.glossary import term_link, terms_of_section
 from viz.page import PageContext, own_address, pages
-from viz.page_controls import Choice
+from viz.page_controls import Choice, Numbers
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fragment import fragment
+from viz.widgets.fragment import folded, fragment
 from viz.widgets.lesson_questions import LETTERS, ask, prompts
 from viz.widgets.link_box import link_box
-from viz.widgets.notebook_button import notebook_button
 from viz.widgets.progress import remember_answers
+from viz.widgets.sheets import notebook_button
 
 # the controls that hold the answers to the prompt and to the two questions at the end; a link with them shows what was
 # answered
@@ -129,19 +132,20 @@ class Lesson:
         notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
 
     @contextmanager
-    def section(self, name: str) -> Iterator[None]:
-        """A heading and its lead; the section's widgets and figures follow inside."""
-        prose, title = self.prose[name], f"### {self.prose[name]['title']}"
+    def section(self, name: str) -> Iterator[dict]:
+        """A heading and its lead; the section's widgets and figures follow inside. Gives the section's prose."""
+        prose, lead = self.prose[name], self.prose[name].get("lead", "")
+        title = f"### {prose['title']}"
         if self.page.state.present:   # the lead stands below the picture, where the notices take its place
             with st.container(key=f"section-{name}"):
                 st.markdown(title)
-                yield
+                yield prose
                 with st.container(key=f"lead-{name}"):
-                    st.markdown(prose.get("lead", ""))
+                    st.markdown(lead)
             return
-        st.markdown(f"{title}\n\n{prose.get('lead', '')}", width=READABLE)
+        st.markdown(f"{title}\n\n{lead}", width=READABLE)
         with st.container(key=f"section-{name}"):
-            yield
+            yield prose
 
     def fragment(self, draw: Callable[..., None], *given: Any) -> None:
         """Draws draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything
@@ -249,5 +253,42 @@ def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -
     return "\n\n".join(parts)
 
 
+def folded_formula(title: str, text: str, shown: tuple[Callable, ...], *, key: str, sources: str = "") -> None:
+    """What proves a page that is no lesson, folded away: its formulas in words, the source of the functions that
+    computed it, and whence they come."""
+    def inside() -> None:
+        st.markdown(text)
+        st.code(source_listing(shown, {}), language="python")
+        st.markdown(sources)
+
+    folded(title, inside, key=key)
+
+
 def _shape(value: Any) -> str:
     return f"{value.dtype} {tuple(value.shape)}" if hasattr(value, "shape") else str(value)
+
+
+PLACES = 17   # heights that make the curve
+
+
+def drawn_control(name: str = "drawn") -> Numbers:
+    """The page's control that holds the curve; () until one is drawn."""
+    return Numbers(name, (), 0, 1, 0, PLACES)
+
+
+def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
+    """Asks for the curve. Whether one is drawn: the page may then show the real one, in this one's place or below."""
+    values = page.controls[control.name]
+    sketch(control, values, axes, key=f"sketch-{control.name}", turn=page.set)
+    return len(values) == PLACES
+
+
+def drawn_line(values: Sequence[float], x: np.ndarray, y_range: tuple[float, float], log: str = "") -> Line:
+    """The curve that was drawn, as a line over the x of the real figure, whose axes it was drawn over: from x[0] to
+    x[-1] and over y_range; log: which of them are logarithmic, as of `lines`."""
+    across = np.log(x) if "x" in log else np.asarray(x, float)
+    shares = (across - across[0]) / (across[-1] - across[0])
+    heights = np.interp(shares, np.linspace(0, 1, len(values)), values)
+    low, high = np.log(y_range) if "y" in log else y_range
+    y = low + heights * (high - low)
+    return Line(strings("lesson")["sketch"]["yours"], np.exp(y) if "y" in log else y, None, "dash")

@@ -1,10 +1,12 @@
-"""A question of a lesson: answers to choose from, and once one is chosen what is true of each of them."""
+"""A question of a lesson: answers to choose from, or a count of hands in a lecture, and then what is true of each."""
+from collections.abc import Sequence
+
 import streamlit as st
 
+from viz.components.hands import clear_hands, hands
 from viz.page import PageContext
 from viz.session import session
 from viz.text import strings
-from viz.widgets.show_of_hands import ask_hall
 
 LETTERS = ("a", "b", "c", "d")
 
@@ -43,3 +45,33 @@ def _judged(prompt: dict, chosen: int, yours: str) -> list[str]:
     own = [f" *({yours})*" if place == chosen else "" for place in range(len(signs))]
     return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
             for sign, mine, answer in zip(signs, own, prompt["answers"], strict=True)]
+
+
+def ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str], title: str = "") -> bool:
+    """Asks `prompt` as `lesson_questions.ask` does, each answer with the hands for it. A click on one, or what the next
+    arrow presses, shows what is true of each, and none is marked as one's own. Whether that is shown."""
+    words, told = strings("lecture"), page.controls[control] in letters
+    question = f"{page.name} {control}"
+    st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
+    for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):
+        right = told and place == prompt["right"]
+        text, count = st.columns([4, 1], gap="small", vertical_alignment="center")
+        with text:
+            if told:
+                st.markdown(f"{'✓' if right else '✗'} **{answer['text']}**")
+            else:
+                st.button(f"**{place + 1}**  {answer['text']}", type="tertiary", key=f"answer-{control}-{letter}",
+                          on_click=page.set, kwargs={control: letter})
+        with count:
+            hands(question, place, len(letters), key=f"hands-{control}-{letter}", told=told, right=right)
+        if told:
+            st.markdown(answer["why"])
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        if told:
+            st.button(words["again"], type="tertiary", key=f"again-{control}", on_click=page.set,
+                      kwargs={control: ""})
+        else:
+            st.button(words["reveal"], key=f"reveal-{control}", on_click=page.set,
+                      kwargs={control: letters[prompt["right"]]})
+        clear_hands(question, key=f"hands-{control}-clear")
+    return told

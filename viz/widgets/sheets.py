@@ -1,11 +1,11 @@
-"""The classroom sheets on a page: each to be read there, and to be taken away as PDF, as HTML or as Markdown, in the
-students' or the teachers' copy; and the lessons' notebooks."""
+"""The classroom sheets and lesson notebooks that one takes away."""
 from collections.abc import Callable
+from functools import partial
 
 import streamlit as st
 
 from viz.handout import pdf
-from viz.handout.lesson_notebook import notebook_names
+from viz.handout.lesson_notebook import MIME, file_name, notebook, notebook_names
 from viz.handout.sheet import Sheet, markdown, sheet, sheet_names
 from viz.handout.sheet import page as html_page
 from viz.page import PageContext, own_address, pages
@@ -13,7 +13,16 @@ from viz.page_controls import Choice
 from viz.text import strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for
-from viz.widgets.notebook_button import notebook_button
+
+
+def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:
+    """Draws it for a lesson that has a notebook; the file is made when it is pressed. link: where the lesson is; words:
+    on the button, "" for its own."""
+    if name in notebook_names():
+        st.download_button(words or strings("sheets")["notebook"]["button"],
+                           partial(notebook, name, link, solution), file_name(name, solution), MIME,
+                           on_click="ignore", key=f"notebook-{name}", help=help, icon=":material/download:")
+
 
 COPY = Choice("copy", "students", ("students", "teachers"))   # the control of a page that shows sheets
 DEEPER = 2   # a sheet's headings are below the page's own

@@ -22,7 +22,7 @@ from viz.widgets.control_widgets import choice_for
 from viz.widgets.errors import errors_as_sentences
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.folded import folded
+from viz.widgets.fragment import folded
 from viz.widgets.handout_button import table_button
 from viz.widgets.lesson import source_listing
 from viz.widgets.upload import most_megabytes, uploader

@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 def page():
     import streamlit as st
 
-    from viz.widgets.folded import folded
+    from viz.widgets.fragment import folded
 
     folded("Formula", lambda: st.code("x = 1"), key="formula")
 

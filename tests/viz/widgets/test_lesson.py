@@ -15,7 +15,7 @@ from viz.page import pages
 from viz.page_controls import Numbers
 from viz.text import FOLDER, strings
 from viz.widgets.control_widgets import log_steps, slider_for
-from viz.widgets.lesson import LETTERS, QUESTIONS, lessons, source_listing
+from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_line, lessons, source_listing
 
 Z = Numbers("z", (1.0, 0.0), -10, 10, 2, 5)
 HOSTILE = [None, 1, "x", [], {}, {"values": None}, {"values": [1]}, {"values": [1, 2, 3]}, {"values": [1, "2"]},
@@ -116,3 +116,13 @@ def test_the_prose_of_a_lesson_is_whole(name):
     assert pages()[name][0].controls[:3] == QUESTIONS
     assert any(isinstance(each, dict) and each.get("sources") for each in prose.values())
     assert pages()[name][0].section == "Learn" and pages()[name][0].needs in ("nothing", "head")
+
+
+def test_on_even_axes_a_height_is_a_share_of_the_range():
+    line = drawn_line(np.linspace(0, 1, PLACES), np.array([0.0, 5.0, 10.0]), (-2.0, 2.0))
+    assert line.y == pytest.approx([-2, 0, 2])
+
+
+def test_on_logarithms_the_middle_is_the_geometric_mean():
+    line = drawn_line(np.linspace(1, 0, PLACES), np.array([1.0, 10.0, 100.0]), (1e-4, 1e2), "xy")
+    assert line.y == pytest.approx([1e2, 0.1, 1e-4])

@@ -28,3 +28,37 @@ def test_afterwards_each_answer_has_its_sentence_and_ones_own_is_marked():
 
 def test_a_letter_without_an_answer_is_none():
     assert AppTest.from_function(page, args=(PROMPT, "d")).run(timeout=30).radio
+
+
+def lecture(prompt, chosen):
+    from dataclasses import replace
+    from types import SimpleNamespace
+
+    import streamlit as st
+
+    from viz.session import session
+    from viz.widgets.lesson_questions import ask
+
+    session().state = replace(session().state, present=True)
+    controls = st.session_state.setdefault("controls", {"guess": chosen})
+    ask(SimpleNamespace(name="lesson", controls=controls, set=controls.update), prompt, "guess")
+
+
+def words(app):
+    return [each.value for each in app.markdown]
+
+
+def test_the_next_step_shows_the_answer_and_asks_again():
+    app = AppTest.from_function(lecture, args=(PROMPT, "")).run(timeout=30)
+    assert words(app) == ["Which?"] and not app.radio
+    assert [each.label for each in app.button] == ["**1**  this", "**2**  that", "Show the answer"]
+    app.button(key="reveal-guess").click().run()
+    assert words(app) == ["Which?", "✗ **this**", "Not this.", "✓ **that**", "Yes."], "none is marked as one's own"
+    app.button(key="again-guess").click().run()
+    assert words(app) == ["Which?"]
+
+
+def test_a_click_on_an_answer_shows_what_is_true_of_each():
+    app = AppTest.from_function(lecture, args=(PROMPT, "")).run(timeout=30)
+    app.button(key="answer-guess-a").click().run()
+    assert "✓ **that**" in words(app) and "Not this." in words(app)

@@ -18,7 +18,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
-from viz.widgets.folded import folded
+from viz.widgets.fragment import folded
 from viz.widgets.head_table import plain_table
 from viz.widgets.lesson import source_listing
 from viz.widgets.syntax_section import CONTROLS, folded_syntax_section

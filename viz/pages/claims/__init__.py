@@ -14,7 +14,7 @@ from viz.pages.claims.row import Place, Result, draw_claim, question, result_of,
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.folded import folded
+from viz.widgets.fragment import folded
 
 # measured when the page opens, in a second once the model is open; all others when somebody asks
 OPENING = (("special", "minilm"),)

@@ -23,7 +23,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
 from viz.widgets.fields import bind
-from viz.widgets.folded import folded
+from viz.widgets.fragment import folded
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
 from viz.widgets.link_box import link_box

@@ -26,7 +26,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.folded import folded
+from viz.widgets.fragment import folded
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import plain_table
 from viz.widgets.vocabulary import unknown_words, vocabulary

@@ -16,10 +16,9 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.pages.cost.measurement import LENGTHS, measured_section
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for
-from viz.widgets.draw_first import PLACES, draw_first, drawn_control, drawn_line
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import PLACES, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_line
 
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)

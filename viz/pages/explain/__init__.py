@@ -17,7 +17,7 @@ from viz.pages.explain.one_answer import (
 )
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.folded import folded
+from viz.widgets.fragment import folded
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import source_listing
 

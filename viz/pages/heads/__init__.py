@@ -25,8 +25,7 @@ from viz.pages.heads.ranking import SHOWN, look_from_and_at, look_here_first, to
 from viz.text import escape_markdown, strings
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import segments, select
-from viz.widgets.folded import folded
-from viz.widgets.fragment import fragment
+from viz.widgets.fragment import folded, fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.pictures.strip import open_picture, patch_strip
 from viz.widgets.sentence_strip import sentence_strip

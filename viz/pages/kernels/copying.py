@@ -14,9 +14,8 @@ from viz.figures.matrix import matrix
 from viz.page import PageContext
 from viz.streamlit_patch import DeltaGenerator
 from viz.widgets.control_widgets import button_setting, toggle_for
-from viz.widgets.draw_first import PLACES, draw_first, drawn_control, drawn_line
 from viz.widgets.figure import figure
-from viz.widgets.lesson import Lesson
+from viz.widgets.lesson import PLACES, Lesson, draw_first, drawn_control, drawn_line
 
 DRAWN = drawn_control()
 RUNS = ASSETS / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels

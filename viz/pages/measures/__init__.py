@@ -19,7 +19,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
-from viz.widgets.folded import folded
+from viz.widgets.fragment import folded
 from viz.widgets.head_table import measures_table, silence_all
 from viz.widgets.lesson import source_listing
 

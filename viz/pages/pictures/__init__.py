@@ -31,8 +31,7 @@ from viz.widgets.control_widgets import choice_for
 from viz.widgets.errors import errors_as_sentences, fetch
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import segments, toggle
-from viz.widgets.folded import folded
-from viz.widgets.fragment import fragment
+from viz.widgets.fragment import folded, fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.pictures.choice import picture_pills
 from viz.widgets.pictures.strip import open_picture

@@ -21,11 +21,10 @@ from viz.pages.softmax.inside import inside_section
 from viz.pages.softmax.reaction import ends_section, slope_section
 from viz.pages.softmax.row import GRID, Row
 from viz.widgets.control_widgets import button_setting, choice_for, log_steps, pills_for, slider_for
-from viz.widgets.draw_first import drawn_control
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, drawn_control
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 PAGE = Page("Softmax and temperature", "Learn", 3, "head", asks_at=(("row", "head"), ("inside", True)),

@@ -9,9 +9,8 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.format import true_minus
 from viz.page import PageContext
 from viz.pages.softmax.row import GRID, Row
-from viz.widgets.draw_first import draw_first, drawn_control, drawn_line
 from viz.widgets.figure import figure
-from viz.widgets.lesson import Lesson
+from viz.widgets.lesson import Lesson, draw_first, drawn_control, drawn_line
 
 LARGEST = 12    # weights of the Jacobian that are drawn
 ROOM = 1.1      # of the axis over the curve's highest point

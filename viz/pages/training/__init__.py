@@ -14,8 +14,7 @@ from viz.pages.training.induction_scores import induction_section
 from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.folded import folded
-from viz.widgets.fragment import PLAYING, pause, repeat
+from viz.widgets.fragment import PLAYING, folded, pause, repeat
 
 OWN = "own"
 FRAME_SECONDS = 0.6   # of a film that plays

@@ -24,8 +24,7 @@ from viz.pages.translate.word import (
 )
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.folded import folded
-from viz.widgets.fragment import PLAYING, pause, repeat
+from viz.widgets.fragment import PLAYING, folded, pause, repeat
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 OURS = "translator"
