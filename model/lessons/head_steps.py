@@ -105,25 +105,15 @@ def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull of points in a plane (point, 2), counter-clockwise, as places in `points` (Andrew
-    1979)."""
-    order = np.lexsort((points[:, 1], points[:, 0]))
+    """The corners of the convex hull of points in a plane (point, 2), counter-clockwise, as places in `points`; of
+    points on one line its two ends."""
+    from scipy.spatial import ConvexHull, QhullError
 
-    def chain(places: np.ndarray) -> list[int]:
-        corners: list[int] = []
-        for place in places:
-            while len(corners) > 1 and turn_direction(points[corners[-2]], points[corners[-1]], points[place]) <= 0:
-                corners.pop()
-            corners.append(int(place))
-        return corners[:-1]
-
-    corners = chain(order) + chain(order[::-1])
-    return np.array(corners or [int(order[0])])
-
-
-def turn_direction(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
-    """Above 0 where a → b → c turns left."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+    try:
+        return ConvexHull(points).vertices
+    except (QhullError, ValueError):   # fewer than three points, or all on one line
+        order = np.lexsort((points[:, 1], points[:, 0]))
+        return np.unique(order[[0, -1]])
 
 
 def not_a_projection(weights: np.ndarray) -> float:
@@ -138,20 +128,6 @@ def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
     rows of W_O (head, d_v, d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is missing
     to the sub-layer's output is its bias."""
     return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))
-
-
-def mix_plane(path: HeadSteps) -> tuple[np.ndarray, float]:
-    """The plane that holds a head's mix, and of what is left shows most of the weighted values: (axes (2, d_v), the
-    first along the mix; share of the squared lengths of the weighted values that it shows, 0 to 1).
-
-    The picture of a vector is axes · vector. It is linear, so sums in the picture are sums in d_v dimensions, and the
-    mix is as long as it is. """
-    length = float(np.linalg.norm(path.mixed))
-    first = path.mixed / length if length else np.zeros(len(path.mixed))
-    rest = path.weighted - np.outer(path.weighted @ first, first)
-    second = np.linalg.svd(rest, full_matrices=False)[2][0] if rest.any() else np.zeros(len(first))
-    axes, total = np.stack([first, second]), float((path.weighted**2).sum())
-    return axes, float(((path.weighted @ axes.T) ** 2).sum() / total) if total else 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The head that one moves by hand and the real head's scenes, in a browser: mouse, keys, and a link that opens the same
+"""The head that one moves by hand and the real head's steps, in a browser: mouse, keys, and a link that opens the same
 view."""
 import re
 
@@ -49,26 +49,14 @@ def test_before_a_hall_the_arrows_have_the_width_of_the_window_and_letters_that_
     seen.rest().fine()
 
 
-def test_a_heads_scenes_are_stepped_by_buttons_and_keys_and_a_key_is_chosen_in_the_picture(watch):
-    seen = watch("/inside?guess=b&scene=softmax")
-    pressed = seen.main.locator(".head-story button[aria-pressed=true]")
-    expect(pressed).to_have_text("4 softmax", timeout=PATIENCE)
-    expect(seen.main.get_by_text("that is a weight of")).to_be_visible(timeout=PATIENCE)
-    pressed.focus()
-    seen.page.keyboard.press("ArrowRight")
-    expect(pressed).to_have_text("5 mix")
-    seen.page.wait_for_function("() => location.search.includes('scene=mix')", timeout=PATIENCE)
-    expect(seen.main.get_by_text("Laid end to end")).to_be_visible(timeout=PATIENCE)
-    seen.main.get_by_role("button", name="2 q · k").click()
-    expect(seen.main.get_by_text(re.compile("only its part along the query counts"))).to_be_visible(timeout=PATIENCE)
-    seen.main.locator(".head-story .key text", has_text=re.compile("^street")).click()
+def test_a_heads_steps_are_stepped_by_buttons_and_a_key_is_chosen_in_the_sentence(watch):
+    seen = watch("/inside?guess=b&step=softmax")
+    expect(seen.main.get_by_text("is a weight of")).to_be_visible(timeout=PATIENCE)
+    seen.main.get_by_role("button", name="→").click()
+    expect(seen.main.get_by_text("Each value is shrunk by its weight")).to_be_visible(timeout=PATIENCE)
+    seen.page.wait_for_function("() => location.search.includes('step=mix')", timeout=PATIENCE)
+    seen.main.locator(".st-key-section-journey .token", has_text=re.compile("^street")).last.click()
     seen.page.wait_for_function("() => /[?&]to=/.test(location.search)", timeout=PATIENCE)
-    chosen = seen.main.locator(".head-story .key.chosen text").first
-    expect(chosen).to_have_text(re.compile("^street"), timeout=PATIENCE)
     expect(seen.main.locator(".st-key-section-geometry").get_by_text(re.compile("street 8"))).to_be_visible(
         timeout=PATIENCE)
-    expect(seen.main.locator(".head-story .play")).to_be_visible()
-    seen.page.emulate_media(reduced_motion="reduce")
-    expect(seen.main.locator(".head-story .play")).to_be_hidden()   # it stands still for whoever asked for less motion
-    seen.page.emulate_media(reduced_motion="no-preference")
     seen.rest().fine()

@@ -5,6 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial import ConvexHull
+from scipy.special import softmax
 
 from model.core import heads
 from model.core.masks import Causal, Dense, Relative, Window
@@ -12,6 +13,7 @@ from model.core.query import Kind
 from model.lessons import head_steps
 from tests import headline
 from tests.fabricate import HEADS, KEYS, QUERIES, layer, record
+from tests.hostile import examples
 
 RNG = np.random.default_rng(5)
 VARIANTS = {
@@ -72,21 +74,11 @@ def test_angles_are_torchs_and_exact_at_the_ends():
     assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
 
 
-@given(st.integers(0, 50))
-def test_the_hull_is_scipys_and_holds_every_average(seed):
-    rng = np.random.default_rng(seed)
-    points = rng.normal(size=(int(rng.integers(3, 19)), 2))
-    corners = head_steps.hull(points)
-    assert set(corners) == set(ConvexHull(points).vertices)
-    average = rng.dirichlet(np.ones(len(points)) * 0.3) @ points
-    ends = np.roll(corners, -1)
-    assert all(head_steps.turn_direction(points[a], points[b], average) >= -1e-12
-               for a, b in zip(corners, ends, strict=True))
-
 
 def test_a_hull_of_one_and_of_two_points():
     assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0]
     assert set(head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}
+    assert set(head_steps.hull(np.array([[1.0, 1], [0, 0], [2, 2]]))) == {1, 2}
 
 
 def test_the_plane_is_the_one_of_torchs_principal_components():
@@ -107,3 +99,30 @@ def test_concat_and_w_output_is_the_sum_of_the_heads():
     mixed, w_output = RNG.normal(size=(6, 13)), RNG.normal(size=(6, 13, 17))
     linear = torch.nn.functional.linear(torch.tensor(mixed).flatten(), torch.tensor(w_output).reshape(-1, 17).T)
     assert head_steps.hand_over(mixed, w_output).sum(0) == pytest.approx(linear.numpy(), abs=1e-12)
+
+
+VECTORS = st.lists(st.integers(-300, 300).map(lambda number: number / 100), min_size=18, max_size=18)
+
+
+@examples(40)
+@given(VECTORS)
+def test_it_is_equation_1_and_its_mix_is_inside_the_hull(numbers):
+    query, keys, values = np.split(np.array(numbers).reshape(9, 2), [1, 5])
+    found = head_steps.attend(query[0], keys, values)
+    weights = softmax(keys @ query[0] / 2**0.5)
+    assert found.weights == pytest.approx(weights, abs=1e-12)
+    assert found.mix == pytest.approx(sum(w * v for w, v in zip(weights, values, strict=True)), abs=1e-12)
+    assert head_steps.inside_by(found.mix, values) >= -1e-9
+
+
+@pytest.mark.parametrize("point", [(0.2, 0.1), (3.0, 0.0), (0.9, 0.0), (-1.5, -1.5)])
+def test_the_distance_to_the_edge_is_qhulls(point):
+    values = np.array([[1.0, 1.0], [-1.0, 1.2], [-0.7, -1.0], [1.1, -0.9], [0.1, 0.0]])
+    edges = ConvexHull(values).equations   # of unit normals that point outwards
+    assert head_steps.inside_by(np.array(point), values) == pytest.approx(-(edges @ [*point, 1.0]).max(), abs=1e-12)
+
+
+def test_where_all_values_are_on_a_line_the_hull_has_no_inside():
+    values = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [-1.0, -1.0]])
+    assert head_steps.inside_by(values.mean(0), values) == 0
+    assert head_steps.inside_by(values[0], values[[0, 0, 0, 0]]) == 0

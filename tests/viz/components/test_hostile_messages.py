@@ -19,8 +19,6 @@ from viz.components.chart import TOOLS, picked_points, tool_from_event
 from viz.components.handles.payload import parse_event as read_drag
 from viz.components.head_grid.payload import GridEvent, head_ids
 from viz.components.head_grid.payload import parse_event as read_grid
-from viz.components.head_story.payload import SCENES
-from viz.components.head_story.payload import parse_event as read_head_story
 from viz.components.head_view.payload import ViewEvent
 from viz.components.head_view.payload import parse_event as read_view
 from viz.components.mask_editor.payload import parse_event as read_cells
@@ -88,8 +86,6 @@ def test_whatever_a_browser_sends_is_something_that_was_offered_or_nothing(messa
     held = read_arrows(message, ARROWS, 2)
     assert held is None or held in ({"looks": 0}, {"looks": 1}) or all(
         len(numbers) == 4 and all(-5 <= each <= 5 for each in numbers) for numbers in held.values())
-    walked = read_head_story(message, [0, 3, -1])
-    assert walked is None or walked in ({"key": 0}, {"key": 3}) or walked["scene"] in SCENES
     painted = read_cells(message, 2)
     assert painted is None or (painted.shape == (2, 2) and painted.dtype == bool)
     at = read_slider(message, WORDS)
@@ -118,6 +114,6 @@ def test_the_components_are_all_here():
     folder = Path(transformer_diagram.__file__).parents[1]
     with_events = {path.parent.name for path in folder.glob("*/payload.py")
                    if "def parse_event(" in path.read_text(encoding="utf-8")}
-    assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_story", "head_view",
+    assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_view",
                            "mask_editor", "picture_view", "sketch", "slider", "story", "token_strip",
                            "transformer_diagram"}

@@ -1,29 +1,42 @@
-"""What happens inside one head? A head of two dimensions that one moves by hand, then a real one, scene by scene."""
+"""What happens inside one head? A head of two dimensions that one moves by hand, then a real one, step by step."""
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import streamlit as st
 
 from model.core import heads
-from model.core.query import Kind
+from model.core.models import TraceQuery
+from model.core.query import Kind, UserError
 from model.core.record import Layer
 from model.lessons import head_steps
-from viz.components.head_story import SCENES
+from viz.components.arrows import VECTORS, arrows
 from viz.figures.vector_plane import Points, vector_plane
-from viz.format import format_weight
+from viz.format import format_weight, rank
 from viz.page import Page, PageContext
-from viz.page_controls import Choice, Number
-from viz.pages.inside.hand import CONTROLS, draw_hand
-from viz.pages.inside.steps import StepContext, chosen_key, trace_of
-from viz.pages.inside.story import draw_story
-from viz.pages.inside.strips import NAMES, draw_strips
+from viz.page_controls import Choice, Number, Numbers
+from viz.pages.inside.steps import STEPS, TRACED, StepContext
 from viz.text import escape_markdown
+from viz.theme import READABLE
+from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
+from viz.widgets.sentence_strip import sentence_strip
+from viz.widgets.vector_heatmap import columns_switch
 
-PAGE = Page("Inside one head", "Learn", 4, "head",
-            controls=(*QUESTIONS, *CONTROLS, Choice("scene", "vectors", SCENES), Choice("step", "in", NAMES),
-                      Number("to", -1, -1, 99_999, whole=True)))
-LARGEST = 2048    # tokens up to which a head's matrix is squared for the number ‖A² − A‖
+TOKENS = ("animal", "street", "it", "tired")
+WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
+ENOUGH, LITTLE = 0.5, 0.1   # of the goal: the weight to reach, and the weight to stay below
+ARROWS, WORDS = 600, 350    # pixels: how wide the arrows are, and what stands beside them in a window of 1366
+HAND = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8, 8),
+        "k": Numbers("hk", (0.4, 2.1, -1.7, 1.0, 2.0, 0.9, 1.2, -1.6), -3, 3, 8, 8),
+        "v": Numbers("hv", (2.2, 1.6, -1.9, 1.8, -1.2, -1.7, 1.9, -1.4), -3, 3, 8, 8)}
+NAMES = tuple(STEPS)
+LARGEST = 2048              # tokens up to which a head's matrix is squared for the number ‖A² − A‖
+PAGE = Page("Inside one head", "Learn", 4, "head", controls=(
+    *QUESTIONS, *HAND.values(), Choice("looks", "it", TOKENS), Choice("step", "in", NAMES),
+    Number("to", -1, -1, 99_999, whole=True)))
 
 
 def render(page: PageContext) -> None:
@@ -32,23 +45,64 @@ def render(page: PageContext) -> None:
     lesson.header()
     revealed = page.controls["guess"] in LETTERS
     with lesson.section("hand"):
-        lesson.fragment(draw_hand, revealed)
-    here = _journey(page, lesson, revealed)
-    if here is not None:
+        lesson.fragment(_hand, revealed)
+    with lesson.section("journey"):
+        here = _choose(page)
+        if here is None:
+            st.info(lesson.prose["widgets"]["reported"])
+        else:
+            lesson.fragment(_steps, here, revealed)
+    if here is not None and here.path.weights.any():
         _geometry(lesson, here)
         _average(lesson, here, revealed)
     lesson.end()
 
 
-def _journey(page: PageContext, lesson: Lesson, revealed: bool) -> StepContext | None:
-    with lesson.section("journey"):
-        here = _choose(page)
-        if here is None:
-            st.info(lesson.prose["widgets"]["reported"])
-            return None
-        lesson.fragment(draw_story, here, revealed)
-        lesson.fragment(draw_strips, here, revealed, page.controls["step"] != NAMES[0])
-    return here
+def _hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    """Four tokens in two dimensions, each with a query, a key and a value that one drags."""
+    words, looks = lesson.prose["hand"], TOKENS.index(page.controls["looks"])
+    vectors = {name: page.controls[HAND[name].name] for name in VECTORS}
+
+    def turn(moved: dict[str, Any]) -> None:
+        if "looks" in moved:
+            page.set(looks=TOKENS[moved["looks"]])
+        else:
+            page.set(**{HAND[name].name: numbers for name, numbers in moved.items()})
+
+    beside = st.container(horizontal=True, gap="medium")   # below each other where a window is narrow
+    # in a lecture each is as wide as the window: viz/lecture.css
+    with beside.container(width=ARROWS, key="hand-arrows"):
+        arrows(words["tokens"], HAND, vectors, looks, covered=not revealed, key="hand", turn=turn)
+    with beside.container(width=WORDS, key="hand-words"):
+        # what is true of the answers takes more room than the question, and stands below what to notice
+        for draw in (_notice_hand, _ask) if revealed else (_ask, _notice_hand):
+            draw(lesson, vectors, looks, revealed)
+
+
+def _ask(lesson: Lesson, vectors: dict, looks: int, revealed: bool) -> None:
+    if lesson.predict() != revealed:
+        st.rerun()   # what was covered stands in all parts of the page
+
+
+def _notice_hand(lesson: Lesson, vectors: dict[str, tuple[float, ...]], looks: int, revealed: bool) -> None:
+    q, k, v = (np.array(vectors[name]).reshape(-1, 2) for name in VECTORS)
+    lesson.explanation("hand", shown=(head_steps.attend, head_steps.inside_by),
+                       shapes={"query": q[looks], "keys": k, "values": v},
+                       **hand_numbers(lesson.prose["hand"], q, k, v, looks, revealed))
+
+
+def hand_numbers(words: dict, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks: int, revealed: bool) -> dict:
+    """The token that gets most and by which numbers, whether *it* looks at *animal* and not at itself, and where the
+    mix lies once that is revealed."""
+    row, of_it = head_steps.attend(q[looks], k, v), head_steps.attend(q[ITSELF], k, v)
+    top, (wanted, itself) = int(np.argmax(row.weights)), of_it.weights[[WANTED, ITSELF]].round(3)
+    mixed = words["hull"].format(inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
+                                 longest=np.linalg.norm(v, axis=-1).max())
+    return {"looks": words["tokens"][looks], "top": words["tokens"][top], "dot": row.dots[top],
+            "score": row.scores[top], "weight": format_weight(row.weights[top]),
+            "tied": rank(row.weights[top], row.weights)[1], "wanted": format_weight(wanted),
+            "itself": format_weight(itself), "mark": words["marks"][bool(wanted >= ENOUGH and itself <= LITTLE)],
+            "enough": ENOUGH, "little": LITTLE, "mixed": mixed if revealed else words["covered"]}
 
 
 def _choose(page: PageContext) -> StepContext | None:
@@ -59,79 +113,109 @@ def _choose(page: PageContext) -> StepContext | None:
         return None
     with computing():
         path = head_steps.head_steps(layer, view.head, view.token or 0)
-    key = chosen_key(page, path)
-    trace, without = trace_of(page, record)
-    return StepContext(record, view, layer, path, key, view.transpose, trace, without)
+    trace, without = None, ""
+    try:
+        trace = page.ask(TraceQuery(record.query))
+    except UserError as error:
+        without = str(error)
+    return StepContext(record, view, layer, path, _key(page, path), trace, without)
+
+
+def _key(page: PageContext, path: head_steps.HeadSteps) -> int:
+    """The position of the key that is chosen; until one is, that of the largest weight."""
+    wanted = page.controls["to"]
+    return wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
+
+
+def _steps(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool) -> None:
+    """The ten steps, one of which is drawn, and the key that they are about."""
+    words, step = lesson.prose["widgets"], page.controls["step"]
+    if _key(page, here.path) != here.key:
+        st.rerun()   # another key was clicked, which is in the pictures below as well
+    st.caption(words["key"])
+    sentence_strip(here.record[here.view.kind].keys, focus=here.key, pairs=False, key="inside_keys",
+                   on_event=lambda event: page.set(to=-1 if event.token is None else event.token))
+    place = NAMES.index(step)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.button("←", key="step-back", help=words["back"], disabled=place == 0, on_click=page.set,
+                  kwargs={"step": NAMES[place - 1]})
+        choice_for(page, "step", words["step"], {name: f"{number} {lesson.prose['steps'][name]['short']}"
+                                                 for number, name in enumerate(NAMES, 1)})
+        st.button("→", key="step-on", help=words["on"], disabled=place == len(NAMES) - 1, on_click=page.set,
+                  kwargs={"step": NAMES[(place + 1) % len(NAMES)]})
+        columns = columns_switch(page, words)
+    _step(lesson, step, replace(here, view=replace(here.view, transpose=columns)), revealed)
+    lesson.explanation("journey", shown=(head_steps.head_steps, head_steps.row_softmax, head_steps.hand_over),
+                       shapes={name: getattr(here.path, name) for name in
+                               ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")},
+                       d_model=here.record.card.d_model, d_v=len(here.path.mixed))
+
+
+def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
+    prose = lesson.prose["steps"][step]
+    st.markdown(f"#### {NAMES.index(step) + 1} · {prose['title']}\n\n"
+                f"$$\n{prose['columns' if here.view.transpose else 'rows']}\n$$")
+    if here.trace is None and step in TRACED:
+        st.info(here.without)
+    elif step == "mix" and not revealed:   # its sentence says where the output lies
+        lesson.placeholder("step-mix")
+    else:
+        with computing():
+            numbers = STEPS[step](here, prose)
+        names = {"token": escape_markdown(here.token), "key": escape_markdown(here.name(here.key))}
+        st.markdown(prose["says"].format(layer=here.view.layer, head=here.view.head, **names, **numbers),
+                    width=READABLE)
 
 
 def _geometry(lesson: Lesson, here: StepContext) -> None:
     """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its
     direction."""
-    path, key, words = here.path, here.key, lesson.prose["geometry"]
+    path, key = here.path, here.key
     angles = np.array([head_steps.angle(path.query, vector) for vector in path.keys])
-    lengths, long = np.linalg.norm(path.keys, axis=-1), float(np.linalg.norm(path.query))
-    at = np.nan_to_num(lengths[:, None] * np.stack([np.cos(np.radians(angles)), np.sin(np.radians(angles))], -1))
-    names = [here.key_name(place) for place in range(len(lengths))]
-    with lesson.section("geometry"):
-        figure(lambda theme: vector_plane(theme, Points(at, names, path.weights),
-                                          axes=(words["along"], words["across"]), height=400,
-                                          arrows=[("q", np.array([long, 0.0]))]),
-               key="inside-angles",
-               alt=lesson.alt("geometry", key=here.spoken(key), angle=angles[key], length=lengths[key], query=long))
+    cosines, lengths = np.cos(np.radians(angles)), np.linalg.norm(path.keys, axis=-1)
+    at = np.nan_to_num(lengths[:, None] * np.stack([cosines, np.sin(np.radians(angles))], -1))
+    long, names = float(np.linalg.norm(path.query)), list(map(here.name, range(len(lengths))))
+    facts = {"angle": angles[key], "length": lengths[key], "query": long}
+    with lesson.section("geometry") as words:
+        figure(lambda theme: vector_plane(theme, Points(at, names, path.weights), height=400,
+                                          axes=(words["along"], words["across"]), arrows=[("q", np.array([long, 0.0]))]),
+               key="inside-angles", alt=lesson.alt("geometry", key=names[key], **facts))
         lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
-                           shapes={"query": path.query, "keys": path.keys},
-                           nearest=nearest_says(here, angles, words), token=escape_markdown(here.spoken(query=True)),
-                           key=escape_markdown(here.spoken(key)), angle=angles[key], length=lengths[key], query=long,
-                           along=at[key, 0], dot=path.dots[key], d_k=len(path.query), spread=len(path.query) ** -0.5,
-                           low=float(np.nanmin(np.cos(np.radians(angles)))),
-                           high=float(np.nanmax(np.cos(np.radians(angles)))))
+                           shapes={"query": path.query, "keys": path.keys}, nearest=nearest_says(words, here, angles),
+                           token=escape_markdown(here.token), key=escape_markdown(names[key]), along=at[key, 0],
+                           dot=path.dots[key], d_k=len(path.query), spread=len(path.query) ** -0.5,
+                           low=np.nanmin(cosines), high=np.nanmax(cosines), **facts)
 
 
-def nearest_says(here: StepContext, angles: np.ndarray, words: dict) -> str:
-    """The key with the smallest angle, and the one with the largest weight."""
-    path = here.path
-    measured = np.where(path.allowed, angles, np.nan)
-    if np.isnan(measured).all():
-        return words["none"]
-    close = int(np.nanargmin(measured))
-    top = int(np.argmax(path.weights))
-    return words["angles"].format(
-        smallest=words["smallest" if path.allowed.all() else "smallest_allowed"],
-        close=escape_markdown(here.spoken(close)), angle=angles[close], weight=format_weight(path.weights[close]),
-        top=escape_markdown(here.spoken(top)), wide=angles[top], largest=format_weight(path.weights[top]),
-        others=words["bias_too" if path.bias.any() else "length"])
+def nearest_says(words: dict, here: StepContext, angles: np.ndarray) -> str:
+    """The allowed key with the smallest angle, and the one with the largest weight."""
+    weights, close = here.path.weights, int(np.argmin(np.where(here.path.allowed, np.nan_to_num(angles, nan=180), 181)))
+    top = int(np.argmax(weights))
+    return words["angles"].format(close=escape_markdown(here.name(close)), angle=angles[close],
+                                  weight=format_weight(weights[close]), top=escape_markdown(here.name(top)),
+                                  wide=angles[top], largest=format_weight(weights[top]))
 
 
 def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
     """The values in a plane, their hull, and the output inside it."""
-    path, words = here.path, lesson.prose["average"]
-    total = float(path.weights.sum())
-    with lesson.section("average"):
-        if not revealed or not total:
-            lesson.placeholder("average") if not revealed else st.info(words["nothing"])
+    path, total = here.path, float(here.path.weights.sum())
+    with lesson.section("average") as words:
+        if not revealed:
+            lesson.placeholder("average")
             return
         values = path.values[path.allowed]
         centre, axes, share = head_steps.plane(values)
         at, output = (values - centre) @ axes.T, (path.mixed / total - centre) @ axes.T
-        names = [here.key_name(int(place)) for place in np.flatnonzero(path.allowed)]
+        names = list(map(here.name, np.flatnonzero(path.allowed)))
         figure(lambda theme: vector_plane(theme, Points(at, names, path.weights[path.allowed]),
                                           axes=(words["first"], words["second"]), around=head_steps.hull(at),
                                           marked=[(words["output"], output)], height=460),
                key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
+        _, queries, keys = here.layer.shape
+        squares = here.view.kind.base is not Kind.CROSS and queries == keys <= LARGEST
+        squared = words["squared"].format(change=head_steps.not_a_projection(
+            heads.weights(here.layer, here.view.head))) if squares else words["not_squared"]
         lesson.explanation("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
-                           shapes={"values": values}, share=share, squared=_squared(here, words),
-                           hull=words["sink" if path.sink else "sums"].format(
-                               sum=total, sink=path.sink, d_v=len(path.mixed)),
+                           shapes={"values": values}, share=share, squared=squared, sum=total, sink=path.sink,
                            length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
-                           d_k=len(path.query), d_v=len(path.mixed), token=escape_markdown(here.spoken(query=True)))
-
-
-def _squared(here: StepContext, words: dict) -> str:
-    """How far the head's whole matrix is from a projection, where it is square and not too large to be squared."""
-    _, queries, keys = here.layer.shape
-    if here.view.kind.base is Kind.CROSS or queries != keys:
-        return words["not_square"]
-    if keys > LARGEST:
-        return words["too_large"]
-    change = head_steps.not_a_projection(heads.weights(here.layer, here.view.head))
-    return words["squared"].format(change=change)
+                           d_k=len(path.query), d_v=len(path.mixed), token=escape_markdown(here.token))
