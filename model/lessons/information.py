@@ -187,12 +187,10 @@ ENOUGH = 1e-7     # relative gain in stress at which SMACOF stops
 
 
 def between(points: np.ndarray) -> np.ndarray:
-    """Euclidean distances, (point, point), from |a|² + |b|² − 2 a · b about the points' middle."""
-    points = points - points.mean(0)
-    squares = (points**2).sum(1)
-    distances = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0))
-    np.fill_diagonal(distances, 0)
-    return distances
+    """Euclidean distances, (point, point)."""
+    from scipy.spatial.distance import cdist
+
+    return cdist(points, points)
 
 
 def stress(points: np.ndarray, wanted: np.ndarray) -> float:

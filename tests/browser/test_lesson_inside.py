@@ -55,7 +55,7 @@ def test_a_heads_steps_are_stepped_by_buttons_and_a_key_is_chosen_in_the_sentenc
     seen.main.get_by_role("button", name="→").click()
     expect(seen.main.get_by_text("Each value is shrunk by its weight")).to_be_visible(timeout=PATIENCE)
     seen.page.wait_for_function("() => location.search.includes('step=mix')", timeout=PATIENCE)
-    seen.main.locator(".st-key-section-journey .token", has_text=re.compile("^street")).last.click()
+    seen.main.locator(".st-key-inside_keys button", has_text="street").click()
     seen.page.wait_for_function("() => /[?&]to=/.test(location.search)", timeout=PATIENCE)
     expect(seen.main.locator(".st-key-section-geometry").get_by_text(re.compile("street 8"))).to_be_visible(
         timeout=PATIENCE)

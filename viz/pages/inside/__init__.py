@@ -177,8 +177,8 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
     long, names = float(np.linalg.norm(path.query)), list(map(here.name, range(len(lengths))))
     facts = {"angle": angles[key], "length": lengths[key], "query": long}
     with lesson.section("geometry") as words:
-        figure(lambda theme: vector_plane(theme, Points(at, names, path.weights), height=400,
-                                          axes=(words["along"], words["across"]), arrows=[("q", np.array([long, 0.0]))]),
+        points, axes = Points(at, names, path.weights), (words["along"], words["across"])
+        figure(lambda theme: vector_plane(theme, points, axes=axes, height=400, arrows=[("q", np.array([long, 0.0]))]),
                key="inside-angles", alt=lesson.alt("geometry", key=names[key], **facts))
         lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
                            shapes={"query": path.query, "keys": path.keys}, nearest=nearest_says(words, here, angles),

@@ -1,0 +1,310 @@
+"""What is in one block? Its boxes with the tensors of the current model; then normalisation step by step, the
+feed-forward layer, dropout, and depth."""
+import numpy as np
+import streamlit as st
+
+from model.core.models import TraceQuery
+from model.core.query import Kind, UserError
+from model.core.record import AttentionRecord, Tokens
+from model.core.trace import Block, Norm, Trace
+from model.lessons import block
+from viz.components.block_diagram import DiagramBox, block_diagram
+from viz.figures.bars import bars, histogram
+from viz.figures.base import UPRIGHT
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.figure import figure
+from viz.widgets.handout_button import picture_button
+from viz.widgets.lesson import QUESTIONS, Lesson
+from viz.widgets.vector_heatmap import columns_switch, token_name, vector_strips
+
+BOXES = ("in", "attention", "cross", "feed_forward",
+         *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
+PAGE = Page("One block", "Learn", 8, "head", controls=(
+    *QUESTIONS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True),
+    Number("word", 1, 0, 99_999, whole=True), Choice("which", "first", ("first", "last")),
+    Number("units", 8, 0, 32, whole=True), Number("drop", 0.1, 0, 0.9), Number("draw", 0, 0, 99, whole=True),
+    Number("depth", 12, 2, 24, whole=True)))
+ROWS = 40         # tokens of a tensor that are drawn
+OUTLIER = 5       # times the average dimension
+X = np.linspace(-1, 1, 201)
+TARGET = np.sin(5 * X) + 0.5 * np.cos(11 * X)      # any function with bends would do
+RATES = tuple(round(0.05 * step, 2) for step in range(19))
+DRAWS, MANY = 100, 200                             # seeds of a draw, and draws that the mean is over
+STYLES = {"post": (0, "solid"), "pre": (1, "dash")}   # colour and dash of the lines about depth
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "block")
+    lesson.header()
+    opened, revealed = _see(page, lesson)
+    if opened is not None:
+        trace, record = opened
+        this_block = _block(page, trace)
+        tokens = record[this_block.kind].queries
+        lesson.fragment(_norm, this_block, tokens, revealed)
+        _feed_forward(lesson, trace, this_block, record.card.title)
+    lesson.fragment(_bend)
+    if opened is not None:
+        lesson.fragment(_dropout, this_block, tokens)
+    lesson.fragment(_depth)
+    lesson.end()
+
+
+def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecord] | None, bool]:
+    """The block, its diagram, the tensors behind its boxes, and the question beside them. Gives what the other parts
+    show too, None where there is none, and whether the question is answered."""
+    with lesson.section("parts") as words:
+        left, right = st.columns([7, 3], gap="medium")
+        with right:
+            revealed = lesson.predict()
+        with left:
+            try:
+                record = page.record()
+                trace = page.ask(TraceQuery(record.query))
+            except UserError as error:
+                st.info(escape_markdown(str(error)))
+                return None, revealed
+            if len(trace.blocks) > 1:
+                with st.container(width=320):
+                    slider_for(page, "block", words["block"], range(len(trace.blocks)), closed=True,
+                               say=lambda place: _name(lesson, trace, trace.blocks[place]))
+            lesson.fragment(_parts, trace, record)
+    return (trace, record), revealed
+
+
+def _block(page: PageContext, trace: Trace) -> Block:
+    return trace.blocks[min(page.controls["block"], len(trace.blocks) - 1)]
+
+
+def _name(lesson: Lesson, trace: Trace, this_block: Block) -> str:
+    """A block's name: its number, and its stack where there are two."""
+    two = len({one.kind for one in trace.blocks}) > 1
+    return f"{lesson.prose['parts']['stacks'][this_block.kind]} {this_block.index}" if two else str(this_block.index)
+
+
+def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
+    """The diagram, what leaves the open box, one row a token, and the tensors behind it."""
+    words, this_block = lesson.prose["parts"], _block(page, trace)
+    boxes, inner = block.boxes(this_block), this_block.feed_forward
+    names = {box.name: words["names"][box.kind] for box in boxes}
+    box = next((one for one in boxes if one.name == page.controls["box"]), boxes[1])
+    order, tokens = ", ".join(names.values()), record[this_block.kind].queries
+    left, right = st.columns([2, 3], gap="medium")
+    with left:
+        drawn = [DiagramBox(one.name, one.kind, names[one.name], _shape(one.output)) for one in boxes]
+        picture_button(block_diagram(drawn, box.name, alt=words["alt_diagram"].format(order=order), key="block_diagram",
+                                     on_open=lambda name: page.set(box=name)), (record,))
+    with right:
+        _leaves(lesson, names[box.name], box.output, tokens)
+    tensors = _tensors(box, this_block, words)
+    table = "\n".join(f"  - {label}: {_shape(tensor)}, mean length of a row {_length(tensor):.3g}, largest "
+                      f"{np.abs(tensor).max():.3g}" for label, tensor in tensors)
+    sizes = np.abs(this_block.before.astype(np.float64)).mean(0)
+    lesson.explanation("parts", shown=(block.boxes,), shapes=dict(tensors), box=names[box.name], table=table,
+                       d_model=len(sizes), tokens=len(this_block.before), model=escape_markdown(record.card.title),
+                       order=order, number=_name(lesson, trace, this_block), times=OUTLIER,
+                       kind=words["kinds"]["pre" if this_block.norm_first else "post"],
+                       outliers=int((sizes > OUTLIER * sizes.mean()).sum()), before=_length(this_block.before),
+                       attention=_length(this_block.attentions[0].output), after=_length(this_block.after),
+                       inner=f"{_length(inner.output):.3g}" if inner else "–")
+
+
+def _leaves(lesson: Lesson, name: str, output: np.ndarray | None, tokens: Tokens) -> None:
+    words = lesson.prose["parts"]
+    if output is None:
+        st.info(words["unknown"])
+        return
+    rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
+    columns = list(map(str, range(output.shape[1])))
+    style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
+    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"), style=style,
+                                height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(box=name)),
+           key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
+
+
+def _tensors(box: block.Box, this_block: Block, words: dict) -> list[tuple[str, np.ndarray]]:
+    """The tensors behind a box: (name, (t, …) or the weights by head), what leaves it first."""
+    tensors = [(words["output"], box.output)]
+    if box.kind in ("attention", "cross"):
+        around = next(one for one in this_block.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
+        tensors.append((words["input"], around.x))
+        tensors += [(words["memory"], around.memory)] if box.kind == "cross" else []
+        tensors += [("W_Q", around.query.weight), ("W_K", around.key.weight), ("W_V", around.value.weight),
+                    ("W_O", around.w_output)]
+    if box.norm is not None:
+        tensors += [(words["sum"] if box.kind == "add_norm" else words["input"], box.norm.input),
+                    (words["gain"], box.norm.gain), (words["bias"], box.norm.bias)]
+    if box.kind == "feed_forward" and this_block.feed_forward is not None:
+        tensors += [(words["before"], this_block.feed_forward.before),
+                    (words["active"], this_block.feed_forward.active)]
+    return [(name, tensor) for name, tensor in tensors if tensor is not None]
+
+
+def _shape(tensor: np.ndarray | None) -> str:
+    return "?" if tensor is None else " × ".join(map(str, tensor.shape))
+
+
+def _length(rows: np.ndarray) -> float:
+    """The mean length of the rows."""
+    return float(np.linalg.norm(rows, axis=-1).mean())
+
+
+def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, revealed: bool) -> None:
+    """One token through one normalisation, a strip per step. Covered until the question is answered: every strip of it
+    shows over what the mean is taken."""
+    with lesson.section("norm") as words:
+        if not this_block.norms:
+            st.info(words["none"])
+            return
+        if not revealed:
+            lesson.placeholder("norm", 120)
+            return
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            choice_for(page, "which", words["which"], words["whiches"])
+            columns = columns_switch(page, words)
+        norm: Norm = this_block.norms[0 if page.controls["which"] == "first" else -1]
+        word, d = min(page.controls["word"], len(norm.input) - 1), len(norm.gain)
+        slider_for(page, "word", words["word"], range(len(norm.input)), closed=True,
+                   say=lambda place: tokens.texts[place] if place < len(tokens) else str(place))
+        steps, other = both_norms(norm, word)
+        kind, instead = (words["kinds"][each] for each in (("layer", "rms") if norm.kind == "layer"
+                                                           else ("rms", "layer")))
+        facts = {"token": token_name(tokens, word), "kind": kind}
+        rows = [("x", norm.input[word]), (words["centred"], steps.centred), (words["normal"], steps.normal),
+                (words["scaled"], steps.scaled), (words["output"], steps.output),
+                (words["instead"].format(other=instead), other.output)]
+        vector_strips(rows, key="block-norm", alt=lesson.alt("norm", **facts), columns=columns,
+                      bound=float(np.quantile(np.abs([row for _, row in rows]), 0.995)))
+        _means(norm, tokens, words)
+        lesson.explanation("norm", shown=(block.layer_norm, block.rms_norm),
+                           shapes={"x": norm.input, "gain": norm.gain}, other=instead, mean=steps.mean,
+                           variance=steps.variance, scale=norm.scales[word], d=d, count=len(norm.input),
+                           unbiased=(d / (d - 1)) ** 0.5, epsilon=norm.epsilon,
+                           error=np.abs(steps.output - norm.output[word]).max(),
+                           differs=np.linalg.norm(other.output - steps.output) / np.linalg.norm(steps.output), **facts)
+
+
+def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
+    """A token through the normalisation that the model has, and through the other kind with the same gain and no
+    bias."""
+    x, gain = norm.input[word], norm.gain.astype(np.float64)
+    layer = block.layer_norm(x, gain, norm.bias if norm.kind == "layer" else None, norm.epsilon)
+    rms = block.rms_norm(x, gain, norm.epsilon)
+    return (layer, rms) if norm.kind == "layer" else (rms, layer)
+
+
+def _means(norm: Norm, tokens: Tokens, words: dict) -> None:
+    """The answer on the picture: one mean and one spread per token."""
+    x = norm.input[:ROWS].astype(np.float64)
+    names = [token_name(tokens, place) for place in range(len(x))]
+    figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
+                              axes=("token", words["value"]), height=300, angle=UPRIGHT),
+           key="block-means", alt=words["alt_means"].format(count=len(names)))
+
+
+def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -> None:
+    """Values before and after the activation in this block, and the silent ones block by block."""
+    with lesson.section("feed_forward") as words:
+        inner = this_block.feed_forward
+        if inner is None:
+            st.info(words["unknown"])
+            return
+        left, right = st.columns(2, gap="medium")
+        span = float(np.quantile(np.abs(inner.before), 0.999))
+        edges = np.linspace(-span, span, 61)
+        shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size
+                  for name in ("before", "active")}
+        with left:
+            figure(lambda theme: histogram(theme, edges, shares, axes=(words["value"], words["share"]),
+                                           marks=[(0, "0")], height=320), key="block-activations",
+                   alt=lesson.alt("feed_forward", activation=inner.activation, block=this_block.index))
+        known = {_name(lesson, trace, one): one.feed_forward for one in trace.blocks if one.feed_forward is not None}
+        inactive = np.array([block.inactive_shares(each.before, each.active) for each in known.values()])
+        with right:
+            figure(lambda theme: bars(theme, list(known), dict(zip(words["groups"], inactive.T, strict=True)),
+                                      axes=(words["layer"], words["share"]), y_range=(0, 1), height=320),
+                   key="block-silent", alt=words["alt_silent"].format(activation=inner.activation))
+        number, d_ff, d_model = _name(lesson, trace, this_block), inner.before.shape[1], inner.output.shape[1]
+        zero, near, relu = inactive[list(known).index(number)]
+        lesson.explanation("feed_forward", shown=(block.inactive_shares,),
+                           shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
+                           d_ff=d_ff, d_model=d_model, wide=d_ff / d_model, zero=zero, near=near, relu=relu,
+                           gated=words["gated" if inner.gated else "plain"], model=escape_markdown(model),
+                           number=number)
+
+
+def _bend(page: PageContext, lesson: Lesson) -> None:
+    """One feature in, one out: what ReLU units can do that matrices alone cannot."""
+    units = page.controls["units"]
+    fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
+    left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
+    with lesson.section("bend") as words:
+        slider_for(page, "units", words["units"], range(33), say=str)
+        drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
+                 Line(words["fit"].format(units=units), fit, 0, "solid")]
+        figure(lambda theme: lines(theme, X, drawn, axes=(words["x"], words["y"]), height=320), key="block-bend",
+               alt=lesson.alt("bend", units=units, left=left))
+        lesson.explanation("bend", shown=(block.bent_fit,), shapes={"fit": fit}, straight=straight, units=units,
+                           left=left)
+
+
+def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens) -> None:
+    """What attention puts out for one token: the row, one draw, and the mean of many."""
+    rate, seed, output = page.controls["drop"], page.controls["draw"], this_block.attentions[0].output
+    word = min(page.controls["word"], len(output) - 1)
+    row = output[word].astype(np.float64)
+    drawn, mean = block.drop(row, rate, seed)[0], block.drop(row, rate, seed, MANY).mean(0)
+    zeros, length = int(((drawn == 0) & (row != 0)).sum()), np.linalg.norm(row)
+    with lesson.section("dropout") as words:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            slider_for(page, "drop", words["rate"], RATES)
+            button_setting(page, words["again"], "draw-again", draw=(seed + 1) % DRAWS)
+        facts = {"token": token_name(tokens, word), "rate": rate}
+        vector_strips([(words["row"], row), (words["draw"], drawn), (words["mean"].format(draws=MANY), mean)],
+                      key="block-dropout", bound=float(np.quantile(np.abs(row), 0.995)) or 1.0,
+                      alt=lesson.alt("dropout", **facts))
+        lesson.explanation("dropout", shown=(block.drop,), shapes={"row": row}, draws=MANY, zeros=zeros, d=len(row),
+                           share=zeros / len(row), factor=1 / (1 - rate), before=length, after=np.linalg.norm(drawn),
+                           apart=np.linalg.norm(mean - row) / length, **facts)
+
+
+def _depth(page: PageContext, lesson: Lesson) -> None:
+    """Encoders with random weights, the norm behind or in front, as the mean of many seeds: the stream and the gradient
+    by layer at one depth, and the last layer's gradient at every depth with what theory says of pre-LN."""
+    runs, about = block.depth_runs()
+    layers = min(block.DEPTHS, key=lambda depth: abs(depth - page.controls["depth"]))
+    depths, here = np.array(block.DEPTHS), {kind: found[layers] for kind, found in runs.items()}
+    last = {kind: np.array([found[depth].gradient[-1] for depth in block.DEPTHS]) for kind, found in runs.items()}
+    with lesson.section("depth") as words:
+        slider_for(page, "depth", words["layers"], block.DEPTHS, say=str, closed=True)
+        first, second, third = st.columns(3, gap="small")
+        for column, name, log in ((first, "stream", ""), (second, "gradient", "y")):
+            drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
+                          (found.low, found.high) if log else None) for kind, found in here.items()]
+            with column:
+                figure(lambda theme, drawn=drawn, name=name, log=log: lines(
+                    theme, np.arange(1, layers + 1), drawn, axes=(words["layer"], words[name]), log=log, height=340),
+                       key=f"block-{name}", alt=words[f"alt_{name}"].format(
+                           layers=layers, **{kind: getattr(found, name)[-1] for kind, found in here.items()}))
+        ends = [Line(words["names"][kind], gradients, STYLES[kind][0], "dots") for kind, gradients in last.items()]
+        ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
+        with third:
+            figure(lambda theme: lines(theme, depths, ends, axes=(words["layers_n"], words["last"]),
+                                       y_range=(0, 1.15 * float(last["post"].max())),
+                                       marks=[(layers, f"N = {layers}")], height=340), key="block-last",
+                   alt=words["alt_last"].format(post=last["post"][-1], pre=last["pre"][-1]))
+        post, pre, six = here["post"], here["pre"], block.DEPTHS.index(6)
+        lesson.explanation("depth", shown=(block.depth, block.depth_runs),
+                           shapes={"stream": post.stream, "gradient": post.gradient}, seeds=len(about["seeds"]),
+                           command=about["command"], date=about["date"], layers=layers, root=block.WIDTH**0.5,
+                           first=pre.stream[0], last=pre.stream[-1],
+                           post_ratio=post.gradient[-1] / post.gradient[0],
+                           pre_ratio=pre.gradient[-1] / pre.gradient[0], top=post.gradient[-1] / pre.gradient[-1],
+                           post_six=last["post"][-1] / last["post"][six], pre_six=last["pre"][-1] / last["pre"][six],
+                           post_low=post.low[-1], post_high=post.high[-1], pre_low=pre.low[-1], pre_high=pre.high[-1])

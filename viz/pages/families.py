@@ -1,0 +1,286 @@
+"""Encoder, decoder, or both? What goes from one stack into the other, three families side by side, a text as a product
+of probabilities, an open question."""
+import re
+import textwrap
+from contextlib import closing
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.models import LastVectorsQuery, TraceQuery
+from model.core.query import Hide, Kind, Query
+from model.core.record import AttentionRecord, Tokens
+from model.lessons import families
+from model.studies.predictions import LikelihoodQuery, SequenceLikelihood
+from viz.figures.bars import bars
+from viz.figures.base import UPRIGHT
+from viz.figures.drawing import Markup, markup
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.figures.wiring import wiring
+from viz.format import markdown_table, token_markdown, visible_token
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Words
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.fields import bind
+from viz.widgets.figure import figure
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
+
+TEXT = "The animal didn't cross the street because it was too tired."
+PAGE = Page("Encoder, decoder, or both", "Learn", 9, "nothing", controls=(
+    *QUESTIONS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
+    Number("hide", 5, 1, 60, whole=True),
+    Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))
+FAMILIES = ("encoder", "both", "decoder")   # the decoder is the largest: the others are on the screen before it answers
+PLACES = (0, 2, 1)                          # of their columns
+ENCODER, BOTH, STANDS_IN = "minilm", "translator", "induction"
+KINDS = {"encoder": Kind.SELF, "decoder": Kind.CAUSAL, "cross": Kind.CROSS}
+BEGIN, SHORT = 19, 10   # characters of the target that its box has room for, and of a token's label
+MOVED = 1e-4            # share of its length by which a vector moves that saw what was hidden
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "families")
+    lesson.header()
+    with computing():
+        revealed = _inputs(page, lesson)
+        with lesson.section("three") as words:
+            if decoder() == STANDS_IN:
+                st.caption(words["missing"])
+            lesson.fragment(_who_sees_what, revealed)
+        lesson.fragment(_hidden_word)
+        lesson.fragment(_factors)
+        lesson.fragment(_steps)
+    with lesson.section("open") as words:
+        with st.expander(words["claims"]):
+            st.markdown(markdown_table(words["head"], words["rows"]).replace("---:", "---"))
+        lesson.explanation("open")
+    lesson.end()
+
+
+def decoder() -> str:
+    """The decoder to show: SmolLM2, or where that is not on disk the one that was trained here."""
+    return "smollm2" if any(offer.id == "smollm2" and offer.on_disk for offer in sources.catalogue()) else STANDS_IN
+
+
+def _sentence(page: PageContext) -> str:
+    return page.controls["say"].strip() or TEXT
+
+
+def _families(text: str) -> list[Query]:
+    """The same sentence put to FAMILIES."""
+    return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder())]
+
+
+def _inputs(page: PageContext, lesson: Lesson) -> bool:
+    """The two stacks with the shapes of this sentence, and the question beside them. Whether it is answered: only then
+    is it said what goes from one into the other."""
+    widgets = lesson.prose["widgets"]
+    with lesson.section("inputs") as words:
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            st.text_input(widgets["say"], max_chars=120, help=widgets["say_help"],
+                          **bind(page.set, "say", page.controls["say"]))
+            revealed = lesson.predict()
+        query = sources.open_query(BOTH, _sentence(page))
+        record = page.ask(query)
+        tensors, target = families.wiring(page.ask(TraceQuery(query)), record), record[Kind.CAUSAL].queries
+        shapes = {"n": len(tensors.memory), "m": len(tensors.stream), "d": tensors.memory.shape[1],
+                  "layers": tensors.layers}
+        begins = textwrap.shorten(" ".join(target.texts), BEGIN, placeholder=" …")
+        boxes = {name: markup(box, **shapes, said=begins) for name, box in words["boxes"].items()}
+        arrows = ["?"] * 3
+        if revealed:
+            boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
+        with right:
+            figure(lambda theme: wiring(theme, boxes, arrows, height=410), key="families-wiring",
+                   alt=words["alt_answered" if revealed else "alt"].format(**shapes))
+        if revealed:
+            lesson.explanation("inputs", shown=(families.wiring,), apart=tensors.apart, notices_in=right,
+                               shapes={"H": tensors.memory, "decoder's stream": tensors.stream}, **shapes)
+            with st.expander(words["tensors"]):
+                st.markdown(words["table"].format(query=tensors.query, key=tensors.key, value=tensors.value,
+                                                  memory=tensors.memory.shape, stream=tensors.stream.shape))
+    return revealed
+
+
+def _columns() -> list:
+    """The columns of FAMILIES."""
+    columns = st.columns(3, gap="medium")
+    return [columns[place] for place in PLACES]
+
+
+def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    """Who may see what of the sentence, and what each model makes of it; cross-attention's shape is the answer to the
+    question above."""
+    words, seen, part = lesson.prose["three"], {}, page.controls["part"]
+    choice_for(page, "part", words["part"], words["parts"])
+    # each is drawn while the next one is computed
+    with closing(page.ask_each(_families(_sentence(page)), height=330)) as answers:
+        for column, name, record in zip(_columns(), FAMILIES, answers, strict=True):
+            with column:
+                st.markdown(f"**{words[name]}**  \n{record.card.title}")
+                if name == "both" and part == "cross" and not revealed:
+                    lesson.placeholder("cross", height=330)
+                else:
+                    seen[name] = _allowed(lesson, name, record, KINDS[part] if name == "both" else record.kinds[0])
+                st.caption(words["says"][name].format(says=best_guess(record, name),
+                                                      tokens=len(record[record.kinds[0]].queries)))
+    lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
+                       encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),
+                       predictions=len(seen["decoder"]) - 1)
+
+
+def _allowed(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
+    """Draws one family's mask; who may look where, bool (query, key)."""
+    words, allowed = lesson.prose["three"], families.allowed(record[kind])
+    rows, columns = _short(record[kind].queries), _short(record[kind].keys)
+    figure(lambda theme: matrix(theme, np.where(allowed, 1.0, np.nan), rows, columns,
+                                axes=(words["key"], words["query"]), height=330, angle=UPRIGHT,
+                                style=CellStyle(ruler=False, digits=0)), key=f"families-may-{name}",
+           alt=lesson.alt("three", name=words[name], share=allowed.mean(), queries=len(rows), keys=len(columns)))
+    return allowed
+
+
+def _short(tokens: Tokens) -> list[str]:
+    return [text if len(text) <= SHORT else text[:SHORT - 1] + "…" for text in tokens.texts]
+
+
+def best_guess(record: AttentionRecord, name: str) -> str:
+    """The best guess at the last position, of an encoder–decoder at each; "…" where there is none; of an encoder the
+    size of the vector."""
+    answer = record.prediction
+    if name == "encoder":
+        return str(record.card.d_model)
+    if answer is None:
+        return "…"
+    if name == "both":
+        return " ".join(escape_markdown(best[0]) for best in answer.texts)
+    return f"**{token_markdown(answer.texts[-1][0])}** ({answer.probabilities[-1][0]:z.3f})"
+
+
+def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
+    """The edits that hide the tokens of one word on the source side; a causal model's first token stays, since its row
+    has no other key."""
+    return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
+            if not tokens.special[place] and start < span[1] and span[0] < end and place]
+
+
+def _hidden_word(page: PageContext, lesson: Lesson) -> None:
+    """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
+    text = _sentence(page)
+    spans = [word.span() for word in re.finditer(r"\S+", text)]
+    with lesson.section("hidden") as words:
+        if len(spans) < 2:
+            st.info(words["short"])
+            return
+        at = min(page.controls["hide"], len(spans) - 1)
+        slider_for(page, "hide", words["hide"], range(1, len(spans)), say=lambda place: text[slice(*spans[place])],
+                   closed=True)
+        records, touched, word = list(page.ask_each(_families(text))), {}, escape_markdown(text[slice(*spans[at])])
+        questions = []
+        for record in records:   # last vectors of the stack that reads the sentence, as it is and with the word hidden
+            query, kind = record.query, record.kinds[0]
+            hidden = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, spans[at]))
+            questions += [LastVectorsQuery(query, kind), LastVectorsQuery(hidden, kind)]
+        with closing(page.ask_each(questions)) as answers:
+            for column, name, record in zip(_columns(), FAMILIES, records, strict=True):
+                change = families.moved(next(answers).vectors, next(answers).vectors)
+                touched[name] = f"{int((change > MOVED).sum())} of {len(change)}"
+                title, tokens = lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
+                with column:
+                    st.markdown(f"**{title}**")
+                    figure(lambda theme, tokens=tokens, change=change: bars(
+                        theme, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280, angle=UPRIGHT),
+                           key=f"families-hidden-{name}",
+                           alt=lesson.alt("hidden", word=word, touched=touched[name], name=title))
+        lesson.explanation("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
+
+
+def _factors(page: PageContext, lesson: Lesson) -> None:
+    """The factors of a text and their product; of a translation, beside another one."""
+    text = _sentence(page)
+    with lesson.section("factors") as words:
+        choice_for(page, "whose", words["whose"], words["whoses"])
+        if page.controls["whose"] == "decoder":
+            if decoder() == STANDS_IN:
+                st.caption(lesson.prose["three"]["missing"])
+            _product(lesson, {words["this"]: page.ask(LikelihoodQuery(sources.open_query(decoder(), text)))},
+                     words["alone"])
+            return
+        own: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
+        swapped = swap_gender(french_of(own))
+        st.text_input(words["french"], max_chars=160, help=words["french_help"], placeholder=swapped,
+                      **bind(page.set, "french", page.controls["french"]))
+        button_setting(page, words["swapped"], "swapped", french="")
+        other: SequenceLikelihood = page.ask(LikelihoodQuery(
+            sources.open_query(BOTH, text, target=page.controls["french"].strip() or swapped)))
+        parted = next((place for place, (one, another) in enumerate(zip(own.ids, other.ids, strict=False))
+                       if one != another), None)
+        says = words["equal"] if parted is None else words["parts"].format(
+            at=parted + 1, one=token_markdown(own.texts[parted]), other=token_markdown(other.texts[parted]),
+            p=np.exp(own.log_probabilities[parted]), q=np.exp(other.log_probabilities[parted]))
+        _product(lesson, {words["own"]: own, words["other"]: other}, says)
+
+
+def french_of(chain: SequenceLikelihood) -> str:
+    """Its words as one writes them, without the end; an elision takes no space."""
+    return " ".join(chain.texts[:-1]).replace("' ", "'").replace(" .", ".")
+
+
+def swap_gender(french: str) -> str:
+    """The same French with every pronoun of the other gender."""
+    other = {"il": "elle", "elle": "il"}
+    return re.sub(r"\b(il|elle)\b", lambda match: other[match[0]], french)
+
+
+def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -> None:
+    """Bars and running product of one or two texts; the prose tells the numbers of the last."""
+    words, (name, chain) = lesson.prose["factors"], list(chains.items())[-1]
+    count, places = len(chain.ids), range(max(len(one.ids) for one in chains.values()))
+    padded = {title: np.pad(one.log_probabilities, (0, len(places) - len(one.ids)), constant_values=np.nan)
+              for title, one in chains.items()}
+    factors = {title: np.exp(one) for title, one in padded.items()}
+    labels = [" / ".join(dict.fromkeys(visible_token(one.texts[place]) for one in chains.values()
+                                       if place < len(one.texts))) for place in places]
+    least = int(chain.log_probabilities.argmin())
+    total, smallest = float(chain.products[-1]), float(chain.log_probabilities[least])
+    power = total / np.log(10)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure(lambda theme: bars(theme, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340,
+                                  angle=UPRIGHT), key="families-chances",
+               alt=lesson.alt("factors", n=count, least=chain.texts[least], p=np.exp(smallest)))
+    drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]
+    lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
+    with right:
+        figure(lambda theme: lines(theme, np.arange(1, len(places) + 1), drawn, axes=("t", words["product"]),
+                                   y_range=(lowest, -0.03 * lowest), height=340),
+               key="families-product", alt=words["alt_product"].format(product=power))
+    lesson.explanation("factors", shown=(SequenceLikelihood,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
+                       n=count, says=says, share=smallest / total if total else 0.0, name=name,
+                       least=token_markdown(chain.texts[least]), p=np.exp(smallest), power=power,
+                       perplexity=chain.perplexity, mean=-chain.log_probabilities.mean())
+
+
+def _steps(page: PageContext, lesson: Lesson) -> None:
+    """y_t from the tokens before it alone, beside y_t from one pass over the whole target: teacher forcing changes
+    nothing."""
+    words, text = lesson.prose["steps"], _sentence(page)
+    whole: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text)))
+    steps = len(whole.ids) - 1
+    at = min(page.controls["upto"], steps)
+    part: SequenceLikelihood = page.ask(LikelihoodQuery(sources.open_query(BOTH, text, continuation=whole.ids[:at])))
+    first, second = (float(np.exp(likelihood.log_probabilities[at - 1])) for likelihood in (whole, part))
+    with st.expander(words["title"]), st.container(key="section-steps"):
+        left, middle, right = st.columns([2, 1, 1], gap="medium", vertical_alignment="center")
+        with left:
+            slider_for(page, "upto", words["upto"], range(1, steps + 1),
+                       say=lambda place: f"{place}: {whole.texts[place - 1]}", closed=True)
+        middle.metric(words["whole"], f"{first:.4f}")
+        right.metric(words["part"], f"{second:.4f}")
+        lesson.explanation("steps", t=at, word=token_markdown(whole.texts[at - 1]), difference=abs(first - second),
+                           all=steps + 1)

@@ -1,0 +1,243 @@
+"""What do heads tell, and what do they share? Mutual information, a map of all heads by their divergence, the subspaces
+that they read, and what training raises a bound on."""
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import UserError
+from model.core.statistics import entropy, x_log_x
+from model.lessons import information
+from model.lessons.information import Information
+from viz.figures.bars import bars
+from viz.figures.by_layer import by_layer
+from viz.figures.head_mds import head_map, shepard_diagram
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.format import format_share, format_signed, head_label, markdown_table
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Words
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import choice_for, slider_for
+from viz.widgets.fields import bind
+from viz.widgets.figure import figure
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
+
+SIZES = (2, 4, 8, 16, 32, 64)
+SHARES = np.linspace(0, 3, 61)   # how much the model of the bound has learnt
+NEAREST = 5
+ROUNDING = 1e-6    # bits
+LEAST = 3          # heads that a map needs
+MOST_TEXTS = 50
+PAGE = Page("What heads share", "Learn", 14, "head", controls=(
+    *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
+    Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
+    Choice("method", "smacof", ("smacof", "classical")), Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3),
+    Choice("matrix", "query", information.MATRICES)))
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "information")
+    lesson.header()
+    revealed = _toy(page, lesson)
+    lesson.fragment(_heads, revealed)
+    if not revealed:
+        return
+    lesson.fragment(_bound)
+    with lesson.section("said") as words:
+        st.markdown(markdown_table(words["table_head"], words["rows"]).replace("---:", "---"))
+        lesson.explanation("said")
+    lesson.end()
+
+
+def _toy(page: PageContext, lesson: Lesson) -> bool:
+    """The question beside a head that does one thing, and its three numbers; whether it is answered."""
+    name, n = page.controls["toy"], page.controls["size"]
+    weights, places = information.toy(name, n, page.controls["sharp"]), list(map(str, range(n)))
+    of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
+    numbers = {"mean": of_mean, "rows": of_rows, "mutual": of_mean - of_rows}
+    with lesson.section("toy") as words:
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            if lesson.answered:
+                slider_for(page, "size", words["size"], SIZES)
+                if name not in ("uniform", "causal"):
+                    slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))
+            revealed = lesson.predict()
+        with right:
+            choice_for(page, "toy", words["toy"], words["names"])
+            picture, beside = st.columns(2, gap="small") if revealed else (st.container(), st.container())
+            with picture:
+                figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=310,
+                                            style=CellStyle(ruler=False)),
+                       key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
+            if revealed:
+                labels = [words["of_mean"], words["mean_of"], words["mutual"]]
+                with beside:
+                    figure(lambda theme: bars(theme, labels, {"bits": np.array(list(numbers.values()))}, angle=0,
+                                              axes=("", "bits"), height=310, y_range=(0, 1.1 * np.log2(n))),
+                           key="information-bits", alt=words["alt_bits"].format(**numbers))
+                sharp = {f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in information.TOYS}
+                lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy),
+                                   shapes={"weights": weights}, n=n, most=np.log2(n), name=words["names"][name],
+                                   **numbers, **sharp)
+    return revealed
+
+
+def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
+    """The sections about the same heads and texts; layer by layer only once the question is answered, as its
+    middle picture is about the answer."""
+    pool = _measured(page, lesson)
+    if pool is None:
+        return
+    if revealed:
+        _layers(page, lesson, pool)
+    lesson.fragment(_map, pool)
+    lesson.fragment(_subspaces)
+
+
+def _measured(page: PageContext, lesson: Lesson) -> Information | None:
+    """The heads on one text or on several: one question a text, so that a click stops it and others come in between.
+    Where no line of one's own is written yet it is the text of the sidebar."""
+    with lesson.section("texts") as words:
+        choice_for(page, "texts", words["which"], words["names"])
+        if page.controls["texts"] == "own":
+            st.text_area(words["own"], placeholder=words["own_help"], height=120, max_chars=1200,
+                         **bind(page.set, "own", page.controls["own"]))
+            if not page.controls["own"].strip():
+                st.caption(words["nothing"])
+        _, view = real_head(page, token=False)
+        own = [line for line in page.controls["own"].splitlines() if line.strip()][:MOST_TEXTS]
+        texts = {"one": [], "set": words["set"], "own": own}[page.controls["texts"]]
+        queries, wrong = [sources.open_query(page.state.model, text) for text in texts] or [page.query()], []
+        answers = page.ask_each([information.InformationQuery(query, view.kind) for query in queries],
+                                say=lambda number, text: words["progress"].format(number=number + 1, all=len(queries)),
+                                on_error=lambda number, error: wrong.append(f"{queries[number].text[:60]}: {error}"))
+        answered = [answer for answer in answers if answer is not None]
+        if wrong:
+            st.warning(words["left_out"].format(count=len(wrong), all=len(queries), first=escape_markdown(wrong[0])))
+        if not answered:
+            st.info(words["none"])
+            return None
+        pool = information.mean_over_texts(answered)
+        st.caption(words["said"].format(texts=pool.texts, tokens=pool.tokens, heads=len(pool.places),
+                                        model=escape_markdown(page.state.model)))
+        return pool
+
+
+def _layers(page: PageContext, lesson: Lesson, pool: Information) -> None:
+    view, mutual, blank_mutual = page.view(), pool.values["mutual"], pool.blank["mutual"]
+    most, least = int(mutual.argmax()), int(mutual.argmin())
+    with lesson.section("layers") as words:
+        names = [name for name in ("entropy", "mutual", "distance") if np.isfinite(pool.values[name]).all()]
+        for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
+            values, blank = pool.values[name], pool.blank[name]
+            with column:
+                figure(lambda theme, name=name, values=values, blank=blank: by_layer(
+                    theme, pool.places, values, axes=(words["layer"], words["axes"][name]), height=360,
+                    names=(words["heads"], words["means"]), line=(words["lines"][name], blank),
+                    marked=(view.layer, view.head)), key=f"information-{name}",
+                       alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
+        lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
+                           shapes={"I": mutual, "tokens": pool.tokens}, heads=len(pool.places),
+                           below=int((pool.values["entropy"] < pool.blank["entropy"] / 2).sum()),
+                           mean=mutual.mean(), most=head_label(*pool.places[most]), most_bits=mutual[most],
+                           least=head_label(*pool.places[least]), least_bits=mutual[least],
+                           blank=blank_mutual.mean(), under=int((mutual < blank_mutual - ROUNDING).sum()))
+
+
+def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
+    view, method = page.view(), page.controls["method"]
+    with lesson.section("map") as words:
+        if len(pool.places) < LEAST:
+            st.info(words["few"])
+            return
+        wanted = np.sqrt(pool.divergence)
+        with computing():
+            planes = {each: information.plane(wanted, each) for each in words["methods"]}
+        stress = {each: information.stress(points, wanted) for each, points in planes.items()}
+        here, labels = pool.places.index((view.layer, view.head)), [head_label(*head) for head in pool.places]
+        near = [int(place) for place in np.argsort(wanted[here]) if place != here][:NEAREST]
+        drawn, (same, other) = information.between(planes[method]), information.within_and_between(pool, wanted)
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            choice_for(page, "method", words["method"], words["methods"])
+            figure(lambda theme: head_map(theme, pool.places, planes[method], marked=pool.places[here], near=near,
+                                          layer_word=words["layer"]),
+                   key="information-map", alt=lesson.alt("map", heads=len(labels), stress=stress[method]))
+        with right:
+            figure(lambda theme: shepard_diagram(theme, wanted, drawn, axes=("√JS", words["in_plane"])),
+                   key="information-kept", alt=words["alt_kept"].format(stress=stress[method]))
+            st.markdown(markdown_table(words["table_head"].format(head=labels[here]),
+                                       [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
+                                        for each in near]))
+        lesson.explanation("map", shown=(information.divergences, information.classical, information.smacof,
+                                         information.stress),
+                           shapes={"√JS": wanted, "plane": planes[method]}, head=labels[here], closest=labels[near[0]],
+                           distance=wanted[here, near[0]], count=len(near), same=format_signed(same, ".3f") or "–",
+                           other=format_signed(other, ".3f") or "–", stress=stress[method],
+                           **{f"stress_{each}": value for each, value in stress.items()})
+
+
+def _subspaces(page: PageContext, lesson: Lesson) -> None:
+    """Principal angles between the ranges of the heads of the layer that is chosen, and slices in their place."""
+    view, name = page.view(), page.controls["matrix"]
+    with lesson.section("subspaces") as words:
+        choice_for(page, "matrix", words["matrix"], words["matrices"])
+        try:
+            found = page.ask(information.SubspacesQuery(page.query(), view.kind, view.layer))
+        except UserError as error:
+            st.info(str(error))
+            return
+        ranges = found.ranges[name]
+        overlaps = {each: format_share(float(one.overlap.mean()), 0) if len(one.overlap) else "–"
+                    for each, one in found.ranges.items()}
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
+                     _angles(words["random"], ranges.random, 1)]
+            drawn += [_angles(words["heads"], ranges.angles, 0)] if len(ranges.angles) else []
+            figure(lambda theme: lines(theme, np.arange(1, ranges.width + 1), drawn, axes=tuple(words["axes"]),
+                                       y_range=(0, 95), height=360), key="information-subspaces",
+                   alt=lesson.alt("subspaces", layer=view.layer, matrix=words["matrices"][name],
+                                  overlap=overlaps[name], random=np.degrees(ranges.random).mean()))
+        with right:
+            st.markdown(markdown_table(words["table_head"], [
+                [words["matrices"][each], overlaps[each], format_share(one.width / found.d_model, 0), "0%"]
+                for each, one in found.ranges.items()]))
+        lesson.explanation("subspaces", shown=(information.bases, information.principal_angles, information.sliced),
+                           shapes={"angles": ranges.angles}, heads=len(found.moved), d_model=found.d_model,
+                           draws=information.DRAWS, inside=found.inside[name], slice=1 / ranges.heads,
+                           layer=view.layer, matrix=words["matrices"][name], overlap=overlaps[name],
+                           chance=ranges.width / found.d_model, together=ranges.together,
+                           most=min(found.d_model, ranges.heads * ranges.width), moved=float(found.moved.mean()),
+                           same=float(found.same.mean()), **found.own)
+
+
+def _angles(name: str, angles: np.ndarray, colour: int) -> Line:
+    degrees = np.degrees(angles)
+    return Line(name, degrees.mean(0), colour, "solid" if colour == 0 else "dash", (degrees.min(0), degrees.max(0)))
+
+
+def _bound(page: PageContext, lesson: Lesson) -> None:
+    """H(Y) minus cross-entropy over how much a model has learnt, under I(X;Y)."""
+    learnt, bond = page.controls["learnt"], page.controls["bond"]
+    bound, here = information.bound(bond, SHARES), float(information.bound(bond, np.array([learnt])).cross_entropy[0])
+    proved = bound.entropy - bound.cross_entropy
+    with lesson.section("bound") as words:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            slider_for(page, "learnt", words["learnt"], SHARES[::5].round(2))
+        with right:
+            slider_for(page, "bond", words["bond"], np.linspace(0, 4, 9))
+        drawn = [Line(words["cross_entropy"], bound.cross_entropy, 1, "dash"),
+                 Line(f"H(Y) = {bound.entropy:z.3f}", np.full_like(SHARES, bound.entropy), 1, "dot"),
+                 Line(words["bound"], proved, 0),
+                 Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
+        facts = {"information": bound.information, "last": proved[-1]}
+        figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"),
+                                   marks=[(learnt, f"s = {learnt:g}")], height=360), key="information-bound",
+               alt=lesson.alt("bound", best=proved.max(), **facts))
+        lesson.explanation("bound", shown=(information.bound,), shapes={"cross_entropy": bound.cross_entropy},
+                           learnt=learnt, here=here, proved=bound.entropy - here, **facts)
