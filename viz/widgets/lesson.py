@@ -253,12 +253,13 @@ def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -
     return "\n\n".join(parts)
 
 
-def folded_formula(title: str, text: str, shown: tuple[Callable, ...], *, key: str, sources: str = "") -> None:
+def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
+                   sources: str = "") -> None:
     """What proves a page that is no lesson, folded away: its formulas in words, the source of the functions that
-    computed it, and whence they come."""
+    computed it, and whence they come. shown gives the functions once it is opened, so that it may import torch."""
     def inside() -> None:
         st.markdown(text)
-        st.code(source_listing(shown, {}), language="python")
+        st.code(source_listing(shown(), {}), language="python")
         st.markdown(sources)
 
     folded(title, inside, key=key)

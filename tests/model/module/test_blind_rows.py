@@ -13,7 +13,7 @@ from model.core.view import View
 from model.imported.record_file import read_record
 from model.module.look import look
 from viz.export import csv as csv_export
-from viz.pages.heads.claims import row_claim
+from viz.pages.heads import row_claim
 
 TOKENS, WIDTH, HEADS = 6, 16, 4
 

@@ -35,7 +35,7 @@ from viz.pages.coreference.silencing import silencing_claim
 from viz.pages.coreference.twins import Twins, sentence_claims
 from viz.pages.explain.many_answers import set_claims, share_claim
 from viz.pages.explain.one_answer import answer_claims, apart_claim, no_order, value_claim
-from viz.pages.heads.claims import head_claims, row_claim
+from viz.pages.heads import head_claims, row_claim
 from viz.pages.measures import effect_claims, pattern_claims
 from viz.pages.training.claims import Story, claims, habit_claims
 from viz.pages.translate.decision import decision_claims

@@ -1,133 +1,138 @@
 """What does each attention head look at? The sentence, every head at once, one head open."""
-import inspect
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from model.ask import sources
 from model.core import heads
 from model.core.heads import OverviewQuery
-from model.core.measures import BY_NAME, HeadMeasures, MeasuresQuery
+from model.core.measures import BY_NAME, HeadMeasures, MeasuresQuery, head_ids
 from model.core.query import Kind, UserError
-from model.core.record import AttentionMap, AttentionRecord, Layer
-from model.core.view import TokenRankingQuery, View, displayed_head, overlaid_heads
+from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
+from model.core.types import HeadId
+from model.core.view import LENSES, QUADRANTS, SCALES, Link, TokenRankingQuery, View, displayed_head, overlaid_heads
 from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import Below, head_view
-from viz.examples import Example, example_for, other_twin, word_at
+from viz.components.slider import slider
+from viz.examples import Example, example_for, other_twin, token_of, word_at
+from viz.format import format_share, format_weight, head_label, rank, token_label, token_markdown
+from viz.glossary import term_link, terms
 from viz.page import Page, PageContext
-from viz.pages.heads.claims import head_claims, row_claim
-from viz.pages.heads.colours import COLOUR, grid_colours
-from viz.pages.heads.display import filters, lens_bar, why_scale
+from viz.page_controls import Choice
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
-from viz.pages.heads.ranking import SHOWN, look_from_and_at, look_here_first, tooltip_numbers
+from viz.readable_scale import tenth_weight
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
+from viz.widgets.corpus_result import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import segments, select
-from viz.widgets.fragment import folded, fragment
+from viz.widgets.fields import bind, pills, segments, select, toggle
+from viz.widgets.fragment import fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from viz.widgets.lesson import folded_formula
 from viz.widgets.pictures.strip import open_picture, patch_strip
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary
 
+COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
 PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT), reads="both")
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 ABOVE = 208     # pixels over the open head in a presentation, where it fills the rest of the screen
+SHOWN = 6       # heads in a ranking
+EACH = 3        # heads on either side of one token
+BLIND = 1e-5    # weights that differ by less are the same: the row has not seen the other word
+NAMED = 3       # keys of a row that are named
+KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
 
 def render(page: PageContext) -> None:
     """Draws the page."""
-    record = page.record()
+    record, words = page.record(), strings("heads")
     _title(page)
     _warnings(page, record)
     fragment(page, _picture, record)
-    _formula()
+    folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}",
+                   _proof, key="heads-formula")
+
+
+def _proof() -> tuple[Callable, ...]:
+    from model.core import attention
+
+    return attention.scores, attention.softmax, heads.weights
+
+
+def _example(page: PageContext) -> Example | None:
+    """The example that the text is; a picture is none."""
+    return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
 
 
 def _title(page: PageContext) -> None:
     """The question, and beside it tired ⇄ wide: the same sentence with the other word, one click away."""
-    texts = _twins(page)
+    words, example = strings("heads"), _example(page)
 
     def swapped() -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"#### {strings('heads')['question']}", width="content")
-        if texts:
+        st.markdown(f"#### {words['question']}", width="content")
+        if example is not None and example.twin and example.swap:
+            texts = {example.text: example.swap[0], example.twin: example.swap[1]}
             st.session_state["twin"] = page.state.text
-            st.segmented_control(strings("heads")["swap"], list(texts), format_func=texts.__getitem__, key="twin",
+            st.segmented_control(words["swap"], list(texts), format_func=texts.__getitem__, key="twin",
                                  on_change=swapped, label_visibility="collapsed")
+
+
+def _warnings(page: PageContext, record: AttentionRecord) -> None:
+    """What a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
+    words, tokens, model = strings("frame"), record.maps[0].queries, escape_markdown(record.card.title)
+    if record.omitted is not None:
+        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, model=model,
+                                           limit=record.omitted.limit, count=record.omitted.count,
+                                           text=escape_markdown(record.omitted.text[:40])))
+    if any(tokens.unknown):
+        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=model))
+        readers = [offer for offer in sources.catalogue() if offer.every_byte]   # none where nothing may be fetched
+        if readers:
+            reader = max(readers, key=lambda offer: offer.on_disk)
+            st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with",
+                      on_click=page.set, kwargs={"model": reader.id})
+    for note in record.notes:
+        st.caption(escape_markdown(note))
+    if any(tokens.unknown):
+        vocabulary(record.card.id, record.card.title, lambda text: page.set(text=text))
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
     """The sentence, every head and the open one, or the covered head that is to be predicted."""
     page.follow()
     view = page.view()
-    if is_covered(page, record, view):
-        _sentence(page, record, view, True)
+    covered = is_covered(page, record, view)
+    _sentence(page, record, view, covered)
+    if covered:
         covered_head(page, record)
         return
-    _sentence(page, record, view, False)
     question = MeasuresQuery(page.query(), view.kind)
     measures = sources.cached(question)
     left, right = st.columns([11, 13], gap="medium")
     with left:
         _grid(page, record, view, measures)
         # in a presentation its buttons are not drawn
-        of_token = None if page.state.present else look_here_first(record[view.kind], view, measures, page.set)
+        of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
     with right:
-        why = why_scale(page, record, view)
-        _head_bar(page, record, view, why)
-        drawn = _open_picture(page, record, view) if view.lens == "picture" else _open_head(page, record, view, why)
-        _what_holds(page, record, view)
+        drawn = _open_head(page, record, view)
+        if page.controls["predict"] == "shown":
+            score_panel(page, record, view)
+        st.markdown(" ".join(head_claims(record, view, *_twin(page))) or row_claim(record, view))
         _ways_on(page, record, view, drawn)
-    if of_token is not None:   # of a long text it takes longer than the picture too
+    if of_token is not None:   # of a long text it takes longer than the picture
         with of_token:
-            look_from_and_at(record[view.kind], view,
-                             page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0),
-                             page.set)
+            _look_from_and_at(page, record[view.kind], view)
     if measures is None:   # of a long text they take longer than the picture, which is there before them
         page.ask(question, height=0)
         st.rerun()
-
-
-def _formula() -> None:
-    """The equation of the picture, and the functions that drew it."""
-    from model.core import attention
-
-    words = strings("heads")
-
-    def inside() -> None:
-        st.latex(words["formula"])
-        st.markdown(words["formula_words"])
-        st.code("\n\n".join(inspect.getsource(each) for each in (attention.scores, attention.softmax, heads.weights)),
-                language="python")
-
-    folded(words["formula_title"], inside, key="heads-formula")
-
-
-def _warnings(page: PageContext, record: AttentionRecord) -> None:
-    """What a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
-    words = strings("frame")
-    if record.omitted is not None:
-        st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit,
-                                           limit=record.omitted.limit, count=record.omitted.count,
-                                           model=escape_markdown(record.card.title),
-                                           text=escape_markdown(record.omitted.text[:40])))
-    tokens = record.maps[0].queries
-    if any(tokens.unknown):
-        st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
-                                                  model=escape_markdown(record.card.title)))
-        readers = [offer for offer in sources.catalogue() if offer.every_byte]   # none where nothing may be fetched
-        if readers:
-            reader = max(readers, key=lambda offer: offer.on_disk)
-            st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with",
-                      on_click=lambda: page.set(model=reader.id))
-    for note in record.notes:
-        st.caption(escape_markdown(note))
-    if any(tokens.unknown):
-        vocabulary(record.card.id, record.card.title, lambda text: page.set(text=text))
 
 
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
@@ -145,54 +150,40 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
     sentence_strip(attention_map.queries, focus=view.token, pair=None if cross or hidden else view.pair,
                    pairs=not (cross or hidden), chosen=bool(chosen or view.pair or hidden), key="strip",
                    on_event=lambda event: page.set(token=event.token,
-                                                        pair=view.pair if cross or hidden else event.pair))
+                                                   pair=view.pair if cross or hidden else event.pair))
     if cross and not hidden:
         sentence_strip(attention_map.keys, focus=view.pair[1] if view.pair else None, pairs=False, key="strip_keys",
                        on_event=lambda event: page.set(pair=None if event.token is None
-                                                            else (view.token, event.token)))
-
-
-def _example(page: PageContext) -> Example | None:
-    """The example that the text is; a picture is none."""
-    return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
-
-
-def _twins(page: PageContext) -> dict[str, str]:
-    """The sentence and its twin, each with the word by which it differs; empty for any other text."""
-    example = _example(page)
-    if example is None or not example.twin or not example.swap:
-        return {}
-    return {example.text: example.swap[0], example.twin: example.swap[1]}
+                                                       else (view.token, event.token)))
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
-    """Every head of this kind, and how they are ordered."""
+    """Every head of this kind, how they are ordered and coloured, and what is said under the pointer: the weight for
+    the pair, if there is one, and the measures of that head."""
     words, attention_map = strings("heads"), record[view.kind]
     overview = page.ask(OverviewQuery(page.query(), view.kind))
-    weights = heads.pair_weights(attention_map, *view.pair) if view.pair else {}
-    orders = {"layer": words["order_layer"], **({"pair": words["order_pair"]} if view.pair else {}),
-              **{name: f"by {BY_NAME[name].title}" for name in (measures.values if measures else ())}}
+    ranked, said = [], dict[str, dict[HeadId, float]]()
+    orders = {"layer": words["order_layer"]}
+    if view.pair:
+        ranked = heads.rank_heads_for_pair(attention_map, *view.pair)
+        said[words["pair"]], orders["pair"] = heads.pair_weights(attention_map, *view.pair), words["order_pair"]
+    for name in measures.values if measures else ():
+        said[name], orders[name] = measures.by_head(name), f"by {BY_NAME[name].title}"
+    order = view.order if view.order in orders else "layer"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
-        select(words["order"], orders, page.set, "order", view.order if view.order in orders else "layer",
-               quiet=True)
-        values, label = grid_colours(page, view.kind, measures)
-    ranked = heads.rank_heads_for_pair(attention_map, *view.pair) if view.pair else []
-    order = {"layer": None, "pair": ranked}.get(view.order, measures.ranked(view.order)
-                                                if measures and view.order in measures.values else None)
+        select(words["order"], orders, page.set, "order", order, quiet=True)
+        values = _colours(page, view.kind, measures)
+    ordered = None if order == "layer" else ranked if order == "pair" or measures is None else measures.ranked(order)
     silences = bool(st.session_state.get("click-silences")) if record.verification.status == "verified" else None
-    shown = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in order] if order else None,
-                      [(layer, head, rank) for rank, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      tooltip_numbers(measures, weights), HeadValues(values, label) if values else None, silences)
-    drawn = head_grid(overview, shown, heads_per_kv=_heads_per_kv(attention_map), key="grid",
+    sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
+    shown = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in ordered] if ordered else None,
+                      [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
+                      said, values, silences)
+    drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, key="grid",
                       on_event=lambda event: _take(page, event))
-    picture_button(drawn, (record,), beside=None if silences is None else _silencing_switch)
-
-
-def _silencing_switch() -> None:
-    """What a click on the grid does; it is no part of the state that a link holds."""
-    words = strings("heads")
-    st.toggle(words["silences"], key="click-silences", help=words["silences_help"])
+    picture_button(drawn, (record,), beside=None if silences is None else lambda: st.toggle(
+        words["silences"], key="click-silences", help=words["silences_help"]))   # no part of the state of a link
 
 
 def _take(page: PageContext, event: GridEvent) -> None:
@@ -202,40 +193,135 @@ def _take(page: PageContext, event: GridEvent) -> None:
         page.open_next("compare", **_edited("zero"))
 
 
-def _heads_per_kv(attention_map: AttentionMap) -> int:
-    """How many query heads share a key head, where that is the same in every layer."""
-    sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
-    return sizes.pop() if len(sizes) == 1 else 1
+def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> HeadValues | None:
+    """Draws the choice of what the grid is coloured by: None, the weights; a measure of this text, or one averaged over
+    a file of texts. A link to a file's averages shows the weights where no file is."""
+    words, query, named = strings("heads"), page.query(), measures.values if measures else ()
+    result = saved_corpus(query.model, query.revision, kind)
+    options = {"": words["colour_none"]}
+    options |= {name: words["colour_text"].format(title=BY_NAME[name].title) for name in named}
+    options |= {FROM_FILE + name: words["colour_file"].format(title=AVERAGES[name], name=result.name)
+                for name in (result.averages.names if result is not None else ())}
+    chosen = page.controls["colour"] if page.controls["colour"] in options else ""
+    select(words["colour"], options, page.set, "colour", chosen, quiet=True)
+    if chosen.startswith(FROM_FILE) and result is not None:
+        name = chosen.removeprefix(FROM_FILE)
+        return HeadValues(result.averages.by_head(name), f"{AVERAGES[name]}, {result.name}")
+    return HeadValues(measures.by_head(chosen), BY_NAME[chosen].title) if measures is not None and chosen else None
 
 
-def _head_bar(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
-    """Which head is open, and the ways to show it. why: its scale was chosen."""
+def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
+                     choose: Callable[..., None]) -> DeltaGenerator | None:
+    """The heads that rank first for the pair, each a button that opens it, or else the place for those of one token;
+    the measures of the open head and who is first in each."""
+    words, place = strings("heads"), None
+    st.markdown(f"##### {words['first']}")
+    if view.pair is None:
+        place = st.container()
+    else:
+        a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
+        st.markdown(words["first_pair"].format(a=a, b=b))
+        pills(words["first"], map(_ranked, heads.rank_heads_for_pair(attention_map, *view.pair)[:SHOWN]), choose,
+              "head", (view.layer, view.head), "rank_pair")
+    if measures is not None:
+        with st.expander(words["measures"]):
+            for name in measures.values:
+                left, right = st.columns([5, 6], vertical_alignment="center")
+                title = f"[{BY_NAME[name].title}]({term_link(terms()[name])})"
+                left.markdown(measure_claim(measures, name, (view.layer, view.head), title))
+                with right:
+                    pills(BY_NAME[name].title, map(_ranked, measures.ranked(name)[:2]), choose, "head",
+                          (view.layer, view.head), f"rank_{name}")
+    return place
+
+
+def _ranked(entry: tuple[int, int, float]) -> tuple[HeadId, str]:
+    """A head and its label among `pills`."""
+    layer, head, value = entry
+    return (layer, head), f"{head_label(layer, head)}  {format_weight(value)}"
+
+
+def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -> str:
+    """Return a head's value of a measure, its rank among all heads, and what a uniform row gives. title: the
+    measure's, in Markdown."""
+    number, values = measures.heads.index(here), measures.values[name].tolist()
+    place, tied = rank(values[number], values)
+    return strings("heads")["measure_line"].format(
+        title=title, here=head_label(*here), value=format_weight(values[number]), unit=BY_NAME[name].unit, rank=place,
+        tied=tied, n=len(values), uniform=format_weight(measures.uniform[name][number]))
+
+
+def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
+    """The heads that look most from the token in focus, and those that look most at it; a click opens one."""
+    words, token = strings("heads"), token_label(attention_map.queries, view.token or 0)
+    ranking = page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0)
+    sides: tuple[tuple[str, tuple[Link, ...], Tokens], ...] = (
+        ("first_from", ranking.from_token, attention_map.keys), ("first_at", ranking.at_token, attention_map.queries))
+    for side, links, others in sides:
+        if links:
+            title = words[side].format(token=token)
+            st.markdown(title, help=words["first_help"])
+            pills(title, [((link.layer, link.head), words[f"{side}_link"].format(
+                head=head_label(link.layer, link.head), weight=format_weight(link.weight),
+                other=token_markdown(others.texts[link.other]))) for link in links[:EACH]], page.set, "head",
+                  (view.layer, view.head), f"rank_{side}")
+
+
+def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
+    """Which head is open, the ways to show it, and the head as a matrix, as lines, over its text or its picture."""
+    words, other = strings("heads"), "picture" if record.picture is None else "text"
+    height: int | Below = Below(ABOVE) if page.state.present else PICTURE
+    # why a long matrix opens on this scale; nothing where somebody chose it, or it does not matter
+    tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
+    why = "" if tenth is None else words["scale_chosen"].format(weight=format_weight(tenth))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}")
-        lens_bar(record, view, page.set)
-        filters(record, view, page.set, why)
-
-
-def _open_picture(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """The open head over the picture that the model reads."""
-    return open_picture(record, view, key="head-picture", height=Below(ABOVE) if page.state.present else PICTURE,
-                        on_event=lambda event: page.set(token=event.token))
-
-
-def _open_head(page: PageContext, record: AttentionRecord, view: View, why: str) -> Picture:
-    """The open head as a matrix, as lines or over its text. why: its scale was chosen."""
+        st.markdown(f"##### {words['head_title'].format(layer=view.layer, head=view.head)}")
+        segments(words["lens"], {lens: words["lenses"][lens] for lens in LENSES if lens != other}, page.set, "lens",
+                 view.lens)
+        _filters(page, record, view, why)
+    if view.lens == "picture":
+        return open_picture(record, view, key="head-picture", height=height,
+                            on_event=lambda event: page.set(token=event.token))
     guess = marked_cells(page, record, view)
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
-                     overlay=overlaid_heads(record, view), height=Below(ABOVE) if page.state.present else PICTURE,
-                     guess=guess, why_scale=why, key="head",
+                     overlay=overlaid_heads(record, view), height=height, guess=guess, why_scale=why, key="head",
                      on_event=lambda event: page.set(token=event.token, pair=event.pair))
 
 
-def _what_holds(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """What is true of the open head: the score of a prediction, and sentences."""
-    if page.controls["predict"] == "shown":
-        score_panel(page, record, view)
-    st.markdown(" ".join(head_claims(record, view, *_twin(page))) or row_claim(record, view))
+def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
+    """Everything that changes how the numbers are shown; nothing here changes a number of the model. why: of the
+    scale."""
+    words, choose = strings("heads"), page.set
+    with st.popover(words["show"]):
+        select(words["scale"], {scale: words["scales"][scale] for scale in SCALES}, choose, "scale", view.scale)
+        if why:
+            st.caption(f"{words['scales'][view.scale]}, {why}")
+        for name in ("transpose", "words", "hide_special"):
+            toggle(words[name], choose, name, getattr(view, name))
+        slider(words["keep"], sorted({*KEEPS, view.keep}), view.keep, say=lambda share: format_share(share, 0),
+               key="slider-keep", turn=lambda share: choose(keep=share))
+        toggle(words["renormalise"], choose, "renormalise", view.renormalise)
+        if 1 in record[view.kind].queries.segments and view.kind.base is not Kind.CROSS:
+            segments(words["quadrant"], {quadrant: words["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
+                     choose, "quadrant", view.quadrant)
+        others = [head for head in head_ids(record[view.kind]) if head != (view.layer, view.head)]
+        st.multiselect(words["overlay"], others, max_selections=7, format_func=lambda head: head_label(*head),
+                       **bind(lambda overlay: choose(overlay=tuple(overlay)), "overlay", list(view.overlay)))
+
+
+def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
+    """The record of the twin sentence and its example, if the text is one of a pair of twins."""
+    example = _example(page)
+    twin = None if example is None or not example.rival else other_twin(example, page.state.text)
+    try:
+        return (None, None) if twin is None else (page.ask(page.query(text=twin)), example)
+    except UserError:
+        return None, None
+
+
+def _edited(edit: str) -> dict[str, Any]:
+    """The controls of the page Compare two for an edit of the open head, whatever head was edited before."""
+    return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
 
 
 def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Picture) -> None:
@@ -248,46 +334,83 @@ def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Pi
         add_to_handout("head", item_maker(picture, (record,)))
         # a file has no model that could be asked anew
         asks = record.verification.status not in ("imported", "recorded")
-        if asks and st.button(words["compare_silenced"], key="compare-silenced", type="tertiary",
-                              help=words["compare_help"]):
-            page.open_page("compare", **_edited("zero"))
-        if example is not None and example.twin and st.button(words["compare_swapped"], key="compare-swapped",
-                                                              type="tertiary"):
-            page.open_page("compare", versus="text", other=other_twin(example, page.state.text))
-        if example is not None and example.twin and st.button(words["compare_patched"], key="compare-patched",
-                                                              type="tertiary"):
-            page.open_page("compare", **_edited("patch"), other=other_twin(example, page.state.text))
+        ways = {"silenced": _edited("zero")} if asks else {}
+        if example is not None and example.twin:
+            other = {"other": other_twin(example, page.state.text)}
+            ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
+        for way, controls in ways.items():
+            if st.button(words[f"compare_{way}"], key=f"compare-{way}", type="tertiary",
+                         help=words["compare_help"] if way == "silenced" else None):
+                page.open_page("compare", **controls)
         if asks:
             _swap(page, record, view)
 
 
-def _edited(edit: str) -> dict[str, Any]:
-    """The controls of the page Compare two for an edit of the open head, whatever head was edited before."""
-    return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
-
-
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Another word in the place of the one in focus, compared as soon as it is typed."""
-    words, text = strings("heads"), page.state.text
+    text = page.state.text
     of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds   # else the target's tokens look
     place = word_at(record[view.kind].queries, view.token, text) if of_text else None
     if place is None:
         return
     start, end = place
-    label = words["swap_word"].format(word=text[start:end])
+    label = strings("heads")["swap_word"].format(word=text[start:end])
     typed = st.text_input(label, key=f"swap-{start}-{end}", max_chars=60, label_visibility="collapsed", width=260,
                           placeholder=label).strip()
     if typed and typed != text[start:end]:
         page.open_page("compare", versus="text", other=text[:start] + typed + text[end:])
 
 
-def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
-    """The record of the twin sentence and its example, if the text is one of a pair of twins."""
-    example = _example(page)
-    twin = None if example is None or not example.rival else other_twin(example, page.state.text)
-    if twin is None:
-        return None, None
-    try:
-        return page.ask(page.query(text=twin)), example
-    except UserError:
-        return None, None
+def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
+                example: Example | None = None) -> list[str]:
+    """Sentences in Markdown about the open head and the pair of the view, and the same heads' weights in the twin
+    sentence, if it has the same pair of words; empty without a pair."""
+    if view.pair is None:
+        return []
+    words, attention_map, here = strings("heads")["claims"], record[view.kind], (view.layer, view.head)
+    weights = heads.pair_weights(attention_map, *view.pair)
+    place, tied = rank(weights[here], weights.values())
+    b = token_label(attention_map.keys, view.pair[1])
+    sentences = [words["pair"].format(
+        head=head_label(*here), weight=format_weight(weights[here]), n=len(weights), rank=place, tied=tied, b=b,
+        a=token_label(attention_map.queries, view.pair[0]), uniform=_uniform(attention_map, view, view.pair[0]))]
+    if twin is None or example is None or not example.rival or not example.swap:
+        return sentences
+    (query, key, rival), (*pair, rival_here) = (
+        [token_of(each[view.kind].queries, (each.query.text, each.query.text_b), word)
+         for word in (*example.pair, example.rival)] for each in (twin, record))
+    if tuple(pair) != view.pair or query is None or key is None or rival is None or rival_here is None:
+        return sentences
+    to_key, to_rival = (heads.pair_weights(twin[view.kind], query, noun) for noun in (key, rival))
+    word = f"*{escape_markdown(example.swap[1 if record.query.text == example.text else 0])}*"
+    if view.kind.base is Kind.CAUSAL and all(abs(to_key[head] - weight) < BLIND for head, weight in weights.items()):
+        return [*sentences, words["blind"].format(word=word)]
+    sentences.append(words["twin"].format(
+        word=word, rival=f"*{escape_markdown(example.rival)}*", b=b, twin=format_weight(to_key[here]),
+        rival_now=format_weight(heads.pair_weights(attention_map, view.pair[0], rival_here)[here]),
+        rival_twin=format_weight(to_rival[here])))
+    if others := [head for head in weights if head != here]:
+        other = max(others, key=weights.__getitem__)
+        sentences.append(words["other"].format(head=head_label(*other), weight=format_weight(weights[other]),
+                                               twin=format_weight(to_key[other]), word=word))
+    return [*sentences, words["caution"]]
+
+
+def row_claim(record: AttentionRecord, view: View) -> str:
+    """A sentence in Markdown about the token in focus in the open head: the keys with most weight."""
+    attention_map, token, words = record[view.kind], view.token or 0, strings("heads")["row"]
+    layer, keys = attention_map.layer(view.layer), attention_map.keys
+    facts = {"head": head_label(view.layer, view.head), "a": token_label(attention_map.queries, token)}
+    if layer.sees_nothing[view.head, token]:
+        return words["blind"].format(**facts)
+    weights = heads.row_weights(layer, token)[view.head]
+    named = ", ".join(words["key"].format(token=token_label(keys, key), weight=format_weight(weights[key]))
+                      for key in np.argsort(-weights, kind="stable")[:NAMED] if weights[key] > 0)
+    return words["most"].format(keys=named, uniform=_uniform(attention_map, view, token), **facts)
+
+
+def _uniform(attention_map: AttentionMap, view: View, token: int) -> str:
+    """The weight of each key in a uniform row of this head."""
+    allowed = attention_map.layer(view.layer).allowed.block(slice(token, token + 1), slice(0, len(attention_map.keys)))
+    rows = allowed.reshape(-1, allowed.shape[-1])
+    return format_weight(1 / max(1, int(rows[view.head if len(rows) > 1 else 0].sum())))

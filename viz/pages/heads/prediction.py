@@ -10,7 +10,7 @@ from model.core.record import AttentionRecord
 from model.core.view import DisplayedHead, View, displayed_head
 from model.studies.prediction_game import Score, allowed_cells, cover, score
 from viz.components.head_view import Guess, ViewEvent, head_view
-from viz.format import format_weight, token_markdown
+from viz.format import format_weight, markdown_table, token_markdown
 from viz.handout.build import head_item
 from viz.page import PageContext
 from viz.page_controls import Choice, Places
@@ -146,10 +146,9 @@ def _score(result: Score, shown: DisplayedHead) -> None:
         count=result.count, rows=len(result.rows), token=escape_markdown(shown.rows[result.rows[0].row].text),
         allowed=result.rows[0].allowed) + far)
     if several:
-        lines = [f"| {escape_markdown(shown.rows[row.row].text)} | {row.count} | "
-                 f"{' | '.join(map(format_weight, (row.found, row.best, row.uniform)))} |"
-                 for row in result.rows]
-        st.markdown("\n".join([f"| {' | '.join(words['head'])} |", "|---|---|---|---|---|", *lines]))
+        st.markdown(markdown_table(f"| {' | '.join(words['head'])} |", [
+            [escape_markdown(shown.rows[row.row].text), str(row.count),
+             *map(format_weight, (row.found, row.best, row.uniform))] for row in result.rows]))
 
 
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:

@@ -5,7 +5,7 @@ import pytest
 from model.core.measures import HeadMeasures
 from model.core.query import Kind
 from tests.lesson_sentences import agrees
-from viz.pages.heads.ranking import measure_claim
+from viz.pages.heads import measure_claim
 
 
 @pytest.mark.parametrize("values, place, tied", [
