@@ -74,7 +74,6 @@ def test_angles_are_torchs_and_exact_at_the_ends():
     assert head_steps.angle(one, -one) == pytest.approx(180, abs=1e-6)
 
 
-
 def test_a_hull_of_one_and_of_two_points():
     assert list(head_steps.hull(np.array([[1.0, 2.0]]))) == [0]
     assert set(head_steps.hull(np.array([[0.0, 0], [1, 1]]))) == {0, 1}

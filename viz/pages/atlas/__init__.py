@@ -1,5 +1,8 @@
 """What does every head do over many sentences? Every head a dot; a card for the open one, with the sentences behind its
 numbers; two models or two corpora side by side."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import streamlit as st
 
@@ -9,13 +12,15 @@ from model.studies.atlas.files import atlas_folder
 from model.studies.atlas.measured import principal_components
 from model.studies.atlas.question import AtlasQuery
 from model.studies.atlas.tables import Atlas
+from viz.figures.base import ACCENT, MUTED, chart, number_range, weight_scale
+from viz.figures.drawing import FigureSpec
+from viz.figures.labels import name_sides, placed_points
 from viz.format import format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Places, Words
 from viz.pages.atlas.card import head_card
-from viz.pages.atlas.scatter import HeadDots, atlas_scatter
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE_WIDE
+from viz.theme import PAPER, READABLE_WIDE
 from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
@@ -175,3 +180,65 @@ def corpus_sentence(atlas: Atlas) -> str:
     sentence = words["corpus"].format(texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
                                       files=escape_markdown(files))
     return sentence + (" " + words["cut"].format(n=about["cut"]) if about["cut"] else "")
+
+
+SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: the smallest and the largest dot, and the letters of names
+BAR = 96                            # pixels right of the plot, for the bar of colours
+OPEN = 4                            # pixels by which the ring round the open head is larger than its dot
+
+
+@dataclass(frozen=True, eq=False)
+class HeadDots:
+    """What is drawn of n heads."""
+
+    names: Sequence[str]        # (n)
+    x: np.ndarray               # float (n)
+    y: np.ndarray               # float (n)
+    colour: np.ndarray          # float (n)
+    size: np.ndarray            # float (n), from 0 to 1
+    chosen: Sequence[int]       # places of the heads that are framed; all stand out where it is empty
+    open_head: int | None       # the place of the head whose card is open
+
+
+def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str, height: int = 460) -> FigureSpec:
+    """axes: what is across and what is upwards; colour: what the colour is. All in words. A frame that is drawn with
+    the pointer picks the dots inside it."""
+    figure = chart(theme, *axes, height=height)
+    figure.update_layout(dragmode="select", margin={"r": BAR, "t": 14})
+    for update, values in ((figure.update_xaxes, dots.x), (figure.update_yaxes, dots.y)):
+        update(range=span(values))
+    sizes = SMALL + (LARGE - SMALL) * np.nan_to_num(dots.size)
+    faded = [bool(dots.chosen) and place not in dots.chosen for place in range(len(dots.names))]
+    stops, (least, most) = weight_scale(theme), number_range(dots.colour)
+    ramp = [[share, stops[2 + round(share * (len(stops) - 3))][1]] for share in np.linspace(0, 1, len(stops) - 2)]
+    figure.add_scatter(
+        x=dots.x, y=dots.y, mode="markers", customdata=list(dots.names), name="heads",
+        hovertemplate="<b>%{customdata}</b><br>%{x:.3f}<br>%{y:.3f}<br>%{marker.color:.3f}<extra></extra>",
+        marker={"color": dots.colour, "colorscale": ramp, "cmin": least, "cmax": most, "size": sizes,
+                "opacity": [0.25 if each else 0.95 for each in faded],
+                "line": {"color": MUTED[theme], "width": 1},
+                "colorbar": {"title": {"text": colour, "side": "right", "font": {"size": 13}}, "thickness": 10,
+                             "outlinewidth": 0, "x": 1.02, "xanchor": "left"}})
+    if dots.open_head is not None:
+        _mark(figure, theme, dots, sizes, dots.open_head)
+    figure.update_layout(showlegend=False)
+    return figure
+
+
+def span(values: np.ndarray) -> list[float]:
+    """An axis that holds all numbers with some room beside them."""
+    low, high = number_range(values)
+    room = 0.07 * (high - low)
+    return [low - room, high + room]
+
+
+def _mark(figure: FigureSpec, theme: str, dots: HeadDots, sizes: np.ndarray, here: int) -> None:
+    """A ring round the open head, with its name."""
+    at, room = placed_points(figure, dots.x, dots.y)
+    halo = ", ".join([f"0 0 2px {PAPER[theme]}"] * 3)   # the name may stand over other dots
+    side = name_sides(at, room, sizes / 2, [(here, dots.names[here], LETTERS)], always=1)[0]
+    figure.add_scatter(x=dots.x[[here]], y=dots.y[[here]], mode="markers+text", hoverinfo="skip",
+                       text=[dots.names[here]], textposition=side, name=dots.names[here],
+                       textfont={"color": ACCENT[theme], "size": LETTERS + 1, "shadow": halo},
+                       marker={"size": float(sizes[here]) + OPEN, "color": "rgba(0,0,0,0)",
+                               "line": {"color": ACCENT[theme], "width": 2.5}})

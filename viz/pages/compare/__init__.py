@@ -7,29 +7,28 @@ import streamlit as st
 from model.ask import sources
 from model.core.heads import OverviewQuery
 from model.core.measures import head_ids
-from model.core.query import Edit, Kind, Patch, Query, Silence, Temper, Window
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, ComparisonQuery
 from model.studies.patching import PatchQuery
+from viz.components.picture_view import PatchEvent
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.pages.compare import pictures
-from viz.pages.compare.difference import alternatives, difference_section, grid_section
-from viz.pages.compare.patching import patching_section
-from viz.pages.compare.pictures import hidden_patch, other_picture
+from viz.pages.compare.difference import difference_section, grid_section, patching_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
 from viz.widgets.fields import bind
-from viz.widgets.fragment import folded
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import source_listing
+from viz.widgets.lesson import folded_formula
 from viz.widgets.link_box import link_box
-from viz.widgets.reading import what_it_reads
+from viz.widgets.pictures.choice import picture_options
+from viz.widgets.pictures.strip import patch_strip
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
+OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # what can be done to either
 LONGEST = 1500   # characters of the other sentence
 WIDEST = 9_999   # keys of a window
 PAGE = Page("Compare two", "Look", 1, "record", controls=(
@@ -56,9 +55,7 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     words = strings("compare")
     st.markdown(f"## {words['question']}")
-    pictured = page.state.image is not None and "picture" in what_it_reads(page.state.model)
-    with st.container(width=READABLE):
-        st.markdown(words["lead_of_pictures" if pictured else "lead"])
+    st.markdown(words["lead"], width=READABLE)
     record, view = real_head(page, token=False)
     choice_for(page, "versus", words["versus"], words["ways" if record.picture is None else "ways_of_pictures"])
     other = _other(page, record, view)
@@ -78,28 +75,37 @@ def render(page: PageContext) -> None:
     edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
     grid_section(page, overview, view, page.ask(ComparisonQuery(record.query, other.query, kinds, head)),
                  (record, second), names, _taker(page, edited) if other.counterpart else None)
-    _link(page)
-    _formula()
+    with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
+        if opened.open:
+            link_box(page)
+    folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
+                   key="compare-formula")
 
 
 def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | None:
     """What the page's controls ask for; None as long as there is nothing else to ask."""
-    asked, here = record.query, (view.layer, view.head)
-    way = page.controls["versus"]
+    asked, here, way = record.query, (view.layer, view.head), page.controls["versus"]
     if way == "text" and record.picture is not None:
-        return Other(other_picture(page, asked), view.kind, here, True)
+        options = {sha256: name for sha256, name in picture_options().items() if sha256 != asked.image}
+        wanted = page.controls["picture"]
+        chosen = wanted if wanted in options else next(iter(options))
+        st.selectbox(strings("compare")["other_picture"], list(options), format_func=options.__getitem__, width=320,
+                     **bind(page.set, "picture", chosen))
+        return Other(replace(asked, image=chosen), view.kind, here, True)
     if way == "text":
         text = _text(page, strings("compare")["other"])
         return Other(_with_text(asked, text), view.kind, here, True) if text else None
     if way == "edit":
         edit = _edit(page, record, view)
-        if edit is None:
-            return None
-        return Other(replace(asked, edits=frozenset([edit])), view.kind, here, True)
+        return edit and Other(replace(asked, edits=frozenset([edit])), view.kind, here, True)
     query = sources.open_query(_model(page), asked.text, image=asked.image) if way == "model" else asked
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
-    return Other(query, kind, _head(page, second, kind), False)
+    wanted = (page.controls["layer_b"], page.controls["head_b"])
+    head = wanted if second[kind].has(*wanted) else (second[kind].layers[0].index, 0)
+    _place(strings("compare")["second_head"], second, kind, "second", head,
+           lambda second: page.set(layer_b=second[0], head_b=second[1]))
+    return Other(query, kind, head, False)
 
 
 def _with_text(asked: Query, text: str) -> Query:
@@ -120,7 +126,10 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 
 def _model(page: PageContext) -> str:
     """Another model that is on this disk; one that a link names and that is not is said to be missing."""
-    words, titles, wanted = strings("compare"), alternatives(page.state.model), page.controls["against"]
+    words, wanted, offers = strings("compare"), page.controls["against"], sources.catalogue()
+    pictured = any(offer.pictures for offer in offers if offer.id == page.state.model)
+    titles = {offer.id: offer.title for offer in offers
+              if offer.on_disk and offer.id != page.state.model and offer.pictures == pictured}
     chosen = wanted if wanted in titles else next(iter(titles))
     st.selectbox(words["model"], titles, format_func=titles.__getitem__, **bind(page.set, "against", chosen))
     if wanted and wanted != chosen:
@@ -144,30 +153,43 @@ def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., N
 
 
 def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None:
-    words, asked, edited = strings("compare"), record.query, _edited(page, record, view)
-    place = (view.kind, *edited)
-    if record.picture is not None and page.controls["edit"] not in pictures.EDITS:
+    words, edited = strings("compare"), _edited(page, record, view)
+    offered = OF_A_TEXT if record.picture is None else OF_A_PICTURE
+    if page.controls["edit"] not in offered:
         page.set(edit="zero")
-    if record.picture is None and page.controls["edit"] == "hide":
-        page.set(edit="zero")
-    if edited != (view.layer, view.head) and page.controls["edit"] not in ("window", "hide"):
+    edit, place = page.controls["edit"], (view.kind, *edited)
+    of_all = edit in ("window", "hide")
+    if edited != (view.layer, view.head) and not of_all:
         _place(words["edited_head"], record, view.kind, "edited", edited,
                lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]))
-    offered = {edit: name for edit, name in words["edits"].items()
-               if (edit in pictures.EDITS if record.picture is not None else edit != "hide")}
-    label = words["edit_all" if page.controls["edit"] in ("window", "hide") else "edit"]
-    choice_for(page, "edit", label.format(layer=edited[0], head=edited[1]), offered)
-    if page.controls["edit"] == "hide":
-        return hidden_patch(page, record, view)
-    if page.controls["edit"] == "window":
+    choice_for(page, "edit", words["edit_all" if of_all else "edit"].format(layer=edited[0], head=edited[1]),
+               {name: words["edits"][name] for name in offered})
+    if edit == "hide":
+        return _hidden_patch(page, record, view)
+    if edit == "window":
         return _window(page)
-    if page.controls["edit"] == "patch":
+    if edit == "patch":
         text = _text(page, words["donor"], shorter=False)
-        return Patch(*place, _with_text(asked, text)) if text else None
-    if page.controls["edit"] != "temper":
-        return Silence(*place, page.controls["edit"])
+        return Patch(*place, _with_text(record.query, text)) if text else None
+    if edit != "temper":
+        return Silence(*place, edit)
     slider_for(page, "t", words["temperature"], log_steps(0.01, 100, 5))
     return Temper(*place, page.controls["t"])
+
+
+def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hide:
+    """The patch that nobody may look at, which is clicked here; at first the middle one."""
+    tokens, wanted, grid = record[view.kind].keys, page.controls["hidden"], record[view.kind].keys.grid or (1, 1)
+    middle = tokens.patch_at(grid[0] // 2, grid[1] // 2)
+    token = wanted if wanted in tokens.patches else middle if middle is not None else tokens.patches[0]
+
+    def take(event: PatchEvent) -> None:
+        if event.token is not None and tokens.place(event.token) is not None:
+            page.set(hidden=event.token)
+
+    patch_strip(record, replace(view, token=token), key="compare-hide", says=strings("compare")["hide_which"],
+                on_event=take)
+    return Hide("source", token)
 
 
 def _window(page: PageContext) -> Window:
@@ -177,15 +199,6 @@ def _window(page: PageContext) -> Window:
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
                                    **bind(page.set, name, page.controls[name]))
     return Window(page.controls["width"], page.controls["first"])
-
-
-def _head(page: PageContext, record: AttentionRecord, kind: Kind) -> tuple[int, int]:
-    """The head of the second that is open."""
-    wanted = (page.controls["layer_b"], page.controls["head_b"])
-    chosen = wanted if record[kind].has(*wanted) else (record[kind].layers[0].index, 0)
-    _place(strings("compare")["second_head"], record, kind, "second", chosen,
-           lambda second: page.set(layer_b=second[0], head_b=second[1]))
-    return chosen
 
 
 def _place(label: str, record: AttentionRecord, kind: Kind, field: str, chosen: tuple[int, int],
@@ -205,26 +218,10 @@ def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
         st.warning(" ".join(warnings))
 
 
-def _link(page: PageContext) -> None:
-    """The address of exactly this comparison."""
-    with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
-        if opened.open:
-            link_box(page)
-
-
-def _formula() -> None:
-    """The measure of the grid and the functions behind both pictures."""
+def _proof() -> tuple[Callable, ...]:
     from model.core import statistics
     from model.studies import comparison
     from model.studies.patching import measure_of
 
-    words = strings("compare")
-
-    def inside() -> None:
-        st.latex(words["formula"])
-        st.markdown(words["formula_words"])
-        shown = (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pool_weights,
-                 comparison.difference, measure_of)
-        st.code(source_listing(shown, {}), language="python")
-
-    folded(words["formula_title"], inside, key="compare-formula")
+    return (statistics.x_log_x, statistics.entropy, statistics.jensen_shannon, comparison.pool_weights,
+            comparison.difference, measure_of)

@@ -1,135 +1,248 @@
-"""The parts of the page Compare two: the open head in both and their difference, which heads changed most, and what
-the two answer."""
+"""The parts of the page Compare two: the open head in both and their difference, over matrices or over pictures; which
+heads changed most, or turn the answer when they are patched; and what the two answer."""
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 import streamlit as st
 
-from model.ask import sources
 from model.core.heads import Overview
 from model.core.measures import largest_first
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Window
 from model.core.record import AttentionRecord
 from model.core.types import HeadId
 from model.core.view import SCALES, DisplayedHead, View
+from model.studies.alignment import Group
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
+from model.studies.patching import PatchEffects
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import ViewEvent, head_view
-from viz.components.picture_view import PatchValues
-from viz.components.picture_view.rows import patch_name
+from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
+from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, scale_of
 from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
-from viz.format import format_change, format_weight, head_label
+from viz.figures.bars import bars
+from viz.format import (
+    format_change,
+    format_share,
+    format_weight,
+    head_label,
+    markdown_table,
+    token_markdown,
+    true_minus,
+)
 from viz.page import PageContext
-from viz.pages.compare.pictures import over_pictures, rows_over_pictures, three_over_pictures, with_patch_names
-from viz.pages.compare.sides import EQUAL, Sides, of_pictures, sides
 from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills, segments
+from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.pictures.choice import picture_name
 
+Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
 SHOWN = 6          # heads that are offered
 MOST_ANSWERS = 4   # words of each answer
 FEW, FEW_PRESENTED = 16, 10   # groups of tokens whose labels have room in a row of three; in a presentation
-HIGH = (360, 520, 760)      # pixels of one of three, of one of two, of one alone
+HIGH = (360, 520, 760)        # pixels of one of three, of one of two, of one alone
+BARS_HIGH = 260
+EQUAL = 1e-6                  # weights that differ by less are equal
+# share of the whole way that has the full colour at least, so that effects of nothing stay pale
+FAINT = 0.05
+SHORT, LONG = 24, 70   # characters of a name in a table or under a difference, and over a picture
+AROUND = 4             # words left before those that differ, in a sentence that is longer
+MARKS = ".,;:!?"
 
 
-def alternatives(model: str) -> dict[str, str]:
-    """{id: title} of every other model that is here and looks at the same, text or pictures."""
-    offers = sources.catalogue()
-    pictures = any(offer.pictures for offer in offers if offer.id == model)
-    return {offer.id: offer.title for offer in offers
-            if offer.on_disk and offer.id != model and offer.pictures == pictures}
+@dataclass(frozen=True)
+class Sides:
+    """Two names for each side, plain text."""
+
+    short: tuple[str, str]
+    long: tuple[str, str]
 
 
-def difference_section(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
-                       other: tuple[Kind, HeadId], aligned: Alignment) -> Sides:
+def named(one: str, other: str) -> Sides:
+    """Two sides by their names."""
+    return Sides((_cut(one, SHORT), _cut(other, SHORT)), (one, other))
+
+
+def of_sentences(one: str, other: str) -> Sides:
+    """Two sentences: in short the words by which they differ, at length the sentence, of a long one the part from just
+    before those words."""
+    texts = one.split(), other.split()
+    most = min(map(len, texts))
+    start = next((at for at in range(most) if texts[0][at] != texts[1][at]), most)
+    end = next((at for at in range(most - start) if texts[0][-1 - at] != texts[1][-1 - at]), most - start)
+    if most - end == start:   # words that one of them has more: both are called with the word before or after
+        start, end = (start - 1, end) if start else (start, max(0, end - 1))
+    short = [_cut(" ".join(words[start:len(words) - end]).strip(MARKS), SHORT) for words in texts]
+    if short[0] == short[1] or not all(short):
+        short = strings("compare")["sentences"]
+    first = max(0, start - AROUND)
+    long = [text if len(text) <= LONG else ("… " if first else "") + _cut(" ".join(words[first:]), LONG)
+            for text, words in zip((one, other), texts, strict=True)]
+    return Sides((short[0], short[1]), (long[0], long[1]))
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[:size - 1].rstrip() + "…"
+
+
+def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Sides:
+    """What the two are called: by their sentences, pictures, models or heads, or by what was done to one; an edit of
+    another head than the open one says which."""
+    words, way = strings("compare"), page.controls["versus"]
+    if way == "text" and records[0].picture is not None:
+        gone = strings("pictures")["gone"]
+        return named(*(picture_name(record.query.image) or gone for record in records))
+    if way == "text":
+        return of_sentences(records[0].query.text, records[1].query.text)
+    if way == "model" and records[0].card.title != records[1].card.title:
+        return named(records[0].card.title, records[1].card.title)
+    if way != "edit":
+        return named(head_label(*heads[0]), head_label(*heads[1]))
+    done = words["edits"][page.controls["edit"]]
+    for edit in records[1].query.edits:
+        if isinstance(edit, Window):
+            done = words["window_done"].format(width=edit.width, first=edit.first)
+        elif isinstance(edit, Hide):
+            done = words["hide_done"].format(token=patch_name(records[1].maps[0].keys, edit.token))
+        elif (edit.layer, edit.head) != heads[1]:
+            done = f"{head_label(edit.layer, edit.head)} {done}"
+    return named(words["as_it_stands"], done)
+
+
+def difference_section(page: PageContext, records: Pair, view: View, other: tuple[Kind, HeadId],
+                       aligned: Alignment) -> Sides:
     """The open head in both and their difference, and below it what is true of it and what the two answer; what
     the two are called."""
-    words, (kind, head) = strings("compare"), other
-    shown = difference_views(*records, ((view.kind, view.layer, view.head), (kind, *head)), aligned)
+    words, scales, (kind, head), here = strings("compare"), strings("heads"), other, (view.layer, view.head)
+    shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
-    names = _sides(page, records, ((view.layer, view.head), head))
-    titles = _titles(page, names, ((view.layer, view.head), head), bound)
-    scales = strings("heads")
+    names, over = _sides(page, records, (here, head)), over_pictures(records)
+    # over each of the three: its name and what it is of, in parts
+    titles = [list(dict.fromkeys([name, head_label(*each)]))
+              for name, each in zip(names.long, (here, head), strict=True)]
+    titles.append([words["difference"].format(one=names.short[0], other=names.short[1]),
+                   words["bound"].format(bound=bound)])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
-        if not over_pictures(records):   # whose colours have one scale of their own
+        if not over:   # whose colours have one scale of their own
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
-    over: tuple[PatchValues, ...] = ()
-    focus: int | None = None
-    if over_pictures(records):
-        focus, over = rows_over_pictures(records, view, shown, aligned)
-        three_over_pictures(page, records, view, focus, over, titles)
+    # the group of the token in focus
+    row = next((place for place, group in enumerate(aligned.rows) if view.token in group.first), None)
+    values: tuple[PatchValues, ...] = ()
+    if over:
+        row = row or 0
+        focus, values = rows_over_pictures(records, view, shown, aligned, row)
+        _three_over_pictures(page, records, view, focus, values, titles)
+        titles[2][1] = words["bound"].format(bound=values[2].high)   # of a row's own largest change
     else:
-        focus = _focus(view, aligned)   # places are groups in matrices
-        _three_pictures(page, records, view, shown, titles, aligned, bound)
+        _three_matrices(page, records, replace(view, lens="matrix", token=row, pair=None), shown, titles, aligned,
+                        bound)
     left, right = st.columns(2, gap="medium")
     with left:
-        _largest(shown, with_patch_names(aligned, records, view), (records[1].query.edits, head),
-                 focus if over else None)
-        looked = replace(view, token=focus, pair=None)
-        if over:   # the colours of a row are of its own largest change
-            titles[2][1:] = [words["bound"].format(bound=over[2].high)]
-        saved = [" · ".join([name, *title[1:]]) for name, title in zip((*names.short, titles[2][0]), titles)]
-        _save_menu(SavedComparison(shown, looked, bound, tuple(saved), records, page.link(), over))
+        said = with_patch_names(aligned, records, view)
+        st.markdown(change_claim(shown[0].weights, shown[1].weights, said, row if over else None))
+        if bound <= EQUAL and (why := unchanged_why(records[1].query.edits, head)):
+            st.markdown(why)
+        st.caption(words["over_about" if over else "picture_about"])
+        if alone := alone_claim(aligned):
+            st.caption(alone)
+        saved = [" · ".join([name, *title[1:]])
+                 for name, title in zip((*names.short, titles[2][0]), titles, strict=True)]
+        looked = replace(view, token=focus if over else row, pair=None)
+        _save_menu(SavedComparison(shown, looked, bound, tuple(saved), records, page.link(), values))
     with right:
         _answers(*records, tuple(map(escape_markdown, names.short)))
     return names
 
 
-def _three_pictures(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], view: View,
-                    shown: tuple[DisplayedHead, ...], titles: list[list[str]], aligned: Alignment,
-                    bound: float) -> None:
-    """Short texts in a row of three; of longer ones the two heads side by side and their difference below, larger."""
+def _three_matrices(page: PageContext, records: Pair, view: View, shown: tuple[DisplayedHead, ...],
+                    titles: list[list[str]], aligned: Alignment, bound: float) -> None:
+    """Short texts in a row of three; of longer ones the two heads side by side and their difference below, larger. A
+    row that is chosen in one of them is in focus in all, and on the page Heads."""
     in_a_row = max(len(aligned.rows), len(aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
     columns = [*st.columns(3 if in_a_row else 2, gap="small", vertical_alignment="bottom"), None]
     heights = (HIGH[0],) * 3 if in_a_row else (HIGH[1], HIGH[1], HIGH[2])
-    bounds = (None, None, bound if bound > EQUAL else 1.0)
+
+    def take(event: ViewEvent) -> None:
+        first = aligned.rows[event.token].first if event.token is not None else ()
+        if first:
+            page.set(token=first[0])
+
     for place, name in enumerate(NAMES):
         with columns[place] or st.container():
             title, *parts = titles[place]
             st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts))
-            _picture(page, view, shown[place], aligned, f"compare-{name}", bounds[place], heights[place],
-                     records[place:place + 1] or records)
+            drawn = head_view(shown[place], view, height=heights[place], key=f"compare-{name}", on_event=take,
+                              bound=None if place < 2 else bound if bound > EQUAL else 1.0)
+            picture_button(drawn, records[place:place + 1] or records)
 
 
-def _sides(page: PageContext, records: tuple[AttentionRecord, AttentionRecord], heads: tuple[HeadId, HeadId]) -> Sides:
-    """What the two are called; an edit of another head than the open one says which."""
-    done = strings("compare")["edits"][page.controls["edit"]]
-    for edit in records[1].query.edits:
-        if isinstance(edit, Window):
-            done = strings("compare")["window_done"].format(width=edit.width, first=edit.first)
-        elif isinstance(edit, Hide):
-            keys = records[1].maps[0].keys
-            done = strings("compare")["hide_done"].format(token=patch_name(keys, edit.token))
-        elif (edit.layer, edit.head) != heads[1]:
-            done = f"{head_label(edit.layer, edit.head)} {done}"
-    if page.controls["versus"] == "text" and records[0].picture is not None:
-        return of_pictures(*(picture_name(record.query.image) or strings("pictures")["gone"] for record in records))
-    return sides(page.controls["versus"], records, heads, done)
+def over_pictures(records: Pair) -> bool:
+    """Whether the two can be drawn over their pictures, patch beside patch."""
+    grids = [record.maps[0].keys.grid for record in records]
+    return all(record.picture is not None for record in records) and grids[0] == grids[1]
 
 
-def _titles(page: PageContext, names: Sides, heads: tuple[HeadId, HeadId], bound: float) -> list[list[str]]:
-    """What stands over each of the three: its name and what it is of, in parts."""
-    words = strings("compare")
-    titles = [list(dict.fromkeys([name, head_label(*head)])) for name, head in zip(names.long, heads)]
-    change = words["difference"].format(one=names.short[0], other=names.short[1])
-    return [*titles, [change, *([words["bound"].format(bound=bound)] if bound > EQUAL else [])]]
+def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment:
+    """The alignment with its patches called as everywhere on the pages, by row and column; of texts it stays."""
+    def renamed(groups: tuple[Group, ...], side: str) -> tuple[Group, ...]:
+        first, second = (getattr(record[view.kind], side) for record in records)
+        return tuple(replace(group, text=patch_name(first, group.first[0]) if group.first else
+                             patch_name(second, group.second[0])) for group in groups)
+
+    if any(record.picture is None for record in records):
+        return aligned
+    return Alignment(renamed(aligned.rows, "queries"), renamed(aligned.columns, "keys"))
 
 
-def _focus(view: View, aligned: Alignment) -> int | None:
-    """The group of the token in focus."""
-    return next((place for place, group in enumerate(aligned.rows) if view.token in group.first), None)
+def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ...], aligned: Alignment,
+                       row: int) -> tuple[int, tuple[PatchValues, ...]]:
+    """The token in focus, and what it looks at in the first, in the second, and how much more in the second, each by
+    the tokens of its own side; what is hidden has no number. row: of the token in focus."""
+    focus = aligned.rows[row].first[0] if aligned.rows[row].first else 0
+    bound, found = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
+    for place, head in enumerate(shown):
+        record, name = records[min(place, 1)], strings("components")["picture"]["head"].format(
+            layer=head.layer, head=head.head)
+        numbers = np.full(len(record[view.kind].keys), np.nan, np.float32)
+        for group, weight in zip(aligned.columns, head.weights[row], strict=True):
+            numbers[list(group.second if place else group.first)] = weight
+        if place == 2:
+            found.append(PatchValues(numbers, name, strings("compare")["change"], "signed", high=bound))
+        else:
+            even, most = scale_of(record[view.kind], focus)
+            numbers[list(hidden_tokens(record))] = np.nan
+            found.append(PatchValues(numbers, name, even=even, high=most))
+    return focus, tuple(found)
+
+
+def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: int, values: tuple[PatchValues, ...],
+                         titles: list[list[str]]) -> None:
+    """The row in focus over the first picture, over the second, and what changed; a patch that is chosen in one of them
+    is in focus in all."""
+    def take(event: PatchEvent) -> None:
+        if event.token is not None:
+            page.set(token=event.token)
+
+    for place, (column, name) in enumerate(zip(st.columns(3, gap="small"), NAMES, strict=True)):
+        record, (title, *parts) = records[min(place, 1)], titles[place]
+        with column:
+            st.markdown(" · ".join([f"**{escape_markdown(title)}**",
+                                    *(map(escape_markdown, parts) if place < 2 else ())]))
+            drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)),
+                                 values[place], PatchState(focus, hidden=hidden_tokens(record)), height=HIGH[0],
+                                 key=f"compare-over-{name}", on_event=take)
+            picture_button(drawn, records[place:place + 1] or records)
 
 
 def _save_menu(comparison: SavedComparison) -> None:
     """The three pictures as one file, and the numbers; each is made when its button is pressed."""
-    words = strings("compare")
-    with st.popover(words["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
+    with st.popover(strings("compare")["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
             return
         with st.container(horizontal=True):
@@ -140,129 +253,141 @@ def _save_menu(comparison: SavedComparison) -> None:
                                on_click="ignore", key="compare-numbers")
 
 
-def _picture(page: PageContext, view: View, shown: DisplayedHead, aligned: Alignment, key: str, bound: float | None,
-             height: int, records: tuple[AttentionRecord, ...]) -> None:
-    """One of the three; a row that is chosen in one of them is in focus in all, and on the page Heads."""
-    def take(event: ViewEvent) -> None:
-        first = aligned.rows[event.token].first if event.token is not None else ()
-        if first:
-            page.set(token=first[0])
-
-    view = replace(view, lens="matrix", token=_focus(view, aligned), pair=None)
-    picture_button(head_view(shown, view, height=height, bound=bound, key=key, on_event=take), records)
-
-
-def _largest(shown: tuple[DisplayedHead, ...], aligned: Alignment, second: tuple[frozenset[Edit], HeadId],
-             token: int | None) -> None:
-    """The largest change in words, and what could not be compared. second: its edits, and its open head. token: the one
-    whose row alone is shown, over pictures."""
-    over = token is not None
-    only = next((place for place, group in enumerate(aligned.rows) if token in group.first), 0) if over else None
-    st.markdown(change_claim(shown[0].weights, shown[1].weights, aligned, only))
-    if float(np.abs(np.nan_to_num(shown[2].weights)).max()) <= EQUAL and (why := unchanged_why(*second)):
-        st.markdown(why)
-    st.caption(strings("compare")["over_about" if over else "picture_about"])
-    if alone := alone_claim(aligned, over):
-        st.caption(alone)
-
-
 def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:
     """The largest change of the open head. first and second: weights (row, column), NaN where a side has none. only:
     of this row alone, where no other is shown."""
-    words, changes = strings("compare"), np.abs(np.nan_to_num(second - first))
+    changes = np.abs(np.nan_to_num(second - first))
     if only is not None:
-        words = words["of_row"]
         changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
     row, column = map(int, np.unravel_index(changes.argmax(), changes.shape))
     one, other = float(first[row, column]), float(second[row, column])
-    return words["unchanged" if changes.max() <= EQUAL else "most"].format(
+    return strings("compare")["unchanged" if changes.max() <= EQUAL else "most"].format(
         row=escape_markdown(aligned.rows[row].text), column=escape_markdown(aligned.columns[column].text),
         one=format_weight(one), other=format_weight(other), change=format_change(other - one))
 
 
 def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
     """Why an edit leaves the open head as it was; nothing where no reason is known."""
-    words = strings("compare")
     for edit in edits:
-        if isinstance(edit, Silence | Patch) and (edit.layer, edit.head) == here:
-            return words["edited"]
         if isinstance(edit, Silence | Patch) and here[0] <= edit.layer:
-            return words["edited_later"].format(layer=edit.layer)
+            return strings("compare")["edited"].format(layer=edit.layer)
     return ""
 
 
-def alone_claim(aligned: Alignment, over_pictures: bool = False) -> str:
-    """How many rows and columns only one side has; nothing where none. over_pictures: no matrix is shown."""
+def alone_claim(aligned: Alignment) -> str:
+    """How many rows and columns only one side has; nothing where none."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
-    if not rows and not columns:
-        return ""
-    words = strings("compare")["alone_over" if over_pictures else "alone"]
-    return words.format(rows=rows, columns=columns, of_rows=len(aligned.rows), of_columns=len(aligned.columns))
+    return strings("compare")["alone"].format(rows=rows, columns=columns, of_rows=len(aligned.rows),
+                                              of_columns=len(aligned.columns)) if rows or columns else ""
 
 
-def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison,
-                 records: tuple[AttentionRecord, ...], names: Sides, choose: Callable[..., None] | None) -> None:
+def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Sides,
+                 choose: Callable[..., None] | None) -> None:
     """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
     one that has a counterpart; None where the two have none."""
     words, counterpart = strings("compare"), choose is not None
     ranked = largest_first(compared.frame()["changed"])
-    st.markdown(f"##### {words['grid']}" if counterpart else f"##### {words['grid_alike']}")
-    st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(
-        one=escape_markdown(names.short[0]), other=escape_markdown(names.short[1]))))
+    one, other = map(escape_markdown, names.short)
+    st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}")
+    st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(one=one, other=other)))
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
         return
     # dark is what the title asks for
     values = ranked if counterpart else 1 - ranked[::-1]
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
-    choose = choose or page.set
     colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
                          bound=max(values.abs().max(), EQUAL), ranked=True)
-    coloured_grid(overview, view, colours, offered.index, key="compare-grid", records=records, choose=choose)
-    pills(words["open"], [(head, f"{head_label(*head)}  {format_weight(value)}") for head, value in offered.items()],
-          choose, "head", None, "rank_changed")
+    _coloured_grid(overview, view, colours, offered.items(), format_weight, key="grid", records=records,
+                   choose=choose or page.set)
 
 
-def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[HeadId], *, key: str,
-                  records: tuple[AttentionRecord, ...], choose: Callable[..., None]) -> None:
-    """The grid of heads with a number as colour, the offered ones with their rank; a click opens the head here, by
-    choose(head=…)."""
-    badges = [(layer, head, rank) for rank, (layer, head) in enumerate(offered, 1)]
+def _coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]],
+                   write: Callable[[float], str], *, key: str, records: Pair, choose: Callable[..., None]) -> None:
+    """The grid of heads with a number as colour, the offered ones with their rank, and a button for each; a click opens
+    the head here, by choose(head=…)."""
+    offered = list(offered)
+    badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
     drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=340,
-                      key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
+                      key=f"compare-{key}", on_event=lambda event: choose(head=(event.layer, event.head)))
     picture_button(drawn, records)
+    pills(strings("compare")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
+          choose, "head", None, f"rank_{key}")
 
 
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
-    """Both answers: probabilities beside each other, the texts that were written, or the angle between sentence
-    vectors. names: of the two, in Markdown."""
-    words, kinds = strings("compare"), [_kind(record) for record in (first, second)]
+    """Both answers: probabilities beside each other, the texts that were written, or the angle between the vectors.
+    names: of the two, in Markdown."""
+    words, predictions = strings("compare"), [first.prediction, second.prediction]
+    kinds = ["none" if each is None else each.kind for each in predictions]
     st.markdown(f"##### {words['answers']}")
+    sides = {"one": names[0], "other": names[1]}
     angle = cosine(first, second)
     if angle is not None:
-        said = words["cosine" if first.picture is None else "cosine_of_pictures"]
-        st.markdown(said.format(cosine=angle))
+        st.markdown(words["cosine"].format(cosine=angle))
     elif kinds == ["target", "target"]:
-        texts = [" ".join(escape_markdown(best[0]) for best in prediction.texts)
-                 for prediction in (first.prediction, second.prediction) if prediction is not None]
-        st.markdown(words["answers_text"].format(one=names[0], other=names[1], first=texts[0], second=texts[1]))
+        texts = [" ".join(escape_markdown(best[0]) for best in each.texts) for each in predictions if each is not None]
+        st.markdown(words["answers_text"].format(first=texts[0], second=texts[1], **sides))
     elif not prediction_table(first, second):
-        st.markdown(words["answers_none"].format(one=names[0], other=names[1], first=words["kinds"][kinds[0]],
-                                                 second=words["kinds"][kinds[1]]))
+        st.markdown(words["answers_none"].format(first=words["kinds"][kinds[0]], second=words["kinds"][kinds[1]],
+                                                 **sides))
     else:
-        rows = [f"| {escape_markdown(token)} | {_share(one)} | {_share(other)} | {_share(other - one, format_change)} |"
-                for token, one, other in prediction_table(first, second, MOST_ANSWERS)]
-        of = "" if first.picture is None else "_of_pictures"
-        st.caption(words[f"answers_place{of}"])
-        head = " | ".join(words[f"answers_head{of}"]).format(one=names[0], other=names[1])
-        st.markdown("\n".join([f"| {head} |", "|---|---|---|---|", *rows]))
-
-
-def _kind(record: AttentionRecord) -> str:
-    """What sort of answer a record has, as the page's words name it."""
-    kind = "none" if record.prediction is None else record.prediction.kind
-    return "vector_of_picture" if kind == "vector" and record.picture is not None else kind
+        st.caption(words["answers_place"])
+        st.markdown(markdown_table(words["answers_head"].format(**sides), [
+            [escape_markdown(token), _share(one), _share(other), _share(other - one, format_change)]
+            for token, one, other in prediction_table(first, second, MOST_ANSWERS)]))
 
 
 def _share(number: float, written: Callable[[float], str] = format_weight) -> str:
     return "–" if math.isnan(number) else written(number)
+
+
+def patching_section(records: Pair, overview: Overview, view: View, patches: PatchEffects,
+                     choose: Callable[..., None]) -> None:
+    """Which heads turn the answer when they are taken from the other sentence: the picture of all heads, and of whole
+    layers. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
+    words, effects = strings("compare")["patches"], patches.frame()["effect"]
+    strongest = effects[largest_first(effects.abs()).index[:SHOWN]]
+    st.markdown(f"##### {words['title']}")
+    st.markdown(_lead(records[0], patches), width=READABLE_WIDE)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.caption(words["grid"].format(unit=words["logits_unit"] if patches.words else words["cosine_unit"]))
+        bound = max(FAINT * abs(patches.other - patches.plain), effects.abs().max(), EQUAL)
+        colours = HeadValues(effects.to_dict(), words["effect"], signed=True, bound=bound, ranked=True)
+        _coloured_grid(overview, view, colours, strongest.items(), format_change, key="patched", records=records,
+                       choose=choose)
+    with right:
+        names = [*map(str, patches.layers), words["all"]]
+        shares = np.array([patches.share(number) for number in (*patches.layers.values(), patches.whole)])
+        said = ", ".join(f"{name} {true_minus(f'{share:z.2f}')}" for name, share in zip(names, shares, strict=True))
+        st.caption(words["layers"])
+        figure(lambda theme: bars(theme, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
+                                  height=BARS_HIGH), key="compare-layers", alt=words["layers_alt"].format(numbers=said))
+    st.markdown("\n".join(f"- {claim}" for claim in patching_claims(patches)), width=READABLE_WIDE)
+
+
+def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
+    """What is read, and what it is in the two texts."""
+    words = strings("compare")["patches"]
+    if patches.words is None or patches.place is None:
+        return words["lead_cosine"].format(plain=patches.plain)
+    own, other = map(escape_markdown, patches.words)
+    tokens = next(each.queries for each in reversed(record.maps) if patches.place < len(each.queries))
+    sentence = words["lead"].format(own=own, other=other, token=token_markdown(tokens.texts[patches.place]),
+                                    plain=patches.plain, twin=patches.other)
+    return sentence + (" " + words["same"].format(own=own, other=other) if patches.same else "")
+
+
+def patching_claims(patches: PatchEffects) -> list[str]:
+    """How far the heads come alone, how many of them and which layers turn the answer, and what that does not mean."""
+    words, shares = strings("compare")["patches"], np.array([patches.share(number) for number in patches.patched])
+    facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
+        f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"
+        for head in np.argsort(-shares, kind="stable")[:SHOWN])}
+    sentences = [words["ways" if np.isfinite(shares).all() else "no_way"].format(**facts)]
+    if patches.words is not None:
+        layers = [str(layer) for layer, number in patches.layers.items() if patches.turns(number)]
+        sentences.append(words["turned"].format(other=escape_markdown(patches.words[1]), layers=", ".join(layers),
+                                                count=len(layers), **facts))
+    return [*sentences, words["caution"]]

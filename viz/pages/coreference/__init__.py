@@ -1,4 +1,5 @@
 """Does any attention head know what "it" refers to? One sentence and its twin, then a set."""
+from dataclasses import dataclass
 from inspect import getsource
 
 import numpy as np
@@ -7,28 +8,44 @@ import streamlit as st
 from model.ask import sources
 from model.core.heads import OverviewQuery
 from model.core.measures import by_head, head_frame
-from model.core.query import Kind
+from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.statistics import max_statistic_null
+from model.core.types import KindHeadId
 from model.studies import coreference
-from model.studies.coreference import Case, map_of, noun_weights, words_of
+from model.studies.coreference import (
+    Case,
+    Words,
+    guess,
+    make_case,
+    map_of,
+    noun_weights,
+    nouns,
+    pieces,
+    pronouns,
+    same_sentence,
+    twin_of,
+    words_in,
+    words_of,
+)
 from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.components.token_strip import StripEvent
+from viz.examples import example_for, other_twin
 from viz.figures.labels import fitting_name
 from viz.figures.twins import twins as twins_figure
 from viz.format import format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words
-from viz.pages.coreference.case_set import case_set_section
-from viz.pages.coreference.sentence import ROLES, choose_words, sentence_case, twin_case
-from viz.pages.coreference.silencing import silencing_section
-from viz.pages.coreference.twins import Twins, sentence_claims
+from viz.pages.coreference.case_set import case_set_section, silencing_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
+from viz.widgets.control_widgets import choice_for
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import plain_table
+from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 PAGE = Page("What “it” refers to", "Test", 0, "record", controls=(
@@ -182,3 +199,133 @@ def _sources(words: dict) -> None:
         st.markdown(words["sources"])
 
     folded(words["title"], inside, key="coreference-formula")
+
+
+ROLES = ("pronoun", "correct", "wrong")
+
+
+def sentence_case(page: PageContext) -> Case | None:
+    """The case of the sentence on screen: what was chosen, and what the rest of the sentence suggests."""
+    text, example = page.state.text, example_for(page.state.text, None)
+    chosen = tuple(page.controls[role] for role in ROLES)
+    if not any(chosen) and same_sentence(text) is None and example is not None and example.rival:
+        first, second = example.pair[1], example.rival
+        chosen = (example.pair[0], *((second, first) if text == example.twin else (first, second)))
+    return guess(text, chosen)
+
+
+def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> None:
+    """The tokens, of which a click sets one of the three words, and the three words with their suggestions."""
+    words = strings("coreference")["ask"]
+    place = words_of(attention_map.queries, case)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        for role in ROLES:
+            _role(page, role, case)
+        choice_for(page, "click", words["click"], {role: words[role] for role in ROLES})
+    sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
+                   key="coref_strip", on_event=lambda event: _clicked(page, attention_map, case, event, place))
+
+
+def _role(page: PageContext, role: str, case: Case) -> None:
+    """The suggested words for one role, as small buttons."""
+    text = case.sentence
+    spans = pronouns(text) if role == "pronoun" else nouns(text)
+    options = list(dict.fromkeys([*(text[slice(*span)] for span in spans), case.word(role)]))
+    widget = bind(page.set, role, case.word(role))
+    st.pills(strings("coreference")["ask"][role], options, format_func=escape_markdown, **widget)
+
+
+def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event: StripEvent, place: Words) -> None:
+    """A click on a token gives its whole word to the role that the clicks set; the other roles keep theirs."""
+    token = event.token if event.pair is None else event.pair[1]
+    if token is None or (event.pair is None and token in place.pronoun):
+        return
+    word = next((case.sentence[slice(*span)] for span in words_in(case.sentence)
+                 if token in pieces(attention_map.queries, span)), None)
+    if word is not None:
+        roles = {role: case.word(role) for role in ROLES}
+        page.set(**(roles | {page.controls["click"]: word}))
+
+
+def twin_case(page: PageContext, case: Case) -> Case | None:
+    """The twin's case: that of the example or of the set, or the one that is typed here."""
+    words = strings("coreference")["ask"]
+    known = _known_twin(page, case)
+    with st.container(width=READABLE_WIDE):
+        st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")),
+                                           b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
+                      placeholder=case.sentence,
+                      **bind(page.set, "twin", page.controls["twin"] or (known or "")))
+    for text in (page.controls["twin"], known):
+        if text and text != case.sentence:
+            try:
+                return make_case(text, case.word("pronoun"), case.word("wrong"), case.word("correct"))
+            except UserError as error:
+                st.warning(escape_markdown(str(error)))
+    st.caption(words["twin_same"])
+    return None
+
+
+def _known_twin(page: PageContext, case: Case) -> str | None:
+    """The twin of an example or of a sentence of the sets."""
+    example, known = example_for(case.sentence, None), same_sentence(case.sentence)
+    if known is not None and (other := twin_of(known)) is not None:
+        return other.sentence
+    return None if example is None else other_twin(example, case.sentence)
+
+
+# (the sign of weight A − weight B in this sentence, in the twin): of a head that looks at the nouns
+OUTCOMES = {(1, -1): "flips", (1, 1): "a", (-1, -1): "b", (-1, 1): "against"}
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The weights of every head to the nouns A and B in a sentence and in its twin. A is right here, B in the twin."""
+
+    heads: tuple[KindHeadId, ...] # (kind, layer, head)
+    here: np.ndarray              # float32 (head, 2), the weights to A and B in this sentence
+    there: np.ndarray | None      # the same in the twin; None without one
+    uniform: float                # what a row of equal weights puts on both nouns together
+    words: tuple[str, str, str]   # the text of A, of B, and of the pronoun
+
+    @property
+    def preference(self) -> np.ndarray:
+        """The weight to A minus the weight to B, (head)."""
+        return self.here[:, 0] - self.here[:, 1]
+
+    @property
+    def order(self) -> np.ndarray:
+        """The heads' numbers, the strongest preference for A first."""
+        return np.argsort(-self.preference, kind="stable")
+
+    def verdicts(self) -> list[str]:
+        """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), even (equal weights in
+        one sentence at least), faint (less on both nouns than a uniform row), for every head. None without a twin."""
+        if self.there is None:
+            return []
+        signs = zip(np.sign(self.preference), np.sign(self.there[:, 0] - self.there[:, 1]), strict=True)
+        mass = np.minimum(self.here.sum(1), self.there.sum(1))
+        return ["faint" if both < self.uniform else OUTCOMES.get((int(here), int(there)), "even")
+                for both, (here, there) in zip(mass, signs, strict=True)]
+
+
+def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
+    """The largest weight to a noun here and in the twin; how many heads have each verdict, and the clearest change."""
+    words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
+    top, heads = int(np.argmax(twins.here.max(1))), [head_label(*head[1:]) for head in twins.heads]
+    facts = {"a": a, "b": b, "it": it, "head": heads[top], "paper": paper_head_label(*twins.heads[top][1:]),
+             "weight": format_weight(float(twins.here[top].max())), "noun": (a, b)[int(twins.here[top].argmax())]}
+    sentences = [words["largest"].format(**facts)]
+    if twins.there is None:
+        return sentences, []
+    there_a, there_b = (format_weight(float(weight)) for weight in twins.there[top])
+    sentences.append(words["largest_twin"].format(there_a=there_a, there_b=there_b, **facts))
+    verdicts = twins.verdicts()
+    numbers = {f"n_{outcome}": verdicts.count(outcome) for outcome in (*OUTCOMES.values(), "even", "faint")}
+    counts = [words["counts"].format(**facts, **numbers, n=len(verdicts), uniform=format_weight(twins.uniform))]
+    if flips := [head for head, verdict in enumerate(verdicts) if verdict == "flips"]:
+        change = np.minimum(twins.preference, twins.there[:, 1] - twins.there[:, 0])
+        first = max(flips, key=change.__getitem__)
+        mass, twin = (format_weight(float(weights[first].sum())) for weights in (twins.here, twins.there))
+        counts.append(words["flipper"].format(head=heads[first], mass=mass, twin=twin))
+    return sentences, counts

@@ -9,7 +9,7 @@ from model.ask import sources
 from model.studies.claims.catalogue import BY_NAME, Row
 from model.studies.claims.claim import Finding, Measurement, Picture
 from model.studies.claims.rule import Verdict
-from viz.pages.claims.row import ERRORS, Result, question, result_of
+from viz.pages.claims import ERRORS, Result, question, result_of
 from viz.text import strings
 
 ROW = Row(BY_NAME["special"], "minilm")
@@ -25,7 +25,7 @@ def drawn(measured, missing=()):
     import streamlit as st
 
     from model.studies.claims.catalogue import BY_NAME, Row
-    from viz.pages.claims.row import Result, draw_claim
+    from viz.pages.claims import Result, draw_claim
 
     page = SimpleNamespace(state=SimpleNamespace(), set=lambda **asked: st.code(f"asked {asked}"),
                            open_page=lambda name, **controls: st.code(f"open {name} {controls}"))

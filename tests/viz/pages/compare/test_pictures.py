@@ -11,7 +11,7 @@ from model.core.view import View
 from model.studies.comparison import AlignmentQuery, align_texts, difference_views
 from tests import fabricate
 from viz.export.comparison import SavedComparison, picture
-from viz.pages.compare.pictures import over_pictures, rows_over_pictures, with_patch_names
+from viz.pages.compare.difference import over_pictures, rows_over_pictures, with_patch_names
 
 FIRST, SECOND = fabricate.pictured(), fabricate.pictured(hidden=6)
 VIEW = View(layer=1, head=2, token=9)

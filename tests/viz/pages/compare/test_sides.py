@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from tests import fabricate
-from viz.pages.compare.sides import LONG, SHORT, of_sentences, sides
+from viz.pages.compare.difference import LONG, SHORT, of_sentences, sides
 
 LONG_TEXT = "When the evening came the tired animal lay down in the shade of the old tree beside the quiet street."
 

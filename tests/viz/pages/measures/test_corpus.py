@@ -6,7 +6,7 @@ from model.core.measures import MEASURES
 from model.core.query import Kind
 from model.studies.corpus import averages_of, merge
 from tests import fabricate
-from viz.pages.measures import corpus
+from viz.pages import measures as corpus
 from viz.text import strings
 
 
@@ -28,7 +28,7 @@ def _page(content: bytes) -> None:
     import streamlit as st
 
     from model.core.query import Kind
-    from viz.pages.measures import corpus
+    from viz.pages import measures as corpus
 
     corpus.uploader = lambda *_, **__: SimpleNamespace(name="mine.csv", getvalue=lambda: content)
     corpus._read = lambda name, numbered, asked: st.text([text for _, text in numbered])
