@@ -298,7 +298,7 @@ def _types(page: PageContext, lesson: Lesson) -> None:
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], **at))
         st.markdown(markdown_table(words["table_head"], [
             [names[kind], *(order if order == "1" else f"{order} = {number:,.4g}" for order, number in
-                            zip(words[kind], cost.table(kind, *at.values()).values(), strict=True))]
+                            zip(words["orders"][kind], cost.table(kind, *at.values()).values(), strict=True))]
             for kind in cost.TYPES]))
         with st.expander(words["assumed"]):
             st.markdown(markdown_table(words["assumed_head"], [

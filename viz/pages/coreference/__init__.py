@@ -1,6 +1,6 @@
 """Does any attention head know what "it" refers to? One sentence and its twin, then a set."""
-from dataclasses import dataclass
-from inspect import getsource
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import streamlit as st
@@ -8,14 +8,17 @@ import streamlit as st
 from model.ask import sources
 from model.core.heads import OverviewQuery
 from model.core.measures import by_head, head_frame
-from model.core.query import Kind, UserError
+from model.core.query import Kind, Silence, UserError
 from model.core.record import AttentionMap
-from model.core.statistics import max_statistic_null
+from model.core.statistics import accuracy_intervals, max_statistic_null
 from model.core.types import KindHeadId
-from model.studies import coreference
 from model.studies.coreference import (
+    Answers,
+    AnswersQuery,
     Case,
-    Words,
+    Report,
+    correctness,
+    frames_of,
     guess,
     make_case,
     map_of,
@@ -31,30 +34,66 @@ from model.studies.coreference import (
 from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
+from viz.figures.bars import bars
 from viz.figures.labels import fitting_name
 from viz.figures.twins import twins as twins_figure
-from viz.format import format_weight, head_label, paper_head_label
+from viz.format import format_share, format_signed, format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words
-from viz.pages.coreference.case_set import case_set_section, silencing_section
+from viz.pages.coreference.case_set import case_set_section, percent
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.control_widgets import choice_for
+from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import plain_table
+from viz.widgets.lesson import folded_formula
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
+ROLES = ("pronoun", "correct", "wrong")
+# (the sign of weight A − weight B in this sentence, in the twin): of a head that looks at the nouns
+OUTCOMES = {(1, -1): "flips", (1, 1): "a", (-1, -1): "b", (-1, 1): "against"}
 PAGE = Page("What “it” refers to", "Test", 0, "record", controls=(
     *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES),
     Choice("rows", "", ("pronoun", "later")),
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),
     Switch("proof"), Switch("proof_set")))
 GRID = 330      # pixels
+SILENCED = 8    # heads of the ranking that are silenced one by one
 NOUN = 92       # pixels of a noun in the picture, whose corners have no more room on a telephone
+
+
+@dataclass(frozen=True, eq=False)
+class Twins:
+    """The weights of every head to the nouns A and B in a sentence and in its twin. A is right here, B in the twin."""
+
+    heads: tuple[KindHeadId, ...] # (kind, layer, head)
+    here: np.ndarray              # float32 (head, 2), the weights to A and B in this sentence
+    there: np.ndarray | None      # the same in the twin; None without one
+    uniform: float                # what a row of equal weights puts on both nouns together
+    words: tuple[str, str, str]   # the text of A, of B, and of the pronoun
+
+    @property
+    def preference(self) -> np.ndarray:
+        """The weight to A minus the weight to B, (head)."""
+        return self.here[:, 0] - self.here[:, 1]
+
+    @property
+    def order(self) -> np.ndarray:
+        """The heads' numbers, the strongest preference for A first."""
+        return np.argsort(-self.preference, kind="stable")
+
+    def verdicts(self) -> list[str]:
+        """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), even (equal weights in
+        one sentence at least), faint (less on both nouns than a uniform row), for every head. None without a twin."""
+        if self.there is None:
+            return []
+        signs = zip(np.sign(self.preference), np.sign(self.there[:, 0] - self.there[:, 1]), strict=True)
+        mass = np.minimum(self.here.sum(1), self.there.sum(1))
+        return ["faint" if both < self.uniform else OUTCOMES.get((int(here), int(there)), "even")
+                for both, (here, there) in zip(mass, signs, strict=True)]
 
 
 def render(page: PageContext) -> None:
@@ -76,7 +115,9 @@ def render(page: PageContext) -> None:
     if case is not None and twins is not None:
         silencing_section(page, case, twins, set_report)
     vocabulary(record.card.id, record.card.title, lambda text: page.set(text=text))
-    _sources(words["source"])
+    proof = words["source"]
+    folded_formula(proof["title"], proof["formula"], lambda: (noun_weights, correctness, max_statistic_null),
+                   key="coreference-formula", sources=proof["sources"])
 
 
 def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
@@ -191,19 +232,6 @@ def _table(twins: Twins) -> None:
         st.caption(words["help"])
 
 
-def _sources(words: dict) -> None:
-    def inside() -> None:
-        st.markdown(words["formula"])
-        st.code("\n\n".join([getsource(noun_weights), getsource(coreference.correctness),
-                             getsource(max_statistic_null)]))
-        st.markdown(words["sources"])
-
-    folded(words["title"], inside, key="coreference-formula")
-
-
-ROLES = ("pronoun", "correct", "wrong")
-
-
 def sentence_case(page: PageContext) -> Case | None:
     """The case of the sentence on screen: what was chosen, and what the rest of the sentence suggests."""
     text, example = page.state.text, example_for(page.state.text, None)
@@ -216,41 +244,36 @@ def sentence_case(page: PageContext) -> Case | None:
 
 def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> None:
     """The tokens, of which a click sets one of the three words, and the three words with their suggestions."""
-    words = strings("coreference")["ask"]
+    words, text = strings("coreference")["ask"], case.sentence
     place = words_of(attention_map.queries, case)
+
+    def click(event: StripEvent) -> None:
+        """Gives the token's whole word to the role that the clicks set; the other roles keep theirs."""
+        token = event.token if event.pair is None else event.pair[1]
+        if token is None or (event.pair is None and token in place.pronoun):
+            return
+        word = next((text[slice(*span)] for span in words_in(text)
+                     if token in pieces(attention_map.queries, span)), None)
+        if word is not None:
+            page.set(**({role: case.word(role) for role in ROLES} | {page.controls["click"]: word}))
+
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         for role in ROLES:
-            _role(page, role, case)
+            spans = pronouns(text) if role == "pronoun" else nouns(text)
+            options = dict.fromkeys([*(text[slice(*span)] for span in spans), case.word(role)])
+            st.pills(words[role], list(options), format_func=escape_markdown, **bind(page.set, role, case.word(role)))
         choice_for(page, "click", words["click"], {role: words[role] for role in ROLES})
     sentence_strip(attention_map.queries, focus=place.pronoun[0], pair=(place.pronoun[0], place.correct[0]),
-                   key="coref_strip", on_event=lambda event: _clicked(page, attention_map, case, event, place))
-
-
-def _role(page: PageContext, role: str, case: Case) -> None:
-    """The suggested words for one role, as small buttons."""
-    text = case.sentence
-    spans = pronouns(text) if role == "pronoun" else nouns(text)
-    options = list(dict.fromkeys([*(text[slice(*span)] for span in spans), case.word(role)]))
-    widget = bind(page.set, role, case.word(role))
-    st.pills(strings("coreference")["ask"][role], options, format_func=escape_markdown, **widget)
-
-
-def _clicked(page: PageContext, attention_map: AttentionMap, case: Case, event: StripEvent, place: Words) -> None:
-    """A click on a token gives its whole word to the role that the clicks set; the other roles keep theirs."""
-    token = event.token if event.pair is None else event.pair[1]
-    if token is None or (event.pair is None and token in place.pronoun):
-        return
-    word = next((case.sentence[slice(*span)] for span in words_in(case.sentence)
-                 if token in pieces(attention_map.queries, span)), None)
-    if word is not None:
-        roles = {role: case.word(role) for role in ROLES}
-        page.set(**(roles | {page.controls["click"]: word}))
+                   key="coref_strip", on_event=click)
 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:
     """The twin's case: that of the example or of the set, or the one that is typed here."""
     words = strings("coreference")["ask"]
-    known = _known_twin(page, case)
+    example, same = example_for(case.sentence, None), same_sentence(case.sentence)
+    known = None if example is None else other_twin(example, case.sentence)
+    if same is not None and (other := twin_of(same)) is not None:
+        known = other.sentence
     with st.container(width=READABLE_WIDE):
         st.text_input(words["twin"].format(it=escape_markdown(case.word("pronoun")),
                                            b=escape_markdown(case.word("wrong"))), help=words["twin_help"],
@@ -264,49 +287,6 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
                 st.warning(escape_markdown(str(error)))
     st.caption(words["twin_same"])
     return None
-
-
-def _known_twin(page: PageContext, case: Case) -> str | None:
-    """The twin of an example or of a sentence of the sets."""
-    example, known = example_for(case.sentence, None), same_sentence(case.sentence)
-    if known is not None and (other := twin_of(known)) is not None:
-        return other.sentence
-    return None if example is None else other_twin(example, case.sentence)
-
-
-# (the sign of weight A − weight B in this sentence, in the twin): of a head that looks at the nouns
-OUTCOMES = {(1, -1): "flips", (1, 1): "a", (-1, -1): "b", (-1, 1): "against"}
-
-
-@dataclass(frozen=True, eq=False)
-class Twins:
-    """The weights of every head to the nouns A and B in a sentence and in its twin. A is right here, B in the twin."""
-
-    heads: tuple[KindHeadId, ...] # (kind, layer, head)
-    here: np.ndarray              # float32 (head, 2), the weights to A and B in this sentence
-    there: np.ndarray | None      # the same in the twin; None without one
-    uniform: float                # what a row of equal weights puts on both nouns together
-    words: tuple[str, str, str]   # the text of A, of B, and of the pronoun
-
-    @property
-    def preference(self) -> np.ndarray:
-        """The weight to A minus the weight to B, (head)."""
-        return self.here[:, 0] - self.here[:, 1]
-
-    @property
-    def order(self) -> np.ndarray:
-        """The heads' numbers, the strongest preference for A first."""
-        return np.argsort(-self.preference, kind="stable")
-
-    def verdicts(self) -> list[str]:
-        """flips (A here, B in the twin), a or b (always the same noun), against (wrong in both), even (equal weights in
-        one sentence at least), faint (less on both nouns than a uniform row), for every head. None without a twin."""
-        if self.there is None:
-            return []
-        signs = zip(np.sign(self.preference), np.sign(self.there[:, 0] - self.there[:, 1]), strict=True)
-        mass = np.minimum(self.here.sum(1), self.there.sum(1))
-        return ["faint" if both < self.uniform else OUTCOMES.get((int(here), int(there)), "even")
-                for both, (here, there) in zip(mass, signs, strict=True)]
 
 
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
@@ -329,3 +309,61 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
         mass, twin = (format_weight(float(weights[first].sum())) for weights in (twins.here, twins.there))
         counts.append(words["flipper"].format(head=heads[first], mass=mass, twin=twin))
     return sentences, counts
+
+
+def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
+    """The section. A model that says no words is told so by its own sentence."""
+    words = strings("coreference")["proof"]
+    st.markdown(f"### {words['title']}")
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    question = AnswersQuery(page.state.model, sources.revision(page.state.model), (case,))
+    try:
+        plain: Answers = page.ask(question)
+    except UserError as error:
+        st.info(escape_markdown(str(error)))
+        return
+    st.caption(words["ways"]["answer" if case.answer else plain.way])
+    a, b = (case.answer, case.other) if case.answer else twins.words[:2]
+    share = float(plain.share[0])
+    st.markdown(words["said"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*",
+                                     share=format_share(share)))
+    toggle_for(page, "proof", words["switch"].format(n=min(SILENCED, len(twins.heads))))
+    if page.controls["proof"]:
+        _one_by_one(page, question, twins, (a, b), share)
+    if set_report is not None:
+        _whole_set(page, set_report)
+
+
+def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
+    """The first heads of the ranking, each silenced alone."""
+    words, (a, b) = strings("coreference")["proof"], choice
+    heads = [twins.heads[place] for place in twins.order[:SILENCED]]
+    questions = [replace(question, edits=frozenset({Silence(*head)})) for head in heads]
+    shares = [float(answers.share[0]) for answers in page.ask_each(questions)]
+    names = [words["base"], *(head_label(*head[1:]) for head in heads)]
+    figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])},
+                              axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
+           key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
+    st.markdown(silencing_claim(heads, share, shares))
+
+
+def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[float]) -> str:
+    """The head whose silencing changes the share of the right noun most, and how many turn the answer alone."""
+    most = int(np.abs(np.array(shares) - plain).argmax())
+    turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
+    return strings("coreference")["proof"]["most"].format(
+        head=head_label(*heads[most][1:]), share=format_share(shares[most]), turned=turned, n=len(heads),
+        change=format_signed(100 * (shares[most] - plain), "+.1f"))
+
+
+def _whole_set(page: PageContext, set_report: Report) -> None:
+    """The model's own answers to the whole set, with and without the best head."""
+    words, cases = strings("coreference")["proof"], set_report.cases
+    toggle_for(page, "proof_set", words["set_switch"].format(n=len(cases)))
+    if not page.controls["proof_set"]:
+        return
+    question = AnswersQuery(page.state.model, sources.revision(page.state.model), cases)
+    head = (Kind(set_report.best.kind), set_report.best.layer, set_report.best.head)
+    accuracies = [percent(accuracy_intervals(correctness(page.ask(each).scores[:, None]), frames_of(cases))[0])
+                  for each in (question, replace(question, edits=frozenset({Silence(*head)})))]
+    st.markdown(words["set_said"].format(plain=accuracies[0], silenced=accuracies[1], head=head_label(*head[1:])))

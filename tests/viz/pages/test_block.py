@@ -1,0 +1,63 @@
+"""The page *One block* at the ends and the middle of its controls: its numbers against torch and the stored runs."""
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional
+
+from model.ask import sources
+from model.core.models import TraceQuery
+from model.core.trace import Norm
+from model.lessons import block
+from tests.lesson_pages import shown
+from viz.pages.block import TARGET, X, both_norms
+from viz.state import State
+
+RNG = np.random.default_rng(3)
+
+
+@pytest.mark.parametrize("place", [
+    {"block": 0, "word": 0, "units": 0, "drop": 0.0, "depth": 2, "which": "first", "box": "in"},
+    {"block": 3, "word": 7, "units": 16, "drop": 0.45, "depth": 12, "which": "last", "box": "feed_forward"},
+    {"block": 5, "word": 15, "units": 32, "drop": 0.9, "depth": 24, "which": "last", "box": "add2"}])
+def test_every_section_states_the_numbers_of_the_trace_and_of_the_runs(place):
+    found = shown("block", guess="a", **place).numbers
+    trace = sources.ask(TraceQuery(sources.open_query(State().model, State().text))).result(120)
+    this = trace.blocks[place["block"]]
+    for name, rows in (("before", this.before), ("attention", this.attentions[0].output), ("after", this.after)):
+        assert found["parts"][name] == pytest.approx(float(torch.tensor(rows).double().norm(dim=-1).mean()), rel=1e-5)
+    norm, said = this.norms[0 if place["which"] == "first" else -1], found["norm"]
+    x = torch.tensor(norm.input[place["word"]]).double()
+    gain, bias = (torch.tensor(each).double() for each in (norm.gain, norm.bias))
+    own, bare = functional.layer_norm(x, x.shape, gain, bias, norm.epsilon), functional.rms_norm(x, x.shape, gain,
+                                                                                                 norm.epsilon)
+    assert said["mean"] == pytest.approx(float(x.mean())) and said["variance"] == pytest.approx(
+        float(x.var(unbiased=False)))
+    assert said["differs"] == pytest.approx(float((bare - own).norm() / own.norm()))
+    before = torch.tensor(this.feed_forward.before)
+    active = functional.gelu(before)
+    shares = [(active == 0), active.abs() < 0.01 * active.abs().max(), before <= 0]
+    assert [found["feed_forward"][name] for name in ("zero", "near", "relu")] == pytest.approx(
+        [float(each.float().mean()) for each in shares], abs=1e-4)
+    assert found["bend"]["straight"] == pytest.approx(
+        np.var(TARGET - np.polyval(np.polyfit(X, TARGET, 1), X)) / np.var(TARGET))
+    row = this.attentions[0].output[place["word"]].astype(float)
+    drawn = block.drop(row, place["drop"], 0)[0]
+    assert found["dropout"]["zeros"] == (drawn == 0).sum() and found["dropout"]["after"] == pytest.approx(
+        np.linalg.norm(drawn))
+    runs, _ = block.depth_runs()
+    post, pre = (runs[kind][place["depth"]] for kind in ("post", "pre"))
+    assert found["depth"]["top"] == pytest.approx(post.gradient[-1] / pre.gradient[-1])
+    assert found["depth"]["last"] == pre.stream[-1]
+
+
+def test_strips_of_the_norm_wait_for_the_answer():
+    assert "norm" not in shown("block").numbers
+
+
+def test_both_norms_are_torchs():
+    x, gain = RNG.normal(2, 3, (4, 16)).astype(np.float32), RNG.normal(1, 0.1, 16).astype(np.float32)
+    norm = Norm("rms", x, x, gain, None, 1e-6, np.ones(4, np.float32))
+    own, other = both_norms(norm, 2)
+    given, scale = torch.tensor(x[2]).double(), torch.tensor(gain).double()
+    assert own.output == pytest.approx(functional.rms_norm(given, (16,), scale, 1e-6).numpy())
+    assert other.output == pytest.approx(functional.layer_norm(given, (16,), scale, None, 1e-6).numpy())

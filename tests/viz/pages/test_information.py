@@ -1,0 +1,46 @@
+"""The page *What heads share* without a browser: its numbers against scipy, and what waits for the answer."""
+import numpy as np
+import pytest
+from scipy import linalg, special, stats
+
+from model.ask import sources
+from model.core.models import TraceQuery
+from model.core.query import Kind
+from tests.lesson_pages import shown
+from viz.state import State
+
+
+@pytest.mark.parametrize(("toy", "n"), [("causal", 2), ("itself", 8), ("first", 64)])
+def test_a_toys_information_is_that_of_its_joint_distribution(toy, n):
+    rows = {"causal": np.tril(np.ones((n, n))), "itself": np.eye(n), "first": np.eye(n)[np.zeros(n, int)]}[toy]
+    joint = rows / rows.sum(1, keepdims=True) / n
+    found = shown("information", guess="a", toy=toy, size=n).numbers["toy"]
+    assert found["mutual"] == pytest.approx(
+        stats.entropy(joint.ravel(), np.outer(joint.sum(1), joint.sum(0)).ravel(), base=2), abs=1e-9)
+
+
+def test_the_heads_of_minilm_by_scipy():
+    found = shown("information", guess="a", method="classical", matrix="value", learnt=1.0)
+    query = sources.open_query(State().model, State().text)
+    heads = [special.softmax(np.float64(q) @ np.float64(k).T / np.sqrt(q.shape[-1]), -1)
+             for layer in sources.ask(query).result(120)[Kind.SELF].layers
+             for q, k in zip(layer.query, layer.key, strict=True)]
+    mutual = [stats.entropy(rows.mean(0), base=2) - stats.entropy(rows, base=2, axis=-1).mean() for rows in heads]
+    layers = found.numbers["layers"]
+    assert layers["mean"] == pytest.approx(np.mean(mutual), rel=1e-4)
+    assert layers["most_bits"] == pytest.approx(np.max(mutual), rel=1e-4) and layers["blank"] == pytest.approx(0)
+    three = sources.ask(TraceQuery(query)).result(120).attention(Kind.SELF, 3).value.weight.astype(float)
+    overlaps = [np.mean(np.cos(linalg.subspace_angles(one, other)) ** 2)
+                for at, one in enumerate(three) for other in three[at + 1:]]
+    assert found.numbers["subspaces"]["overlap"] == f"{np.mean(overlaps):.0%}"
+    bound = found.numbers["bound"]
+    assert bound["proved"] == pytest.approx(bound["information"], abs=1e-9)   # at s = 1 the model is the truth
+
+
+def test_layers_and_bound_wait_for_the_answer():
+    assert set(shown("information").numbers) == {"map", "subspaces"}
+
+
+def test_texts_of_ones_own_count_alike():
+    found = shown("information", guess="a", texts="own", own="The cat sat.\n\nA dog ran home.")
+    assert any("2 texts with" in words for words in found.words)
