@@ -17,7 +17,7 @@ from model.studies.coreference import AnswersQuery, Case, CasesQuery, map_of, no
 from model.studies.predictions import DecisionQuery
 from viz.link import from_params, to_params
 from viz.page import pages
-from viz.pages.coreference.twins import Twins
+from viz.pages.coreference import Twins
 from viz.state import complete_view
 from viz.text import FOLDER
 

@@ -37,7 +37,7 @@ from viz.figures.vector_plane import Points, vector_plane
 from viz.figures.wiring import DECODER, ENCODER, wiring
 from viz.figures.word_tree import Branch, word_tree
 from viz.format import visible_token
-from viz.pages.atlas.scatter import HeadDots, atlas_scatter
+from viz.pages.atlas import HeadDots, atlas_scatter
 
 TOKENS = ("<s>", "</s>", "a<b", "&amp;", "&#36;", "<b>x</b>", "<br>", "<a href='x'>y</a>", "$x$", "$$",
           "x_1^2", "\\frac{a}", "{y}", "%{x}", "%{y:.2f}", "{0}", "", " ", "  ", " the", "\n", "\t", "\u200b", "\u202e",

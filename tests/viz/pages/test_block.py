@@ -56,7 +56,7 @@ def test_strips_of_the_norm_wait_for_the_answer():
 
 def test_both_norms_are_torchs():
     x, gain = RNG.normal(2, 3, (4, 16)).astype(np.float32), RNG.normal(1, 0.1, 16).astype(np.float32)
-    norm = Norm("rms", x, x, gain, None, 1e-6, np.ones(4, np.float32))
+    norm = Norm("norm", "rms", x, x, gain, None, 1e-6)
     own, other = both_norms(norm, 2)
     given, scale = torch.tensor(x[2]).double(), torch.tensor(gain).double()
     assert own.output == pytest.approx(functional.rms_norm(given, (16,), scale, 1e-6).numpy())

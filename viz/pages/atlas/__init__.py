@@ -37,6 +37,24 @@ PAGE = Page("Atlas of heads", "Test", 2, "record", controls=(
     Places("heads", MOST_HEADS, 600), *CONTROLS))
 
 
+SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: the smallest and the largest dot, and the letters of names
+BAR = 96                            # pixels right of the plot, for the bar of colours
+OPEN = 4                            # pixels by which the ring round the open head is larger than its dot
+
+
+@dataclass(frozen=True, eq=False)
+class HeadDots:
+    """What is drawn of n heads."""
+
+    names: Sequence[str]        # (n)
+    x: np.ndarray               # float (n)
+    y: np.ndarray               # float (n)
+    colour: np.ndarray          # float (n)
+    size: np.ndarray            # float (n), from 0 to 1
+    chosen: Sequence[int]       # places of the heads that are framed; all stand out where it is empty
+    open_head: int | None       # the place of the head whose card is open
+
+
 def render(page: PageContext) -> None:
     """Draws the page."""
     words = strings("atlas")
@@ -180,24 +198,6 @@ def corpus_sentence(atlas: Atlas) -> str:
     sentence = words["corpus"].format(texts=about["texts"], tokens=about["tokens"], heads=len(atlas.heads),
                                       files=escape_markdown(files))
     return sentence + (" " + words["cut"].format(n=about["cut"]) if about["cut"] else "")
-
-
-SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: the smallest and the largest dot, and the letters of names
-BAR = 96                            # pixels right of the plot, for the bar of colours
-OPEN = 4                            # pixels by which the ring round the open head is larger than its dot
-
-
-@dataclass(frozen=True, eq=False)
-class HeadDots:
-    """What is drawn of n heads."""
-
-    names: Sequence[str]        # (n)
-    x: np.ndarray               # float (n)
-    y: np.ndarray               # float (n)
-    colour: np.ndarray          # float (n)
-    size: np.ndarray            # float (n), from 0 to 1
-    chosen: Sequence[int]       # places of the heads that are framed; all stand out where it is empty
-    open_head: int | None       # the place of the head whose card is open
 
 
 def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str, height: int = 460) -> FigureSpec:

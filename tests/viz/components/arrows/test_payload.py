@@ -3,17 +3,17 @@ import pytest
 
 from viz.components.arrows.payload import parse_event, state
 from viz.components.messages import unpack
-from viz.pages.inside.hand import PLACES
+from viz.pages.inside import HAND
 
 MOVED = {name: [0.123, -3.0, 0, 0, 1, 1, 2, 2] for name in "qkv"}
 
 
 def test_what_was_dragged_is_rounded_to_hundredths():
-    found = parse_event(MOVED, PLACES, 4)
+    found = parse_event(MOVED, HAND, 4)
     assert found == dict.fromkeys("qkv", (0.12, -3.0, 0.0, 0.0, 1.0, 1.0, 2.0, 2.0))
     header, _ = unpack(state(found, 2, room="r", covered=True))
     assert header["q"] == list(found["q"]) and header["covered"] is True
-    assert parse_event({"looks": 3}, PLACES, 4) == {"looks": 3}
+    assert parse_event({"looks": 3}, HAND, 4) == {"looks": 3}
 
 
 @pytest.mark.parametrize("value", [
@@ -21,4 +21,4 @@ def test_what_was_dragged_is_rounded_to_hundredths():
     MOVED | {"looks": 1}, MOVED | {"q": None}, MOVED | {"q": [0] * 7}, MOVED | {"k": [9] * 8},
     MOVED | {"v": [float("nan")] * 8}, MOVED | {"v": [True] * 8}, MOVED | {"v": tuple(MOVED["v"])}])
 def test_nothing_else_is_taken(value):
-    assert parse_event(value, PLACES, 4) is None
+    assert parse_event(value, HAND, 4) is None

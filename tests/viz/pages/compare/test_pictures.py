@@ -23,7 +23,7 @@ PLACE = (Kind.SELF, 1, 2)
 def compared():
     aligned = align_texts(AlignmentQuery(FIRST.query, SECOND.query, (Kind.SELF, Kind.SELF)), FIRST, SECOND)
     shown = difference_views(FIRST, SECOND, (PLACE, PLACE), aligned)
-    return shown, *rows_over_pictures((FIRST, SECOND), VIEW, shown, aligned)
+    return shown, *rows_over_pictures((FIRST, SECOND), VIEW, shown, aligned, 9)
 
 
 def test_each_patch_has_its_weight_in_both_and_the_change(compared):
