@@ -73,7 +73,6 @@ class Teller:
                     json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
         self.told = time.perf_counter()
 
-
     def last_words(self, failure: str) -> int:
         """Writes why the training ended; the exit code."""
         try:

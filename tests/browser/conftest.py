@@ -6,6 +6,7 @@ from tests.conftest import ROOT
 
 OURS = tuple(str(ROOT / name) for name in ("app.py", "server.py", "model", "viz"))
 
+
 @pytest.fixture
 def watch(tabs, app):
     """Opens pages, each as in a browser of its own; at the end nothing may have gone wrong unseen on any of them."""

@@ -82,6 +82,7 @@ def test_everything_is_visible_and_nothing_acts(text, wanted):
     assert visible_token(text) == wanted
     assert visible_token(wanted) == wanted
 
+
 @pytest.mark.parametrize("numbers, expected", [
     ([0.5, 0.3, 0.1], [(1, 0), (2, 0), (3, 0)]), ([0.5, 0.3004, 0.3001, 0.1], [(1, 0), (2, 1), (2, 1), (4, 0)]),
     ([0.2] * 3, [(1, 2)] * 3), ([0.0, 4e-5], [(2, 0), (1, 0)])])

@@ -75,7 +75,6 @@ class Detector:
         shown.close()
         return seen
 
-
     def printed(self, content: bytes) -> bytes:
         """A page as PDF."""
         (self.folder / "printed.html").write_bytes(content)

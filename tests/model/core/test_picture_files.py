@@ -174,8 +174,6 @@ def test_a_file_of_too_many_bytes_is_refused_before_it_is_looked_at(monkeypatch)
         decode(b"\0" * 101, "large.png")
 
 
-
-
 def with_exif() -> bytes:
     image = Image.fromarray(NOISE)
     exif = image.getexif()

@@ -31,8 +31,7 @@ from viz.pages.atlas.card import behaviour_sentence, best_fit
 from viz.pages.compare.difference import alone_claim, change_claim, patching_claims, unchanged_why
 from viz.pages.coreference import Twins, sentence_claims, silencing_claim
 from viz.pages.coreference.case_set import set_claims as coreference_claims
-from viz.pages.explain.many_answers import set_claims, share_claim
-from viz.pages.explain.one_answer import answer_claims, apart_claim, no_order, value_claim
+from viz.pages.explain import answer_claims, apart_claim, no_order, set_claims, share_claim, value_claim
 from viz.pages.heads import head_claims, row_claim
 from viz.pages.measures import effect_claims, pattern_claims
 from viz.pages.training.claims import Story, claims, habit_claims

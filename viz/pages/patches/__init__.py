@@ -96,11 +96,9 @@ def _read(first: Reading, second: Reading) -> dict[str, Any]:
             "p_second": second.probabilities.max()}
 
 
-
 def logit_difference(one: Reading, other: Reading) -> float:
     """The largest difference between two readings' logits."""
     return float(np.abs(one.logits - other.logits).max())
-
 
 
 def above(number: float) -> str:

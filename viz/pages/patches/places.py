@@ -94,7 +94,6 @@ def halved(words: dict, counted: Mapping[int, Mapping[str, int]], side: int) -> 
     return words[case].format(other=other, factor=weights[1] / weights[0])
 
 
-
 def neighbours(rows: int, columns: int) -> np.ndarray:
     """Which places lie side by side, or one above the other, bool (place, place)."""
     down, across = np.divmod(np.arange(rows * columns), columns)
@@ -107,11 +106,9 @@ def mean_cosines(cosines: np.ndarray, near: np.ndarray) -> dict[str, str]:
     return {"near": cosine(float(cosines[near].mean())), "far": cosine(float(cosines[far].mean()))}
 
 
-
 def cosine(value: float) -> str:
     """A cosine as the page prints it."""
     return format_signed(value, ".2f")
-
 
 
 def most_alike(cosines: np.ndarray, place: int) -> int:

@@ -1,0 +1,472 @@
+"""Does attention explain the answer? One answer, what each token was worth to it, and what the ways of reading
+attention say."""
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core import heads
+from model.core.query import UserError
+from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.statistics import MeanInterval, critical_rho
+from model.core.view import View
+from model.studies.attribution import (
+    FEWEST,
+    FLOW_LONGEST,
+    METHODS,
+    NULLS,
+    REMOVALS,
+    Attribution,
+    AttributionQuery,
+    agreement,
+    ceiling,
+    first_token,
+    kind_of,
+    rank_agreement,
+)
+from model.studies.faithfulness import Report, by_layer, questions, report, texts
+from model.studies.token_removal import last_word, target_word
+from model.studies.weight_swap import Swapped, SwapQuery
+from viz.components.token_strip import StripEvent
+from viz.examples import example_for, other_twin
+from viz.figures.agreement import agreement as agreement_figure
+from viz.figures.bars import histogram
+from viz.figures.importance import importance
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.format import format_signed, format_weight, head_label, rank, token_markdown, visible_token
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Switch, Words
+from viz.text import escape_markdown, strings
+from viz.theme import READABLE
+from viz.widgets.control_widgets import button_setting, choice_for, toggle_for
+from viz.widgets.fields import bind
+from viz.widgets.figure import figure
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import folded_formula
+from viz.widgets.sentence_strip import sentence_strip
+
+PAGE = Page("Does attention explain?", "Test", 2, "record", controls=(
+    Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
+    Switch("flow"),
+    Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share")))
+GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
+          ("rollout", "rollout_even", "flow", "flow_even"), ("gradient",))
+KINDS = ("next", "mask", "label", "target", "vector")
+HIGH = 430    # pixels of a matrix
+DRAWS = 100
+FAINT = 0.05   # a weight that nobody would point at
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    words = strings("explain")
+    st.markdown(f"## {words['question']}")
+    st.markdown(words["lead"], width=READABLE)
+    record, chosen = real_head(page, token=False)
+    view = matching_view(record, chosen)
+    if view.kind is not chosen.kind:
+        st.caption(words["cross"].format(layer=view.layer, head=view.head), width=READABLE)
+    question_controls(page, record)
+    question = _question(page, answer_kind(record))
+    try:
+        attribution: Attribution = page.ask(question)
+    except UserError as error:
+        st.error(escape_markdown(str(error)))
+    else:
+        importance_section(page, attribution, view)
+        agreement_section(attribution, view)
+        corpus_section(page, record, view, attribution.answer.kind)
+        permuted_weights(page, question, attribution, view)
+    head_shares(page, record[view.kind], view)
+    _literature()
+    proof = words["formulas"]
+    folded_formula(proof["title"], proof["text"], _proof, key="explain-formula", sources=proof["sources"])
+
+
+def _question(page: PageContext, way: str) -> AttributionQuery:
+    """What the controls ask; those that a model does not read are left out, so that equal questions share an answer."""
+    controls, query = page.controls, page.query()
+    if way == "vector":
+        return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
+    at = None if controls["at"] < 0 else controls["at"]
+    if at is not None and way != "target":
+        at = min(at, len(page.state.text))
+    return AttributionQuery(query, at, controls["word"], controls["rival"], long_flow=controls["flow"])
+
+
+def _proof() -> tuple[Callable, ...]:
+    """The functions that computed the measures."""
+    from model.core import statistics
+    from model.studies import rollout
+    from model.studies.weight_swap import permute_rows
+
+    return (rollout.with_residual, rollout.rollout, rollout.flow, rollout.transformed_values, rollout.contributions,
+            rollout.apply_norm, rollout.by_stage, statistics.rank_correlations, rank_agreement, permute_rows,
+            heads.share_among_heads)
+
+
+def answer_kind(record: AttentionRecord) -> str:
+    """How the model answers: next, mask, label, target or vector; empty for any other."""
+    answered = record.prediction
+    kind = "mask" if answered is None else answered.kind
+    return kind if kind in KINDS else ""
+
+
+def question_controls(page: PageContext, record: AttentionRecord) -> None:
+    """The controls of what is asked: the word, its rival, or the other sentence."""
+    words, way, controls = strings("explain"), answer_kind(record), page.controls
+    if not way:
+        return
+    st.caption(words["click"][way])
+    if way == "vector":
+        st.text_input(words["other"], max_chars=300, placeholder=comparison_sentence(page), help=words["other_help"],
+                      **bind(page.set, "other", controls["other"]))
+        return
+    tokens = record[kind_of(record)].queries
+    if way == "target":
+        chosen = controls["at"] if controls["at"] >= 0 else target_word(tokens)
+        sentence_strip(tokens, focus=min(chosen, len(tokens) - 1), pairs=False, key="explain_strip",
+                       on_event=lambda event: page.set(at=max(1, event.token or 0)))
+    elif way != "label":
+        at = controls["at"] if controls["at"] >= 0 else last_word(tokens, page.state.text)
+
+        def take(event: StripEvent) -> None:
+            if event.token is not None and not tokens.special[event.token]:
+                page.set(at=tokens.spans[event.token][0])
+
+        # the word that is asked for; None for what comes next
+        focus = next((token for token, (start, end) in enumerate(tokens.spans)
+                      if start <= at < end and not tokens.special[token]), None)
+        sentence_strip(tokens, focus=focus, pairs=False, key="explain_strip", on_event=take)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        if way == "next":
+            button_setting(page, words["after"], "explain_after", at=len(page.state.text))
+        for name in ("word", "rival"):
+            st.text_input(words[name], max_chars=40, help=words[f"{name}_help"], width=220,
+                          **bind(page.set, name, controls[name]))
+
+
+def matching_view(record: AttentionRecord, view: View) -> View:
+    """The view on the attention that the answer's row belongs to: of an encoder–decoder that over the source, where the
+    same head is open if it has one of these numbers, else its first."""
+    kind = kind_of(record)
+    first = record[kind].layers[0].index
+    if kind is view.kind:
+        return view
+    layer, head = (view.layer, view.head) if record[kind].has(view.layer, view.head) else (first, 0)
+    return replace(view, kind=kind, pair=None, layer=layer, head=head)
+
+
+def comparison_sentence(page: PageContext) -> str:
+    """The sentence that a vector is compared with: the one that was typed, or the twin of an example, or the text
+    without its last word."""
+    typed, text = page.controls["other"].strip(), page.state.text
+    example = example_for(text, page.state.text_b)
+    return typed or (example and other_twin(example, text)) or " ".join(text.split()[:-1])
+
+
+def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
+    """Every measure of every token."""
+    words, answer = strings("explain")["picture"], attribution.answer
+    measured, count = attribution.by_method(view.layer, view.head), len(attribution.tokens)
+    flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
+               if name in attribution.scores)
+    groups = [[(words["names"][name], attribution.removed[name]) for name in REMOVALS]]
+    groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
+                if name in measured and not (flat and name.endswith("_even"))] for group in GROUPS]
+    twice = {text for text in attribution.tokens.texts if attribution.tokens.texts.count(text) > 1}
+    names = [visible_token(text) + (f" {place}" if text in twice else "")
+             for place, text in enumerate(attribution.tokens.texts)]
+    apart = (~attribution.ranked).tolist()
+    most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())
+    st.markdown(f"##### {words['title']}")
+    st.markdown(value_claim(attribution))
+    unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
+    st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}", width=READABLE)
+    figure(lambda theme: importance(theme, [group for group in groups if group], names, apart, title=words["tokens"],
+                                    apart_title=words["apart"]),
+           key="explain-picture",
+           alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
+    _picture_caption(page, attribution, flat)
+
+
+def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
+    """Which tokens stand apart and why, what the even rows are, and which measures are missing."""
+    words, apart = strings("explain")["picture"], apart_claim(attribution)
+    sentences = [apart] if apart else []
+    if not flat:
+        sentences.append(words["even"])
+    for why in dict.fromkeys(attribution.missing.values()):
+        names = [escape_markdown(words["names"][name].format(head="", layer="").strip(" ,"))
+                 for name, reason in attribution.missing.items() if reason == why]
+        sentences.append(words["missing"].format(name=words["and"].join(names), why=escape_markdown(why)))
+    st.caption(" ".join(sentences), width=READABLE)
+    if len(attribution.tokens) > FLOW_LONGEST:
+        toggle_for(page, "flow", words["long_flow"], help=words["long_flow_help"])
+
+
+def agreement_section(attribution: Attribution, view: View) -> None:
+    """The rank correlations of this one answer, and how little one sentence says."""
+    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    st.markdown(f"##### {words['title']}")
+    if why := no_order(attribution):
+        st.info(why)
+        return
+    top, luck = float(ceiling(attribution).mean()), critical_rho(count)
+    rhos = {name: rho for name, rho in agreement(attribution, view.layer, view.head).items() if np.isfinite(rho).any()}
+    st.markdown(words["lead"].format(count=count), width=READABLE)
+    values = np.array(list(rhos.values()))
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        agreement_chart(list(rhos), values, values.mean(1), view, top, chance=(luck, words["chance"]),
+                        key="explain-agreement", alt=words["alt"].format(rows=len(rhos), ceiling=top, chance=luck))
+    with right:
+        st.warning(words["warning"].format(count=count, chance=luck))
+        st.markdown(f"**{words['notice']}**\n"
+                    + "\n".join(f"- {line}" for line in answer_claims(attribution, view.layer, view.head)))
+
+
+def agreement_chart(measures: list[str], values: np.ndarray, mean: np.ndarray, view: View, top: float, *, key: str,
+                    alt: str, chance: tuple[float, str] | None = None) -> None:
+    """Draws how far the order of each measure agrees with that of each removal, (measure, removal) or with intervals
+    (measure, removal, 3), and in the mean. top: the ceiling. chance: |ρ| up to which nothing is said, and words."""
+    words, removals = strings("explain")["sentence"], strings("explain")["picture"]["names"]
+    names = {name: label(name, view.layer, view.head) for name in measures}
+    columns = {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
+    quiet = [names[name] for name in measures if name.endswith("_even")]
+    figure(lambda theme: agreement_figure(theme, list(names.values()), columns, (words["mean"], mean),
+                                          ceiling=(top, words["ceiling"].format(value=top)), chance=chance,
+                                          axis=words["axis"], quiet=quiet), key=key, alt=alt)
+
+
+def label(name: str, layer: int, head: int) -> str:
+    """A measure as the figures name it."""
+    return strings("explain")["picture"]["names"][name].format(head=head_label(layer, head), layer=layer)
+
+
+def value_claim(attribution: Attribution) -> str:
+    """The number that is explained."""
+    words, answer = strings("explain")["value"], attribution.answer
+    form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
+    before = "" if attribution.place is None else token_markdown(attribution.tokens.texts[attribution.place])
+    return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
+                              value=answer.value, rank=answer.rank,
+                              chance=np.exp(min(answer.value, 0)), before=f"“{before}”")
+
+
+def apart_claim(attribution: Attribution) -> str:
+    """Which tokens are not ranked and why; nothing where all are ranked."""
+    words, tokens = strings("explain")["picture"], attribution.tokens
+    there = {"special": any(tokens.special), "place": attribution.place is not None,
+             "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
+    apart = "; ".join(words["apart_what"][name] for name, holds in there.items() if holds)
+    return words["apart_said"].format(what=apart) if apart else ""
+
+
+def no_order(attribution: Attribution) -> str:
+    """Why nothing can be correlated: too few tokens, or effects that do not differ; nothing where it can."""
+    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    if count < FEWEST:
+        return words["few"].format(count=count)
+    return "" if np.isfinite(ceiling(attribution).mean()) else words["flat"]
+
+
+def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
+    """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
+    words, top = strings("explain")["sentence"], float(ceiling(attribution).mean())
+    means = {name: float(rhos.mean()) for name, rhos in agreement(attribution, layer, head).items()
+             if np.isfinite(rhos).all()}
+    proposed = {name: mean for name, mean in means.items() if name in METHODS}
+    if not proposed or not np.isfinite(top):
+        return []
+    best = max(proposed, key=proposed.__getitem__)
+    head_rho, layer_rho = (format_signed(means.get(f"weight_{name}", np.nan), ".2f") or "–"
+                           for name in ("head", "layer"))
+    sentences = [words["ceiling_said"].format(ceiling=top),
+                 words["best"].format(best=label(best, layer, head), best_value=proposed[best],
+                                      tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
+                                      layer=layer_rho, chance=critical_rho(int(attribution.ranked.sum())))]
+    for name in ("rollout", "flow"):
+        if {name, f"{name}_even"} <= attribution.scores.keys():
+            rho = rank_agreement(*(attribution.scores[each][attribution.ranked] for each in (name, f"{name}_even")))
+            sentences += [words["position"].format(name=label(name, 0, 0), rho=rho)] if np.isfinite(rho) else []
+    outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
+    sentences.append(words["sink"].format(share=outside))
+    first = first_token(attribution, layer, head)
+    if first is not None and np.isfinite([first.apart, first.ranked]).all():
+        sentences.append(words["first"].format(
+            token=token_markdown(attribution.tokens.texts[0]), **vars(first)))
+    return sentences
+
+
+def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
+    """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others
+    come in between."""
+    words, model = strings("explain")["set"], page.state.model
+    which = sources.text_set(model, kind, page.controls["set"])
+    st.markdown(f"##### {words['title']}")
+    st.markdown(words["lead"], width=READABLE)
+    if which == page.controls["set"]:
+        choice_for(page, "set", words["which"], words["names"])
+    st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
+    if not page.controls["run"]:
+        asks = words["run"].format(model=escape_markdown(record.card.title), count=len(texts(which)))
+        st.button(asks, type="primary", on_click=lambda: page.set(run=True))
+        st.caption(words["run_about"], width=READABLE)
+        return
+    wanted, wrong = questions(model, sources.revision(model), kind, which), []
+    answers = list(page.ask_each(wanted,
+                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
+                                  on_error=lambda number, error: wrong.append(str(error))))
+    answered = [answer for answer in answers if answer is not None]
+    groups = [text.group for text, answer in zip(texts(which), answers, strict=True) if answer is not None]
+    if wrong:
+        st.warning(words["left_out"].format(count=len(wrong), all=len(wanted), first=escape_markdown(wrong[0])))
+    if not answered:
+        st.info(words["nothing"])
+        return
+    _result(report(answered, groups, view.layer, view.head), view, len(np.concatenate(answered[0].by_head["weight"])))
+    if len(answered[0].layers) > 1:
+        _layers(answered)
+
+
+def _result(set_report: Report, view: View, count: int) -> None:
+    """Every measure with its intervals over the texts, and what to notice."""
+    words, top = strings("explain")["set"], set_report.ceiling[-1].value
+    shown = {name: means for name, means in set_report.methods.items() if means[-1].texts}
+    if not shown:
+        st.info(words["few"])
+        return
+    values = np.array([[(mean.value, mean.low, mean.high) for mean in means] for means in shown.values()])
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        agreement_chart(list(shown), values, values[:, -1], view, top, key="explain-set",
+                        alt=words["alt"].format(rows=len(shown), texts=set_report.texts, ceiling=top))
+    with right:
+        st.markdown("\n".join(f"- {line}" for line in set_claims(set_report, view.layer, view.head, count)))
+
+
+def _layers(attributions: list[Attribution]) -> None:
+    """Attention and its norms layer by layer (as Abnar & Zuidema 2020 do)."""
+    words, layers = strings("explain")["set"], np.array(attributions[0].layers)
+    weight, norm = (np.array(by_layer(attributions, measure)) for measure in ("weight", "norm"))
+    drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
+    best = int(np.nanargmax(weight)) if np.isfinite(weight).any() else 0
+    with st.container(width=READABLE):
+        st.markdown(f"**{words['by_layer']}**")
+        st.caption(words["by_layer_about"])
+        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]),
+                                   height=280),
+               key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
+
+
+def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
+    """The open head with its rows shuffled and made equal."""
+    words, place = strings("explain")["swap"], head_label(view.layer, view.head)
+    st.markdown(f"##### {words['title']}")
+    st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
+    toggle_for(page, "swap", words["switch"])
+    if not page.controls["swap"]:
+        return
+    swapped: Swapped = page.ask(SwapQuery(question, view.layer, view.head, DRAWS))
+    low, middle, high = np.quantile(swapped.permuted, [0.05, 0.5, 0.95])
+    edges = np.linspace(0, max(float(swapped.permuted.max()), swapped.even, 1e-9) * 1.02, 25)
+    shares = np.histogram(swapped.permuted, edges)[0] / len(swapped.permuted)
+    form = "vector" if attribution.answer.kind == "vector" else "word"
+    left, right = st.columns([7, 5], gap="large")
+    with left:
+        figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares},
+                                       axes=(words["axis"][form], words["share"]),
+                                       marks=[(swapped.even, words["even"])]),
+               key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=swapped.even))
+    with right:
+        st.caption(words["about"][form])
+        st.markdown(words["said"].format(median=middle, low=low, high=high, draws=DRAWS, equal=swapped.even,
+                                         largest=swapped.largest, entropy=swapped.entropy))
+    st.markdown(words["answer"].format(heads=sum(map(len, attribution.by_head["weight"]))), width=READABLE)
+
+
+def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
+    """The open head as it is beside its share among the heads of its layer."""
+    words, layer = strings("explain")["share"], attention_map.layer(view.layer)
+    st.markdown(f"##### {words['title']}")
+    st.markdown(words["lead"].format(layer=view.layer), width=READABLE)
+    toggle_for(page, "share", words["switch"])
+    if not page.controls["share"]:
+        return
+    weights, share = heads.weights(layer, view.head), heads.share_among_heads(layer, view.head)
+    rows, columns = ([visible_token(text) for text in tokens.texts]
+                     for tokens in (attention_map.queries, attention_map.keys))
+    titles = (words["row"], words["shared"].format(heads=layer.heads))
+    for column, name, numbers, key in zip(st.columns(2, gap="medium"), titles, (weights, share), ("softmax", "share"),
+                                          strict=True):
+        with column:
+            st.markdown(f"**{name}**")
+            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]),
+                                                         height=HIGH, style=CellStyle(ruler=False)),
+                   key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
+    names = (attention_map.queries.texts, attention_map.keys.texts)
+    claim = share_claim(weights, share, names, layer.heads)
+    if view.pair is not None and layer.heads > 1:
+        claim += " " + words["pair"].format(row=escape_markdown(names[0][view.pair[0]]), weight=weights[view.pair],
+                                            column=escape_markdown(names[1][view.pair[1]]), share=share[view.pair])
+    st.markdown(claim, width=READABLE)
+
+
+def _literature() -> None:
+    """Short quotes, each with its source."""
+    words = strings("explain")["published"]
+    st.markdown(f"##### {words['title']}")
+    st.caption(words["lead"])
+    for column, side in zip(st.columns(2, gap="large"), ("against", "both"), strict=True):
+        quotes = [f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"] if quote["side"] == side]
+        column.markdown("\n\n".join([f"**{words[side]}**", *quotes]))
+
+
+def format_interval(mean: MeanInterval) -> str:
+    """A mean with its interval."""
+    return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
+
+
+def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
+    """What to notice over many texts."""
+    words = strings("explain")["set"]
+    proposed = {name: means[-1] for name, means in found.methods.items() if name in METHODS and means[-1].texts}
+    if not proposed:
+        return [words["few"]]
+    best = max(proposed, key=lambda name: proposed[name].value)
+    values = [mean.value for mean in proposed.values()]
+    lines = [words["said"].format(texts=found.texts, words=found.words, used=found.ceiling[-1].texts),
+             words["ceiling"].format(value=format_interval(found.ceiling[-1])),
+             words["best"].format(name=label(best, layer, head), value=format_interval(proposed[best]),
+                                  tied=rank(proposed[best].value, values, "{:z.2f}".format)[1])]
+    if {"weight_head", "weight_layer"} <= set(proposed):
+        lines.append(words["raw"].format(head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
+                                         layer=format_interval(proposed["weight_layer"])))
+    for null in NULLS:
+        name = null.removesuffix("_even")
+        if name in proposed and null in found.methods and found.methods[null][-1].texts:
+            lines.append(words["null"].format(name=label(name, layer, head),
+                                              value=format_interval(proposed[name]),
+                                              null=format_interval(found.methods[null][-1])))
+    if count > 1 and found.best.texts:
+        chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in found.chosen))
+        lines.append(words["held_out"].format(chosen=chosen, value=format_interval(found.best), count=count))
+    return lines
+
+
+def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[str], Sequence[str]],
+                heads: int) -> str:
+    """What a head's shares among the heads of its layer say, and what they hide. weights and share: (query, key);
+    names: of both."""
+    words, sums = strings("explain")["share"], share.sum(1)
+    if heads == 1:
+        return str(words["one"])
+    row, column = map(int, np.unravel_index(share.argmax(), share.shape))
+    return words["said"].format(
+        low=sums.min(), high=sums.max(), row=escape_markdown(names[0][row]), column=escape_markdown(names[1][column]),
+        share=share[row, column], weight=format_weight(weights[row, column]), average=1 / heads, faint=FAINT,
+        loud=int(((share > 2 / heads) & (weights < FAINT)).sum()), cells=int((weights > 0).sum()))
