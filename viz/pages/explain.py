@@ -9,7 +9,7 @@ import streamlit as st
 from model.ask import sources
 from model.core import heads
 from model.core.query import UserError
-from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.record import AttentionMap, AttentionRecord
 from model.core.statistics import MeanInterval, critical_rho
 from model.core.view import View
 from model.studies.attribution import (

@@ -1,6 +1,7 @@
 """What does every head do? All of them in one table: the pattern that fits best, the measures, what silencing does; for
 one text and for many."""
 import io
+from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -26,9 +27,8 @@ from viz.theme import READABLE, READABLE_WIDE
 from viz.widgets.corpus_result import AVERAGES, CORPUS, FROM_FILE, CorpusResult, saved_corpus
 from viz.widgets.fields import segments
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded
 from viz.widgets.head_table import clickable_table, column_config, measures_table, silence_all
-from viz.widgets.lesson import source_listing
+from viz.widgets.lesson import folded_formula
 from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 PAGE = Page("Every head measured", "Test", 1, "record", reads="both")
 POOR = 0.6     # a fit below which the best pattern says little
+MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
+_STOPPED = Kept(False)             # whether the reading of the file waits for "go on"
 
 
 def render(page: PageContext) -> None:
@@ -52,34 +54,25 @@ def render(page: PageContext) -> None:
     question = SilencingQuery(record.query, view.kind)
     silencing: Silencing | None = sources.cached(question)
     best = fitted.best()
+    counts = ", ".join(f"{TITLES[name]} {count}" for name, count in best["pattern"].value_counts().items())
     left, right = st.columns([7, 5], gap="large")
     with left:
-        _grid(best)
-    with right:
-        _notice(best)
+        st.markdown(f"##### {words['grid']}")
+        figure(lambda theme: pattern_grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid",
+               alt=words["grid_alt"].format(n=len(best), counts=counts))
+        st.caption(words["grid_about"].format(worst=WORST))
+    with right:   # what holds of all heads together, counted here
+        st.markdown("\n".join([f"##### {words['notice']}", *(f"- {claim}" for claim in pattern_claims(best)),
+                               f"- {words['one_text']}"]))
     measures_table(page, measures, fitted, silencing)
     if silencing is not None:
         _effects(best.join(silencing.frame()), silencing.measure)
     elif record.prediction is not None and record.verification.status == "verified":
         silence_all(page, question, len(best))
     many_texts(page, record.query.model, record.query.revision, view.kind)
-    _formula()
-
-
-def _grid(best: "DataFrame") -> None:
-    words, counts = strings("measures"), best["pattern"].value_counts()
-    st.markdown(f"##### {words['grid']}")
-    alt = words["grid_alt"].format(n=len(best),
-                                   counts=", ".join(f"{TITLES[name]} {count}" for name, count in counts.items()))
-    figure(lambda theme: pattern_grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid", alt=alt)
-    st.caption(words["grid_about"].format(worst=WORST))
-
-
-def _notice(best: "DataFrame") -> None:
-    """What holds of all heads together, counted here."""
-    words = strings("measures")
-    st.markdown(f"##### {words['notice']}")
-    st.markdown("\n".join(f"- {sentence}" for sentence in [*pattern_claims(best), words["one_text"]]))
+    text = [f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", f"**{words['patterns_title']}**"]
+    papers = "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS)
+    folded_formula(words["formula_title"], "\n\n".join([*text, papers]), _proof, key="measures-formula")
 
 
 def _effects(effects: "DataFrame", measure: str) -> None:
@@ -121,29 +114,12 @@ def effect_claims(effects: "DataFrame") -> list[str]:
     return [*sentences, words["effects_quiet"].format(median=changes.median())]
 
 
-def _formula() -> None:
-    """The measure of fit, the patterns with those who described them, and the functions behind the table."""
+def _proof() -> tuple[Callable, ...]:
+    """The functions behind the table."""
     from model.core import measures
     from model.studies import silencing
 
-    words = strings("measures")
-
-    def inside() -> None:
-        st.latex(words["formula"])
-        st.markdown(words["formula_words"])
-        st.markdown(f"**{words['patterns_title']}**\n"
-                    + "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS))
-        st.code(source_listing((x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change,
-                         silencing.run), {}), language="python")
-
-    folded(words["formula_title"], inside, key="measures-formula")
-
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-_STOPPED = Kept(False)   # whether the reading of the file waits for "go on"
-MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
+    return x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change, silencing.run
 
 
 def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None:
@@ -174,15 +150,9 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
 
 def _whole(content: bytes, name: str, field: str) -> tuple[tuple[int, str], ...]:
     """Every (line, text) of a file that is small enough for this page."""
-    words = strings("measures")
-    if len(content) > MEGABYTES * 10**6:
-        raise UserError(words["many_large"].format(name=name,
-                                                   what=words["many_megabytes"].format(number=len(content) / 1e6),
-                                                   limit=words["many_megabytes"].format(number=MEGABYTES)))
     numbered = tuple(islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1))
-    if len(numbered) > MOST_TEXTS:
-        raise UserError(words["many_large"].format(name=name, what=words["many_texts"].format(number=MOST_TEXTS),
-                                                   limit=f"{MOST_TEXTS:,}"))
+    if len(numbered) > MOST_TEXTS or len(content) > MEGABYTES * 10**6:
+        raise UserError(strings("measures")["many_large"].format(name=name, texts=MOST_TEXTS, megabytes=MEGABYTES))
     return numbered
 
 
@@ -229,15 +199,18 @@ def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int, n
 def _shown(page: PageContext, result: CorpusResult) -> None:
     """What came out: the table, the file, and the way to the grid."""
     words, averages = strings("measures"), result.averages
-    st.markdown(words["many_done"].format(name=escape_markdown(result.name), heads=len(averages.heads),
-                                          texts=averages.texts, tokens=averages.tokens,
-                                          model=escape_markdown(result.model)))
+    counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
+    st.markdown(words["many_done"].format(name=escape_markdown(result.name), model=escape_markdown(result.model),
+                                          **counts))
     if averages.cut:
         st.caption(words["many_cut"].format(count=averages.cut))
     st.caption(words["many_table_about"])
-    table = _table(averages)
+    # the best mean fit, then each measure, its spread, and over how many texts
+    names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
+    table = averages.frame()[["pattern", "fit", "fit_n", *names]].rename(
+        columns=lambda name: name.removesuffix("_mean"))
     clickable_table(page, table, _columns(table), key="many-table", alt=words["many_kept"].format(
-        name=result.name, heads=len(averages.heads), texts=averages.texts, tokens=averages.tokens, model=result.model))
+        name=result.name, model=result.model, **counts))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provenance = {"model": result.model, "revision": result.revision, "file": result.name, "versions": versions()}
         st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
@@ -246,13 +219,6 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
                               key="many-colour", width=320)
         if st.button(words["many_open"], key="many-open"):
             page.open_page("heads", colour=FROM_FILE + colour)
-
-
-def _table(averages: Averages) -> "DataFrame":
-    """The best mean fit, then each measure, its spread, and over how many texts."""
-    frame = averages.frame()
-    names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
-    return frame[["pattern", "fit", "fit_n", *names]].rename(columns=lambda name: name.removesuffix("_mean"))
 
 
 def _columns(table: "DataFrame") -> dict[str, Any]:

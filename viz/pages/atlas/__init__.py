@@ -25,7 +25,7 @@ from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 from viz.widgets.head_table import plain_table
-from viz.widgets.lesson import source_listing
+from viz.widgets.lesson import folded_formula
 from viz.widgets.syntax_section import CONTROLS, folded_syntax_section
 
 COMPONENTS = ("pc1", "pc2")
@@ -35,8 +35,6 @@ MOST_HEADS = 10_000
 PAGE = Page("Atlas of heads", "Test", 2, "record", controls=(
     *(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300), Words("beside", "", 300),
     Places("heads", MOST_HEADS, 600), *CONTROLS))
-
-
 SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: the smallest and the largest dot, and the letters of names
 BAR = 96                            # pixels right of the plot, for the bar of colours
 OPEN = 4                            # pixels by which the ring round the open head is larger than its dot
@@ -61,25 +59,20 @@ def render(page: PageContext) -> None:
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     atlas = _atlas(page, page.controls["folder"])
-    axes = _axes(page, atlas)
-    other = _atlas(page, page.controls["beside"]) if page.controls["beside"] else None
-    if other is None:
-        left, right = st.columns([7, 5], gap="large")
-        with left:
-            _map(page, atlas, axes, "atlas-map", open_head(page, atlas))
+    axes, beside = _axes(page, atlas), page.controls["beside"]
+    left, right = st.columns([1, 1] if beside else [7, 5], gap="large")
+    with left:
+        _map(page, atlas, axes, "atlas-map", open_head(page, atlas))
+    if beside:
         with right:
-            head_card(page, atlas, open_head(page, atlas), axes["across"])
-    else:
-        for place, each, key in zip(st.columns(2, gap="large"), (atlas, other), ("atlas-map", "atlas-beside"),
-                                    strict=True):
-            with place:
-                _map(page, each, axes, key, open_head(page, each))
+            other = _atlas(page, beside)
+            _map(page, other, axes, "atlas-beside", open_head(page, other))
+    with st.container() if beside else right:
         head_card(page, atlas, open_head(page, atlas), axes["across"])
     _chosen(page, atlas)
     folded(words["more"], lambda: _sources(page), key="atlas-sources")
     folded_syntax_section(page)
-    folded(words["code"], lambda: st.code(source_listing((principal_components,), {}), language="python"),
-           key="atlas-code")
+    folded_formula(words["code"], "", lambda: (principal_components,), key="atlas-code")
 
 
 def _atlas(page: PageContext, named: str) -> Atlas:
