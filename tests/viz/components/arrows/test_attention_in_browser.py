@@ -17,4 +17,5 @@ def test_weights_mix_and_hull_are_pythons(run_module):
         row = head_steps.attend(case[0], case[1:5], case[5:])
         for name in ("dots", "scores", "weights", "mix"):
             assert browser[name] == pytest.approx(getattr(row, name), abs=1e-12)
-        assert np.array(browser["hull"]) == pytest.approx(case[5:][head_steps.hull(case[5:])])
+        hulls = (np.unique(corners, axis=0) for corners in (browser["hull"], case[5:][head_steps.hull(case[5:])]))
+        assert next(hulls) == pytest.approx(next(hulls))
