@@ -97,42 +97,26 @@ def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame"
                     st.button(format_number(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
                               args=(page, atlas, head, row), help=words["go_help"])
                     with st.container(width="stretch"):
-                        st.markdown(f":small[{label.format(decile=row['decile'])}: {_cell(row)}]  \n{strip(row)}")
+                        said = "" if min(row["query"], row["key"]) < 0 else words["weight"].format(
+                            query=token_markdown(row["tokens"][row["query"]]), weight=format_weight(row["weight"]),
+                            key=token_markdown((row["keys"] if len(row["keys"]) else row["tokens"])[row["key"]]))
+                        st.markdown(f":small[{label.format(decile=row['decile'])}: {said}]  \n{strip(row)}")
 
 
 def strip(row: dict[str, Any]) -> str:
     """The sentence as Markdown, with the token that looks and the one that it looks at marked; of a long one the part
-    round them."""
-    tokens, query, key = list(row["tokens"]), int(row["query"]), int(row["key"])
-    others = list(row["keys"]) or tokens
+    round them, of two texts these two alone. Of a text in which the head has no such cell its beginning."""
+    tokens, query, key = list(map(token_markdown, row["tokens"])), int(row["query"]), int(row["key"])
     if query < 0 or key < 0:
-        return " ".join(token_markdown(token) for token in tokens[:2 * AROUND])
-    if others is not tokens:   # two texts: the one that looks, and the one that is looked at
-        return f":orange-background[**{_word(tokens, query)}**] → :blue-background[**{_word(others, key)}**]"
+        return " ".join(tokens[:2 * AROUND])
+    marks = ":orange-background[**{}**]", ":blue-background[**{}**]"
+    if len(row["keys"]):
+        return f"{marks[0].format(tokens[query])} → {marks[1].format(token_markdown(row['keys'][key]))}"
+    tokens[key] = marks[1].format(tokens[key])
+    if key != query:
+        tokens[query] = marks[0].format(tokens[query])
     start, end = max(0, min(query, key) - AROUND), max(query, key) + AROUND + 1
-    said = []
-    for place, token in list(enumerate(tokens))[start:end]:
-        shown = token_markdown(token)
-        if place == query:
-            shown = f":orange-background[**{shown}**]"
-        elif place == key:
-            shown = f":blue-background[**{shown}**]"
-        said.append(shown)
-    return f"{'… ' if start else ''}{' '.join(said)}{' …' if end < len(tokens) else ''}"
-
-
-def _cell(row: dict[str, Any]) -> str:
-    """The strongest cell of the head in this sentence, and its weight; "" where it has none."""
-    words, query, key = strings("atlas"), int(row["query"]), int(row["key"])
-    if query < 0 or key < 0:
-        return ""
-    others = list(row["keys"]) or list(row["tokens"])
-    return words["weight"].format(query=_word(list(row["tokens"]), query), key=_word(others, key),
-                                  weight=format_weight(row["weight"]))
-
-
-def _word(tokens: list[str], place: int) -> str:
-    return token_markdown(tokens[place])
+    return f"{'… ' if start else ''}{' '.join(tokens[start:end])}{' …' if end < len(tokens) else ''}"
 
 
 def _open(page: PageContext, atlas: Atlas, head: HeadId, row: dict[str, Any] | None = None) -> None:

@@ -50,7 +50,6 @@ EQUAL = 1e-6                  # weights that differ by less are equal
 # share of the whole way that has the full colour at least, so that effects of nothing stay pale
 FAINT = 0.05
 SHORT, LONG = 24, 70   # characters of a name in a table or under a difference, and over a picture
-AROUND = 4             # words left before those that differ, in a sentence that is longer
 MARKS = ".,;:!?"
 
 
@@ -68,21 +67,13 @@ def named(one: str, other: str) -> Sides:
 
 
 def of_sentences(one: str, other: str) -> Sides:
-    """Two sentences: in short the words by which they differ, at length the sentence, of a long one the part from just
-    before those words."""
+    """Two sentences: in short the words that only one of them has, at length as much of the sentence as there is room
+    for."""
     texts = one.split(), other.split()
-    most = min(map(len, texts))
-    start = next((at for at in range(most) if texts[0][at] != texts[1][at]), most)
-    end = next((at for at in range(most - start) if texts[0][-1 - at] != texts[1][-1 - at]), most - start)
-    if most - end == start:   # words that one of them has more: both are called with the word before or after
-        start, end = (start - 1, end) if start else (start, max(0, end - 1))
-    short = [_cut(" ".join(words[start:len(words) - end]).strip(MARKS), SHORT) for words in texts]
-    if short[0] == short[1] or not all(short):
-        short = strings("compare")["sentences"]
-    first = max(0, start - AROUND)
-    long = [text if len(text) <= LONG else ("… " if first else "") + _cut(" ".join(words[first:]), LONG)
-            for text, words in zip((one, other), texts, strict=True)]
-    return Sides((short[0], short[1]), (long[0], long[1]))
+    own = [" ".join(word for word in words if word not in others).strip(MARKS)
+           for words, others in (texts, texts[::-1])]
+    short = own if all(own) and own[0] != own[1] else strings("compare")["sentences"]
+    return Sides((_cut(short[0], SHORT), _cut(short[1], SHORT)), (_cut(one, LONG), _cut(other, LONG)))
 
 
 def _cut(text: str, size: int) -> str:

@@ -8,7 +8,7 @@ import streamlit as st
 
 from model.core.record import AttentionRecord
 from model.core.view import DisplayedHead, View, displayed_head
-from model.studies.prediction_game import Score, allowed_cells, cover, score
+from model.studies.prediction_game import allowed_cells, cover, score
 from viz.components.head_view import Guess, ViewEvent, head_view
 from viz.format import format_weight, markdown_table, token_markdown
 from viz.handout.build import head_item
@@ -71,7 +71,8 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
     with left:
         st.markdown(f"##### {words['title']}")
         record, view = real_head(page, token=False)
-        st.markdown(words["ask"].format(token=_token(record, view)))
+        st.markdown(words["ask"].format(
+            token=token_markdown(record[view.kind].queries.texts[view.token or 0])))
         with st.popover(words["link"], type="tertiary", key="predict-link", on_change="rerun") as opened:
             if opened.open:
                 st.caption(words["link_about"])
@@ -98,10 +99,6 @@ def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarr
     return shown, allowed_cells(record[view.kind].layer(view.layer), shown)
 
 
-def _token(record: AttentionRecord, view: View) -> str:
-    return token_markdown(record[view.kind].queries.texts[view.token or 0])
-
-
 def _take(page: PageContext, name: str, event: ViewEvent) -> None:
     """Marks that are to be revealed, or another row in focus."""
     if event.marks is None:
@@ -123,32 +120,23 @@ def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
 
 
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The score, below the head that was revealed."""
+    """The score, below the head that was revealed: each row's, and the mean over rows."""
     words, (shown, may) = strings("predict"), _shown(record, view)
     result = score(shown, may, _marks(page))
     with st.container(border=True, key="predict-score"):
         if result.rows:
-            _score(result, shown)
+            for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), words["labels"], strict=True):
+                place.metric(label, format_weight(result.mean(name)))
+            far = words["far"].format(far=result.above_chance) if math.isfinite(result.above_chance) else ""
+            st.markdown(f"{words['rows']} {far}")
+            st.markdown(markdown_table(words["head"], [
+                [escape_markdown(shown.rows[row.row].text), str(row.count),
+                 *map(format_weight, (row.found, row.best, row.uniform))] for row in result.rows]))
         else:
             st.markdown(words["nothing"])
         with st.container(horizontal=True, gap="small"):
             st.button(words["again"], key="predict-again", type="tertiary", on_click=restart, args=(page,))
             st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
-
-
-def _score(result: Score, shown: DisplayedHead) -> None:
-    words, several = strings("predict"), len(result.rows) > 1
-    labels = words["labels_rows"] if several else words["labels"]
-    for place, name, label in zip(st.columns(3), ("found", "best", "uniform"), labels, strict=True):
-        place.metric(label.format(count=result.count, rows=len(result.rows)), format_weight(result.mean(name)))
-    far = " " + words["far"].format(far=result.above_chance) if math.isfinite(result.above_chance) else ""
-    st.markdown((words["rows"] if several else words["row"]).format(
-        count=result.count, rows=len(result.rows), token=escape_markdown(shown.rows[result.rows[0].row].text),
-        allowed=result.rows[0].allowed) + far)
-    if several:
-        st.markdown(markdown_table(f"| {' | '.join(words['head'])} |", [
-            [escape_markdown(shown.rows[row.row].text), str(row.count),
-             *map(format_weight, (row.found, row.best, row.uniform))] for row in result.rows]))
 
 
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:
