@@ -5,33 +5,35 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy import stats
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import special, stats
 
 from model.ask import sources
 from model.core.limits import LIMITS
 from model.core.query import UserError
 from model.core.threads import Cancelled
-from model.lessons import cost
+from model.lessons import cost, masking
 
 HEADS, N = 2, 150
 
 
-def given(n: int = N) -> list[torch.Tensor]:
+def vectors(n: int = N) -> list[torch.Tensor]:
     return list(torch.randn(3, HEADS, n, cost.D_K, generator=torch.Generator().manual_seed(1)))
 
 
 def test_plain_and_fused_are_torchs_attention():
-    wanted = torch.softmax(given()[0] @ given()[1].mT / cost.D_K**0.5, -1) @ given()[2]
+    wanted = torch.softmax(vectors()[0] @ vectors()[1].mT / cost.D_K**0.5, -1) @ vectors()[2]
     for way in (cost.plain, cost.fused):
-        assert way(*given()).numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
+        assert way(*vectors()).numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
 
 
 @pytest.mark.parametrize(("n", "side"), [(150, 64), (64, 16), (5, 3), (33, 1)])
 def test_the_window_in_blocks_is_torchs_attention_under_the_windows_mask(n, side):
     places = torch.arange(n)
     near = (places[:, None] - places).abs() <= side
-    wanted = torch.nn.functional.scaled_dot_product_attention(*given(n), attn_mask=near)
-    assert cost.window(*given(n), side).numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
+    wanted = torch.nn.functional.scaled_dot_product_attention(*vectors(n), attn_mask=near)
+    assert cost.window(*vectors(n), side).numpy() == pytest.approx(wanted.numpy(), abs=1e-5)
 
 
 def test_multiplications_are_the_sizes_of_the_matrix_products():
@@ -99,3 +101,90 @@ def test_no_measurement_goes_beyond_memory_time_or_length(monkeypatch):
     for wrong in (("plain", 1024, 64), ("sparse", 64, 64), ("plain", 64, 65), ("plain", 64, 2**20)):
         with pytest.raises(UserError):
             cost.measure(cost.CostQuery(*wrong), lambda fraction, text: None)
+
+
+W = cost.weights()
+TOKENS = np.random.default_rng(3).standard_normal((cost.TOKENS, cost.WIDTH))
+
+
+def doubles(*arrays):
+    return [torch.from_numpy(np.ascontiguousarray(each)) for each in arrays]
+
+
+def test_the_layers_are_torchs():
+    query, key, value = doubles(TOKENS @ W.a, TOKENS @ W.b, TOKENS @ W.c)
+    wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None])[0].numpy()
+    assert cost.run("attention", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
+    near = torch.from_numpy(masking.window(cost.TOKENS, masking.Shape(window=2)))
+    wanted = torch.nn.functional.scaled_dot_product_attention(query[None], key[None], value[None],
+                                                              attn_mask=near)[0].numpy()
+    assert cost.run("restricted", TOKENS, W, 5) == pytest.approx(wanted, abs=1e-12)
+    recurrent = torch.nn.RNN(cost.WIDTH, cost.WIDTH, bias=False, dtype=torch.float64)
+    recurrent.load_state_dict(dict(zip(("weight_ih_l0", "weight_hh_l0"), doubles(W.a.T, W.b.T), strict=True)))
+    assert cost.run("recurrent", TOKENS, W) == pytest.approx(recurrent(doubles(TOKENS)[0])[0].detach().numpy(),
+                                                                    abs=1e-12)
+    signal, kernel = doubles(TOKENS.T[None], W.kernel.transpose(2, 1, 0))
+    wanted = torch.nn.functional.conv1d(signal, kernel, padding="same")[0].numpy().T
+    assert cost.run("convolution", TOKENS, W) == pytest.approx(wanted, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_only_attention_does_not_notice_a_shuffle(seed):
+    found = {kind: cost.order_sensitivity(kind, seed) for kind in cost.TYPES}
+    assert found.pop("attention") < 1e-14 and min(found.values()) > 0.1
+
+
+
+
+def test_the_longest_path_is_that_of_a_walk():
+    """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens
+    after L layers."""
+    n, r = 64, 8
+    walked = masking.layers_needed(masking.reach(masking.window(n, masking.Shape(window=r))))
+    assert abs(walked - cost.table("restricted", n, 4, 2, r)["path"]) <= 1
+    assert cost.table("convolution", 64, 4, 4, r)["path"] == pytest.approx(3)
+
+
+def test_attention_is_cheaper_than_recurrence_exactly_below_n_equal_d():
+    for n, wanted in ((511, ("attention", "restricted")), (512, ("attention", "recurrent", "restricted")),
+                      (513, ("recurrent",))):   # no key is left out where r is above n
+        assert cost.cheapest(n, 512, 3, 10**6) == wanted
+    assert cost.cheapest(65_536, 4096, 64, 4096) == ("recurrent", "restricted")
+    table = {kind: cost.table(kind, np.array([4.0, 64.0]), 16, 2, 8) for kind in cost.TYPES}
+    assert table["attention"]["complexity"].tolist() == [256, 65_536]
+    assert table["restricted"]["complexity"].tolist() == [256, 8192]
+    assert table["recurrent"]["steps"].tolist() == [4, 64]
+    assert table["recurrent"]["complexity"].tolist() == [1024, 16_384]
+
+
+ROWS = st.lists(st.floats(-300, 300), min_size=1, max_size=20).map(np.array)
+
+
+@given(ROWS, st.integers(1, 21))
+def test_after_every_tile_sum_and_answer_are_those_of_what_was_read(scores, tile):
+    values = np.random.default_rng(len(scores)).standard_normal((len(scores), 3))
+    for step in cost.steps(scores, values, tile):
+        read = slice(0, step.keys[1])
+        assert step.m + np.log(step.l) == pytest.approx(special.logsumexp(scores[read]), abs=1e-9)
+        assert step.answer == pytest.approx(special.softmax(scores[read]) @ values[read], abs=1e-9)
+    assert step.keys[1] == len(scores)
+
+
+def test_the_factor_corrects_only_when_something_larger_comes():
+    values = np.ones((6, 1))
+    assert [step.kept for step in cost.steps(np.array([3.0, 2, 1, 0, -1, -2]), values, 2)] == [0, 1, 1]
+    assert [step.kept for step in cost.steps(np.array([0.0, 1, 2, 3, 4, 5]), values,
+                                                       2)] == pytest.approx([0, np.exp(-2), np.exp(-2)])
+
+
+@pytest.mark.parametrize("tile", [1, 7, 16, 100])
+def test_attention_in_tiles_is_torchs(tile):
+    query, key, value = np.random.default_rng(2).standard_normal((3, 50, 16))
+    wanted = torch.nn.functional.scaled_dot_product_attention(*(torch.from_numpy(each)[None]
+                                                                for each in (query, key, value)))[0].numpy()
+    assert cost.tiled_attention(query, key, value, tile) == pytest.approx(wanted, abs=1e-12)
+
+
+def test_the_agreement_that_the_page_shows_is_that_of_float32():
+    found = cost.agreement(256, 32)
+    assert 0 < found.tiled < 2e-6 and 0 <= found.fused < 2e-6
