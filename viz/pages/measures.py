@@ -25,8 +25,8 @@ from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE, READABLE_WIDE
 from viz.widgets.corpus_result import AVERAGES, CORPUS, FROM_FILE, CorpusResult, saved_corpus
-from viz.widgets.fields import segments
 from viz.widgets.figure import figure
+from viz.widgets.head_picker import kind_choice
 from viz.widgets.head_table import clickable_table, column_config, measures_table, silence_all
 from viz.widgets.lesson import folded_formula
 from viz.widgets.upload import most_megabytes, uploader
@@ -46,9 +46,7 @@ def render(page: PageContext) -> None:
     view = page.view()
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    if len(record.kinds) > 1:
-        segments(strings("heads")["kind"], {kind: kind.label(strings("heads")["kinds"]) for kind in record.kinds},
-                 page.set, "kind", view.kind)
+    kind_choice(page, record, view)
     fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
     measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)

@@ -6,7 +6,6 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.heads import OverviewQuery
-from model.core.measures import head_ids
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -21,7 +20,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
 from viz.widgets.fields import bind
-from viz.widgets.head_picker import real_head
+from viz.widgets.head_picker import head_choice, real_head
 from viz.widgets.lesson import folded_formula
 from viz.widgets.link_box import link_box
 from viz.widgets.pictures.choice import picture_options
@@ -103,8 +102,8 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
     wanted = (page.controls["layer_b"], page.controls["head_b"])
     head = wanted if second[kind].has(*wanted) else (second[kind].layers[0].index, 0)
-    _place(strings("compare")["second_head"], second, kind, "second", head,
-           lambda second: page.set(layer_b=second[0], head_b=second[1]))
+    head_choice(strings("compare")["second_head"], second[kind], head,
+                lambda second: page.set(layer_b=second[0], head_b=second[1]), "second")
     return Other(query, kind, head, False)
 
 
@@ -160,8 +159,8 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
     edit, place = page.controls["edit"], (view.kind, *edited)
     of_all = edit in ("window", "hide")
     if edited != (view.layer, view.head) and not of_all:
-        _place(words["edited_head"], record, view.kind, "edited", edited,
-               lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]))
+        head_choice(words["edited_head"], record[view.kind], edited,
+                    lambda edited: page.set(edit_layer=edited[0], edit_head=edited[1]), "edited")
     choice_for(page, "edit", words["edit_all" if of_all else "edit"].format(layer=edited[0], head=edited[1]),
                {name: words["edits"][name] for name in offered})
     if edit == "hide":
@@ -199,14 +198,6 @@ def _window(page: PageContext) -> Window:
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
                                    **bind(page.set, name, page.controls[name]))
     return Window(page.controls["width"], page.controls["first"])
-
-
-def _place(label: str, record: AttentionRecord, kind: Kind, field: str, chosen: tuple[int, int],
-           choose: Callable[..., None]) -> None:
-    """The choice of one head of a record; a new one goes to choose(field=…)."""
-    name = strings("compare")["head_name"]
-    st.selectbox(label, head_ids(record[kind]), format_func=lambda head: name.format(layer=head[0], head=head[1]),
-                 width=220, **bind(choose, field, chosen))
 
 
 def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:

@@ -32,6 +32,7 @@ from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import bind, pills, segments, select, toggle
 from viz.widgets.fragment import fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from viz.widgets.head_picker import kind_choice
 from viz.widgets.lesson import folded_formula
 from viz.widgets.pictures.strip import open_picture, patch_strip
 from viz.widgets.sentence_strip import sentence_strip
@@ -138,10 +139,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
     """The tokens; with cross-attention those that look and those that are looked at. A covered head's pair would give
     it away."""
-    words, attention_map = strings("heads"), record[view.kind]
-    if len(record.kinds) > 1:
-        segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set, "kind",
-                 view.kind)
+    attention_map = record[view.kind]
+    kind_choice(page, record, view)
     if record.picture is not None and attention_map.queries.grid is not None:
         patch_strip(record, view, key="strip-picture", on_event=lambda event: page.set(token=event.token))
         return
