@@ -5,7 +5,6 @@ A head's rows are distributions w_i over keys, float (query, key); with every qu
 joint distribution of query and attended position. Mutual information is then I = H(mean row) − mean H(row) (Cover &
 Thomas 2006, chapter 2). Jensen–Shannon divergence: Lin 1991; its root is a metric: Endres & Schindelin 2003. Between
 the heads of a model: Clark et al. 2019, section 6. """
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -25,6 +24,7 @@ from model.core.view import MAX_UNPOOLED
 # it
 BUDGET = 4e8
 LONGEST = MAX_UNPOOLED           # tokens of a text: every head's whole matrix is looked at
+NAMES = ("entropy", "mutual", "distance")   # of the measures
 TOYS = ("uniform", "causal", "first", "itself", "previous")
 
 
@@ -81,23 +81,18 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
                         f"it.")
     apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
     compared = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
-    values: dict[str, list[float]] = {name: [] for name in ("entropy", "mutual", "distance")}
-    blank: dict[str, list[float]] = {name: [] for name in values}
-    places, sampled = [], []
+    places, values, blank, sampled = [], [], [], []
     for number, layer in enumerate(attention_map.layers):
         report(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
         for head in range(layer.heads):
             weights = _whole(layer, head)
-            for target, rows in ((values, weights), (blank, _even(layer, head, shape))):
-                target["entropy"].append(entropy(rows, base=2).mean())
-                target["mutual"].append(float(mutual(rows)))
-                target["distance"].append(np.nan if attention_map.kind is Kind.CROSS
-                                          else (rows[:, :shape[1]] * apart).sum(1).mean())
+            for numbers, rows in ((values, weights), (blank, _even(layer, head, shape))):
+                distance = np.nan if attention_map.kind is Kind.CROSS else (rows[:, :shape[1]] * apart).sum(1).mean()
+                numbers.append((entropy(rows, base=2).mean(), mutual(rows), distance))
             places.append((layer.index, head))
             sampled.append(np.pad(weights[compared], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
-    return Information(tuple(places), {name: np.array(value) for name, value in values.items()},
-                       {name: np.array(each) for name, each in blank.items()},
-                       divergences(np.stack(sampled), report), shape[0])
+    by_name = [dict(zip(NAMES, np.array(numbers).T, strict=True)) for numbers in (values, blank)]
+    return Information(tuple(places), *by_name, divergences(np.stack(sampled), report), shape[0])
 
 
 def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:
@@ -226,14 +221,8 @@ def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[n
 
 
 def plane(wanted: np.ndarray, method: str) -> np.ndarray:
-    """Points (point, 2) by "classical" or, from there, by "smacof"; the last few are remembered."""
-    return _plane(np.ascontiguousarray(wanted).tobytes(), len(wanted), method)
-
-
-@functools.lru_cache(maxsize=16)
-def _plane(wanted: bytes, count: int, method: str) -> np.ndarray:
-    square = np.frombuffer(wanted).reshape(count, count)
-    return classical(square) if method == "classical" else smacof(square, classical(square))[0]
+    """Points (point, 2) by "classical" or, from there, by "smacof"."""
+    return classical(wanted) if method == "classical" else smacof(wanted, classical(wanted))[0]
 
 
 MATRICES = ("query", "key", "value")
@@ -332,16 +321,13 @@ def ranges(matrices: np.ndarray) -> Ranges:
     return Ranges(principal_angles(own[first], own[second]), principal_angles(*drawn), own.shape[2], together, len(own))
 
 
-def slice_of(head: int, count: int, d_model: int) -> slice:
-    """The numbers of x that head sees if d_model is cut into `count` equal slices."""
-    return slice(head * d_model // count, (head + 1) * d_model // count)
-
-
 def sliced(projection: Projection) -> Projection:
-    """The matrix with everything put to 0 that a head would read outside its slice."""
+    """The matrix with everything put to 0 that a head would read outside its slice of d_model, which is cut into as
+    many equal ones as there are heads."""
     weight = np.zeros_like(projection.weight)
+    count, d_model, _ = weight.shape
     for head, matrix in enumerate(projection.weight):
-        seen = slice_of(head, len(weight), matrix.shape[0])
+        seen = slice(head * d_model // count, (head + 1) * d_model // count)
         weight[head, seen] = matrix[seen]
     return Projection(weight, projection.bias)
 

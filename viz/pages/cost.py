@@ -242,13 +242,13 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
             if table:
                 table[-1] = [f"**{cell}**" for cell in table[-1]]
             st.markdown(markdown_table(words["table_head"], table))
-            agreement = cost.agreement(*CHECKED)
+            tiled, fused = cost.agreement(*CHECKED)
         row = float(plain @ np.arange(len(keys)))
         lesson.explanation("tiles", shown=(cost.steps, cost.tiled_attention),
                            shapes={"scores": scores, "o": taken[-1].o}, later=len(taken) - 1,
-                           corrected=sum(state.kept < 1 for state in taken[1:]), row=row, n=agreement.n,
-                           off=f"{abs(row - float(taken[-1].answer[0])):.1g}", side=CHECKED[1], tiled=agreement.tiled,
-                           fused=agreement.fused)
+                           corrected=sum(state.kept < 1 for state in taken[1:]), row=row, n=CHECKED[0],
+                           off=f"{abs(row - float(taken[-1].answer[0])):.1g}", side=CHECKED[1], tiled=tiled,
+                           fused=fused)
 
 
 def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.ndarray:
