@@ -7,6 +7,7 @@ pass, without capture, measures or check. Every engine's first shard is not coun
 with it; how long that takes stands beside. The tables of all engines are compared, byte by byte. """
 import argparse
 import datetime
+import functools
 import itertools
 import json
 import os
@@ -19,27 +20,22 @@ from typing import Any
 import torch
 
 from model.ask import sources
-from model.ask.shard_worker import open_worker
 from model.ask.sources import models
+from model.cli.atlas import open_worker
 from model.core.files import write as write_file
 from model.core.models import OpenModel
 from model.core.query import Query
 from model.core.threads import one_thread
 from model.core.types import quiet
-from model.studies.atlas import engines
-from model.studies.atlas.corpora import SHARD, Corpus, Item
+from model.studies.atlas.build import SHARD, SHIPPED, Corpus, Item, Task
 from model.studies.atlas.files import as_parquet
-from model.studies.atlas.on_ray import on_ray
-from model.studies.atlas.processes import processes
-from model.studies.atlas.question import SHIPPED
-from model.studies.atlas.summary import Summary, merge
-from model.studies.atlas.tables import tables_of
-from model.studies.atlas.worker import Task
+from model.studies.atlas.summary import Summary, merge, tables_of
+from model.studies.atlas.workers import ENGINES, summaries
 
 
 def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
     """A whole number of shards with at least so many texts, after one shard for each worker to begin with."""
-    sentences = itertools.cycle(item.text for item in Corpus((SHIPPED,)).items())
+    sentences = itertools.cycle(item.text for shard in Corpus((SHIPPED,)).shards() for item in shard)
     total = (workers + -(-count // SHARD)) * SHARD
     items = [Item(number, SHIPPED.name, number + 1, next(sentences)) for number in range(total)]
     return [tuple(items[begin:begin + SHARD]) for begin in range(0, total, SHARD)]
@@ -79,12 +75,9 @@ def compare(model: str, texts: int, workers: int) -> dict[str, Any]:
     found: dict[str, Any] = {"plain loop, all threads": {"texts_a_second": plain(opened, model, revision, sentences)}}
     with one_thread():
         found["plain loop, one thread"] = {"texts_a_second": plain(opened, model, revision, sentences)}
-    ways: dict[str, Callable[[Iterator[Any]], Iterator[Summary]]] = {
-        "here": lambda given: engines.here(given, open_worker, task),
-        "processes": lambda given: engines.crewed(given, processes(open_worker, task, workers, print)),
-        "ray": lambda given: engines.crewed(given, on_ray(open_worker, task, workers, print, None))}
     tables = []
-    for name, make in ways.items():
+    for name in ENGINES:
+        make = functools.partial(summaries, opener=open_worker, task=task, engine=name, workers=workers)
         started, speed, files = measured(make, shards, workers)
         found[name] = {"workers": 1 if name == "here" else workers, "first_shards_seconds": started,
                        "texts_a_second": speed}

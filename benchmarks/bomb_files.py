@@ -172,23 +172,6 @@ def scans(side: int, count: int) -> Callable[[], bytes]:
     return lambda: b"\xff\xd8" + head + tables + first + scan * count + b"\xff\xd9"
 
 
-def parquet(rows: int, text: str | None, used: int = 1) -> Callable[[], bytes]:
-    """A Parquet file of so many rows, all of them this text or none; used: texts that take turns."""
-    def write() -> bytes:
-        import pyarrow as pa
-        from pyarrow import parquet
-
-        turns = pa.array([None if text is None else row % used for row in range(rows)], pa.int32())
-        texts = pa.array(["".join((str(turn), text or "")) for turn in range(used)])
-        target = io.BytesIO()
-        table = pa.table({"text": pa.DictionaryArray.from_arrays(turns, texts)})
-        parquet.write_table(table, target, compression="zstd", row_group_size=rows,
-                            store_schema=False, dictionary_pagesize_limit=2**30)
-        return target.getvalue()
-
-    return write
-
-
 def nothing(folder: Path) -> Path:
     return folder / "config.json"
 
@@ -237,14 +220,7 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "7,200 by 7,200 in ten scans": padded(picture(7_200, 7_200, "RGB", "JPEG", progressive=True), SPREAD),
         "8,000 by 8,000 in 8,001 scans": scans(8_000, 8_000),
         "8,000 by 8,000 in 100 scans": padded(scans(8_000, 99), SPREAD)},
-    "parquet": {
-        "good": parquet(1_000, " is a text.", 1_000),
-        "a text of 60 MB, 1,000 times": parquet(1_000, "a" * 60_000_000),
-        "a text of 3 MB, 1,000 times": parquet(1_000, "a" * 3_000_000),
-        "10,000,000 empty rows": parquet(10_000_000, None),
-        "10,000,000 texts of a letter": parquet(10_000_000, "a"),
-        "500,000 texts of 20,000 characters": parquet(500_000, "a" * 19_990, 100)},
-    "gguf": {
+"gguf": {
         "good": good_gguf,
         "2^60 entries": lambda: gguf(2**60), "2^60 tensors": lambda: gguf(0, 2**60),
         "an array of 2^60 bytes": lambda: gguf(1, 0, gguf_entry("a", 9, struct.pack("<IQ", 0, 2**60))),

@@ -57,12 +57,6 @@ def prepare(kind: str) -> Callable[[Path], object]:
         from viz.handout import files
 
         return lambda path: files.load(path.read_bytes())
-    if kind == "parquet":
-        from pyarrow import parquet  # noqa: F401
-
-        from model.studies.atlas.corpora import Corpus
-
-        return lambda path: sum(1 for _ in Corpus((path,)).items())
     import torch  # noqa: F401
     import transformers  # noqa: F401
 

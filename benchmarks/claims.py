@@ -27,7 +27,7 @@ Written by `python -m benchmarks.claims`; the same rows as JSON: `python -m mode
 there and here stands with each row on the page *Claims*. *Effect*: with its 95 % interval. *Baseline*: what the whole
 interval has to be above. *Luck*: what the best of as many heads that know nothing stays below 19 times in 20; the best
 head, in brackets, has to be above it. The verdict follows from these numbers by one rule
-(`model/studies/claims/rule.py`); a claim holds if all its numbers do. That one does not hold here, on small models
+(`model/studies/claims/claim.py`); a claim holds if all its numbers do. That one does not hold here, on small models
 and own sentences, does not refute it.
 """
 

@@ -15,12 +15,11 @@ from pathlib import Path
 from benchmarks.tasks_table import table
 from model.ask import sources
 from model.ask.sources import models
-from model.cli.syntax import as_object
+from model.cli.studies import syntax_as_object
 from model.core.files import write as write_file
 from model.core.threads import one_thread
 from model.core.types import quiet
-from model.studies.syntax.report import SyntaxQuery, run
-from model.studies.syntax.treebank import read_treebank
+from model.studies.syntax import SyntaxQuery, read_treebank, run
 
 PAGE = Path(__file__).with_name("syntax.md")
 MODELS = ("minilm", "smollm2")
@@ -50,7 +49,7 @@ def measured(file: Path, model: str, most: int | None = None) -> dict:
         sentences = read_treebank(opened, file.name)
     question = SyntaxQuery(model, sources.revision(model), sentences[:most])
     opened_model, begun = models.open(question, quiet), time.perf_counter()
-    found = as_object(run(question, opened_model, quiet))
+    found = syntax_as_object(run(question, opened_model, quiet))
     return found | {"of": len(sentences), "seconds": round(time.perf_counter() - begun)}
 
 

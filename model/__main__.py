@@ -1,5 +1,4 @@
-"""The command line: python -m model list | ask | verify | fetch | coref | claims | syntax | train | measures | atlas |
-limits.
+"""The command line: python -m model list | ask | verify | fetch | coref | claims | syntax | train | atlas | limits.
 
 Exit codes: 0 done, 2 not possible (one sentence on standard error says why) or wrong usage; `verify` has more.
 """
@@ -14,11 +13,11 @@ import click
 import numpy as np
 
 from model.ask import sources
-from model.cli.atlas import atlas_command
-from model.cli.claims import claims_command
+from model.cli.atlas import atlas_command, measures_command
 from model.cli.commands import (
+    READ,
+    WRITE,
     Commands,
-    FilePath,
     Refused,
     answer_to,
     kept_picture,
@@ -26,10 +25,7 @@ from model.cli.commands import (
     refuse_overwriting,
     run,
 )
-from model.cli.coreference import coref_command
-from model.cli.corpus import measures_command
-from model.cli.syntax import syntax_command
-from model.cli.train import train_command
+from model.cli.studies import claims_command, coref_command, syntax_command, train_command
 from model.core import pictures
 from model.core.query import NotOnDisk, UserError
 from model.core.record import AttentionRecord, Tokens
@@ -88,14 +84,14 @@ def list_models(as_json: bool) -> None:
 @main.command()
 @click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
 @click.option("--text", help="What the model reads; with --image the texts that CLIP compares it with, a line each.")
-@click.option("--image", type=FilePath("read"), help="A picture, for models that read pictures: PNG, JPEG or WebP.")
+@click.option("--image", type=READ, help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--chat", is_flag=True, help="The text is a user's turn in the model's own chat template.")
 @click.option("--pair", nargs=2, metavar="FROM TO",
               help="Ranks all heads by the weight between two tokens: texts, or positions from 0.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object: model, revision, maps, verification, ranking.")
-@click.option("--npz", type=FilePath("write"),
+@click.option("--npz", type=WRITE,
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None, target: str | None,
         chat: bool, pair: tuple[str, str] | None, **output: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import Commands, FilePath, answer_to, kept_picture, run, whole
+from model.cli.commands import READ, WRITE, Commands, answer_to, kept_picture, run, whole
 from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
 from model.core.record import AttentionRecord
@@ -26,12 +26,12 @@ def main() -> None:
 @click.option("--model", "model_id",
               help="A name of the catalogue (python -m model list), a fetched hub id, or a folder.")
 @click.option("--text", help="What the model reads.")
-@click.option("--image", type=FilePath("read"), help="A picture, for models that read pictures: PNG, JPEG or WebP.")
+@click.option("--image", type=READ, help="A picture, for models that read pictures: PNG, JPEG or WebP.")
 @click.option("--text-b", help="A second text, for encoders that read pairs.")
 @click.option("--target", help="The other side for an encoder–decoder; without it the model writes its own.")
 @click.option("--window", nargs=2, type=whole(0), metavar="WIDTH FIRST",
               help="An edit inside a decoder: each token sees only its last WIDTH keys and the FIRST ones of the text.")
-@click.option("--record", "file", type=FilePath("read"),
+@click.option("--record", "file", type=READ,
               help="Attention that another tool saved (.npz), or a record that record.save wrote (.safetensors), "
                    "instead of a model and a text; never called verified.")
 @click.option("--kind", help="Which attention: self, causal or cross, or such as \"self 2\" for the second stream of a "
@@ -50,7 +50,7 @@ def main() -> None:
 @click.option("--grid", is_flag=True, help="All heads of the kind instead of one (PNG, SVG, PDF).")
 @click.option("--zoom", type=whole(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
-@click.option("--out", required=True, type=FilePath("write"),
+@click.option("--out", required=True, type=WRITE,
               help="The file; its ending says the format.")
 def export(out: Path, **asked: Any) -> None:
     """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
@@ -70,10 +70,7 @@ def export(out: Path, **asked: Any) -> None:
     string. """
     if out.suffix.lower() not in files.formats():
         raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
-    if asked["file"] is not None:
-        refuse_overwriting(out, asked["file"])
-    if asked["image"] is not None:
-        refuse_overwriting(out, asked["image"])
+    refuse_overwriting(out, *(asked[name] for name in ("file", "image") if asked[name] is not None))
     names = ("model_id", "text", "text_b", "target", "file", "image", "window")
     record = answer_to(_query(*(asked[name] for name in names)))
     content = files.export(out.suffix, record, _view(record, asked),
@@ -83,10 +80,10 @@ def export(out: Path, **asked: Any) -> None:
 
 
 @main.command("handout")
-@click.argument("file", type=FilePath("read"))
-@click.option("--html", "to_html", type=FilePath("write"),
+@click.argument("file", type=READ)
+@click.option("--html", "to_html", type=WRITE,
               help="Where the HTML page goes.")
-@click.option("--pdf", "to_pdf", type=FilePath("write"),
+@click.option("--pdf", "to_pdf", type=WRITE,
               help="Where the PDF goes; needs a Chromium.")
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     """Writes a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
@@ -114,7 +111,7 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
 @main.command("notebook")
 @click.argument("lesson")
 @click.option("--solution", is_flag=True, help="The teachers' copy, with its exercise solved.")
-@click.option("--out", type=FilePath("write"), help="The file; LESSON.ipynb in this folder unless given.")
+@click.option("--out", type=WRITE, help="The file; LESSON.ipynb in this folder unless given.")
 def notebook(lesson: str, solution: bool, out: Path | None) -> None:
     """Writes the notebook of a lesson: about ten lines that compute what its page shows, and an exercise that checks
     itself. LESSON is the last part of its page's address, such as softmax.

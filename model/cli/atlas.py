@@ -1,15 +1,11 @@
 """python -m model atlas: every head over a corpus, here, in processes or on Ray; resumable."""
 import datetime
-import json
 import os
 import platform
 import shlex
-import subprocess
 import sys
 import time
-from collections.abc import Generator
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +13,23 @@ import click
 import psutil
 
 from model.ask import sources
-from model.ask.shard_worker import open_worker, worker_bytes
-from model.cli.commands import Commands, FilePath, refuse_overwriting, whole
-from model.core import memory
+from model.cli.commands import FOLDER, MODEL, READ, Commands, as_json, refuse_overwriting, tell, whole
+from model.core.files import make_folder
 from model.core.query import Kind, UserError
-from model.studies.atlas import engines, files
-from model.studies.atlas.build import atlas_of, folded, made_of
-from model.studies.atlas.corpora import Corpus
-from model.studies.atlas.numbers import COLUMNS
-from model.studies.atlas.summary import Summary
-from model.studies.atlas.worker import Task
+from model.core.types import quiet
+from model.studies.atlas import files
+from model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
+from model.studies.atlas.measured import COLUMNS
+from model.studies.atlas.summary import Summary, atlas_of
+from model.studies.atlas.workers import ENGINES, summaries
 from model.studies.corpus import FIELD
 
-MOST_WORKERS = 1024
+
+def open_worker(task: Task) -> ShardWorker:
+    """The worker, in whatever process or machine, with its model opened and verified. Raises UserError where the
+    model, or what computes, is not the same here as where the atlas is built."""
+    task.check(sources.revision(task.model))
+    return ShardWorker(task, sources.models.open(task, quiet))
 
 
 @click.group("atlas", cls=Commands)
@@ -38,97 +38,66 @@ def atlas_command() -> None:
 
 
 @atlas_command.command("build")
-@click.argument("corpus", type=FilePath("read"), nargs=-1, required=True)
-@click.option("--model", "model_id", required=True, help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
-@click.option("--out", type=FilePath("folder"), required=True, help="Folder for the atlas.")
-@click.option("--on", type=click.Choice(engines.ENGINES), default="here", show_default=True,
+@click.argument("corpus", type=READ, nargs=-1, required=True)
+@MODEL
+@click.option("--out", type=FOLDER, required=True, help="Folder for the atlas.")
+@click.option("--on", type=click.Choice(ENGINES), default="here", show_default=True,
               help="This process, processes of this machine, or Ray.")
 @click.option("--ray", "address", help="Address of a running Ray cluster; without it one on this machine.")
-@click.option("--workers", type=whole(1, MOST_WORKERS), help="Workers; one for each core unless given.")
+@click.option("--workers", type=whole(1, 1024), help="Workers; one for each core of this machine unless given.")
 @click.option("--limit", type=whole(1), help="Takes only so many texts, from the beginning.")
 @click.option("--column", "--field", "field", default=FIELD, show_default=True,
               help="The column, or the JSONL's field, with the texts.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
               help="Which attention; the model's first one unless given.")
-def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, **options: Any) -> None:
+def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, address: str | None,
+                  workers: int | None, limit: int | None, field: str, kind: str | None) -> None:
     """Measures every head over a corpus: means, deciles, detectors, sinks, examples, and grammar where it is annotated.
 
     CORPUS are files in UTF-8 of any length: .txt (one text per line), .csv, .jsonl, .parquet or .conllu. Stopped with
     Ctrl-C, or killed, the same command goes on from there. Engine and number of workers do not change a byte of the
-    Parquet files.
+    Parquet files. Each worker holds the model.
 
     \b
     python -m model atlas build reviews.txt --model minilm --out atlas
     python -m model atlas build news.jsonl --model smollm2 --out atlas --on processes --workers 4
     """
-    if options["address"] and options["on"] != "ray":
+    if address and on != "ray":
         raise click.UsageError("--ray is the address of a cluster; say --on ray with it.")
-    kind = options["kind"] and Kind(options["kind"])
-    task = Task(model_id, sources.revision(model_id), kind)
-    texts = Corpus(corpus, options["field"], options["limit"])
+    task = Task(model_id, sources.revision(model_id), Kind(kind) if kind else None)
+    texts = Corpus(corpus, field, limit)
+    make_folder(out)
     for name in (*files.TABLES, *files.MORE):
         refuse_overwriting(out / f"{name}.parquet", model_id, *corpus)
-    said = made_of(task, texts, kind)
-    with files.alone(_made(out)):
-        _build(Run(task, texts, out, said, options["on"], options["workers"], options["address"]), corpus, options)
+    said, begin, part = made_of(task, texts), time.perf_counter(), out / files.PART
+    with files.alone(out):
+        if _is_there(out, said):
+            part.unlink(missing_ok=True)   # where the last run was killed as it ended
+            click.echo(f"{out} holds this very atlas already")
+            return
+        earlier = files.load(part, said)
+        resumed = earlier.averages.texts if earlier else 0
 
+        def progress(total: Summary) -> None:
+            done = total.averages.texts
+            speed = (done - resumed) / max(time.perf_counter() - begin, 1e-9)
+            tell(f"\r{done:,} texts, {speed:.1f} a second ")
 
-def _build(run: "Run", corpus: tuple[Path, ...], options: dict[str, Any]) -> None:
-    """Writes the atlas, unless it is there."""
-    out, model_id = run.out, run.task.model
-    if _is_there(out, run.said):
-        (out / files.PART).unlink(missing_ok=True)   # where the last run was killed as it ended
-        click.echo(f"{out} holds this very atlas already")
-        return
-    summary = run.compute()
-    atlas = atlas_of(summary, run.said)
-    command = ["python", "-m", "model", "atlas", "build", *map(str, corpus), "--model", model_id, "--out", str(out)]
-    more = [word for name, value in options.items() if value is not None
-            for word in (f"--{'ray' if name == 'address' else name}", str(value))]
-    files.write_atlas(out, atlas, {"command": as_typed(command + more)} | run.account(summary))
-    (out / files.PART).unlink(missing_ok=True)
-    click.echo(f"{out}: {len(summary.heads)} heads over {summary.averages.texts:,} texts of "
-               f"{summary.averages.tokens:,} tokens{run.remarks(summary)}")
-
-
-def as_typed(words: list[str]) -> str:
-    """A command as it is typed in the shell of this system."""
-    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)
-
-
-@atlas_command.command("csv")
-@click.argument("folder", type=FilePath("folder"))
-@click.option("--out", type=FilePath("folder"), help="Folder for the CSV files; FOLDER/csv unless given.")
-def csv_command(folder: Path, out: Path | None) -> None:
-    """Writes an atlas' tables as CSV files too, for whatever reads no Parquet."""
-    places = files.write_csv(files.open_atlas(folder), _made(out or folder / "csv"))
-    click.echo(f"{len(places)} files are in {places[0].parent}")
-
-
-@atlas_command.command("columns")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object: {table: {column: what it means}}.")
-def columns_command(as_json: bool) -> None:
-    """What every column of an atlas' files means, file by file."""
-    if as_json:
-        click.echo(json.dumps(COLUMNS, indent=1))
-        return
-    for table, columns in COLUMNS.items():
-        click.echo(f"{table}.parquet")
-        for name, meaning in columns.items():
-            click.echo(f"  {name:<11} {meaning}")
-
-
-def _tell(sentence: str) -> None:
-    """Shows what a person watches; into a file goes a refusal alone, as one sentence."""
-    if sys.stderr.isatty():
-        click.echo(sentence, err=True)
-
-
-def _made(folder: Path) -> Path:
-    from model.core.files import make_folder
-
-    make_folder(folder)
-    return folder
+        count = 1 if on == "here" else workers or psutil.cpu_count(logical=False) or 1
+        with closing(summaries(texts.shards(resumed), open_worker, task, on, count, address)) as found:
+            summary = folded(found, earlier, lambda total: files.save(part, said, total), progress)
+        averages, seconds = summary.averages, time.perf_counter() - begin
+        files.write_atlas(out, atlas_of(summary, said), {
+            "command": shlex.join(["python", "-m", "model", *sys.argv[1:]]), "engine": on, "workers": count,
+            "address": address, "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "seconds": round(seconds, 2), "texts_of_earlier_runs": resumed,
+            "texts_a_second": round((averages.texts - resumed) / seconds, 2),
+            "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}})
+        part.unlink(missing_ok=True)
+    more = [f"{number:,} of them were {what}" for number, what in (
+        (resumed, "read in an earlier run"), (averages.cut, "longer than the model reads, and cut")) if number]
+    click.echo("; ".join([f"{out}: {len(summary.heads)} heads over {averages.texts:,} texts of "
+                          f"{averages.tokens:,} tokens", *more]))
 
 
 def _is_there(out: Path, said: dict[str, Any]) -> bool:
@@ -144,96 +113,34 @@ def _is_there(out: Path, said: dict[str, Any]) -> bool:
     return (out / files.RUN).is_file()
 
 
-@dataclass
-class Run:
-    """One build: what it computes, where, and what it says of itself."""
+@atlas_command.command("csv")
+@click.argument("folder", type=FOLDER)
+@click.option("--out", type=FOLDER, help="Folder for the CSV files; FOLDER/csv unless given.")
+def csv_command(folder: Path, out: Path | None) -> None:
+    """Writes an atlas' tables as CSV files too, for whatever reads no Parquet."""
+    atlas, out = files.open_atlas(folder), out or folder / "csv"
+    make_folder(out)
+    places = files.write_csv(atlas, out)
+    click.echo(f"{len(places)} files are in {places[0].parent}")
 
-    task: Task                  # of every worker
-    corpus: Corpus              # the texts
-    out: Path                   # the atlas' folder
-    said: dict[str, Any]        # what the atlas is made of
-    engine: str                 # of ENGINES
-    workers: int | None         # asked for
-    address: str | None         # of a Ray cluster
-    resumed: int = 0            # texts of an earlier run
-    repeated: int = 0           # shards that a worker's end cost
-    begin: float = field(default_factory=time.perf_counter)
 
-    def compute(self) -> Summary:
-        """The summary of the whole corpus. Raises UserError where there is none."""
-        part = self.out / files.PART
-        earlier = files.load(part, self.said)
-        self.resumed = earlier.averages.texts if earlier else 0
-        self._state_memory()
-        with closing(self._summaries()) as summaries:
-            try:
-                total = folded(summaries, earlier, lambda found: files.save(part, self.said, found), self._progress)
-            except KeyboardInterrupt:
-                click.echo("\nStopped; the same command goes on from there.", err=True)
-                raise
-            except OSError as error:
-                raise UserError(f"{error.filename or 'The corpus'} cannot be read ({error.strerror or error}); choose "
-                                f"another file.") from error
-        if total is None:
-            raise UserError("The corpus has no text in it; give a file with texts.")
-        return total
+@atlas_command.command("columns")
+@click.option("--json", "json_wanted", is_flag=True,
+              help="One JSON object: {table: {column: what it means}}.")
+def columns_command(json_wanted: bool) -> None:
+    """What every column of an atlas' files means, file by file."""
+    if json_wanted:
+        as_json(COLUMNS, indent=1)
+        return
+    for table, columns in COLUMNS.items():
+        click.echo(f"{table}.parquet")
+        for name, meaning in columns.items():
+            click.echo(f"  {name:<11} {meaning}")
 
-    def _summaries(self) -> Generator[Summary, None, None]:
-        shards = self.corpus.shards(self.resumed)
-        if self.engine == "processes":
-            from model.studies.atlas.processes import processes
 
-            yield from engines.crewed(shards, processes(open_worker, self.task, self._count(), self._note))
-        elif self.engine == "ray":
-            from model.studies.atlas.on_ray import on_ray
-
-            workers = self.workers if self.address else self._count()
-            yield from engines.crewed(shards, on_ray(open_worker, self.task, workers, self._note, self.address))
-        else:
-            yield from engines.here(shards, open_worker, self.task)
-
-    def _count(self) -> int:
-        return 1 if self.engine == "here" else self.workers or psutil.cpu_count(logical=False) or os.cpu_count() or 1
-
-    def _state_memory(self) -> None:
-        """Tells whoever watches how much memory the workers take. Raises UserError where this machine has too little
-        for its own."""
-        each, free = worker_bytes(self.task.model), memory.memory_free()
-        if self.address:
-            _tell(f"Each worker takes about {each / 1e9:.1f} GB on its machine.")
-            return
-        count = self._count()
-        _tell(f"{count} worker{'s' * (count > 1)} of about {each / 1e9:.1f} GB each; {free / 1e9:.1f} GB of memory "
-              f"are free.")
-        if count > 1 and count * each > free:
-            raise UserError(f"{count} workers would take about {count * each / 1e9:.1f} GB and {free / 1e9:.1f} GB are "
-                            f"free; take at most {max(1, int(free // each))} with --workers.")
-
-    def _note(self, sentence: str) -> None:
-        self.repeated += 1
-        click.echo(f"\n{sentence}", err=True)
-
-    def _progress(self, total: Summary) -> None:
-        if sys.stderr.isatty():
-            texts = total.averages.texts
-            speed = (texts - self.resumed) / max(time.perf_counter() - self.begin, 1e-9)
-            click.echo(f"\r{texts:,} texts, {speed:.1f} a second ", nl=False, err=True)
-
-    def account(self, summary: Summary) -> dict[str, Any]:
-        """What run.json says beside the command: what the numbers do not depend on."""
-        seconds = time.perf_counter() - self.begin
-        computed = summary.averages.texts - self.resumed
-        return {"engine": self.engine, "workers": self._count(), "address": self.address,
-                "ended": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-                "seconds": round(seconds, 2), "texts_in_this_run": computed,
-                "texts_a_second": round(computed / seconds, 2), "texts_of_earlier_runs": self.resumed,
-                "shards_computed_again": self.repeated,
-                "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}}
-
-    def remarks(self, summary: Summary) -> str:
-        """What a person should know of the run, behind its result."""
-        cut = summary.averages.cut
-        parts = [f"; {self.resumed:,} of them were read in an earlier run" if self.resumed else "",
-                 f"; {cut:,} of them were longer than the model reads, and cut" if cut else "",
-                 f"; {self.repeated} shards were computed again, as their workers ended" if self.repeated else ""]
-        return "".join(parts)
+@click.command("measures", hidden=True, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1)
+def measures_command(words: tuple[str, ...]) -> None:
+    """Names the commands that took its place."""
+    raise UserError("The atlas measures files of texts now; use: python -m model atlas build FILE --model ID --out "
+                    "FOLDER, and for CSV: python -m model atlas csv FOLDER.")

@@ -173,7 +173,12 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 
 
 def refuse_overwriting(out: Path, *read: Path) -> None:
-    """Raises UserError where the file to be written is one that is read, by whatever name or link."""
+    """Raises UserError where no file can be written there, or where it is one that is read, by whatever name or
+    link."""
+    if out.exists() and not out.is_file():   # of a device a new file would take the place
+        raise UserError(f"{out} is there and no file; choose another place.")
+    if not out.absolute().parent.is_dir():
+        raise UserError(f"There is no folder {out.parent}; make it, or choose another place.")
     for path in read:
         if path.exists() and out.exists() and path.samefile(out):
             raise UserError(f"{out} is the file that is read ({path}) and would be overwritten; choose another place "

@@ -1,13 +1,20 @@
-"""An NPZ file of attention as maps: which array is what, and whether these are softmax weights at all.
+"""Read attention that another tool saved as NPZ, and check that these are softmax weights.
 
 Two ways to name the arrays: Clearhead's own export (model/core/npz.py), or `attention` (layer, head, query, key)
 with `tokens`, or with `queries` and `keys` where those differ; `sink` (layer, head, query) is what a sink takes of each
-row, if there is one. Square attention without a weight above the diagonal is
-taken for a decoder's. """
-import math
+row, if there is one. Square attention without a weight above the diagonal is taken for a decoder's.
+
+The file is a stranger's: what it takes unpacked is known from its directory before anything is unpacked, and object
+arrays, which are pickles, are refused.
+"""
+import io
 import re
 import sys
+import tokenize
+import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
@@ -15,14 +22,90 @@ import numpy as np
 
 from model.core.limits import LIMITS
 from model.core.masks import Causal, Full
-from model.core.query import Kind, UserError
+from model.core.query import Kind, UserError, first_line
 from model.core.record import ROW_SUM_TOLERANCE, AttentionMap, Reported, Tokens
-from model.imported.arrays import Arrays
 
+BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, RuntimeError, NotImplementedError, OSError,
+          OverflowError, SyntaxError, MemoryError, SystemError, tokenize.TokenError)
+PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)   # other kinds are unpacked whole, whatever is asked for
+ENTRY = b"PK\x01\x02"   # begins each entry of an archive's directory
+HEADER = 10_000         # bytes of an array's header
+FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
 UNKNOWN = ("[UNK]", "<unk>")
 LAYER_BYTES = 300   # of Python's objects
+WAY_OUT = ("save float32 weights after the softmax and before dropout, rows for queries, with all keys and what a sink "
+           "takes as an array sink")
+
+
+class Arrays:
+    """The arrays of one file. Everything here raises UserError, with the file's name, for what it cannot read."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        self.name = name
+        content = file.read()
+        LIMITS.refuse_above("arrays", content.count(ENTRY), name, "save one NPZ a text")
+        with self._readable():
+            self._archive = zipfile.ZipFile(io.BytesIO(content))
+        entries = self._archive.infolist()
+        self._entries = {entry.filename.removesuffix(".npy"): entry for entry in entries}
+        LIMITS.refuse_above("import_bytes", sum(entry.file_size for entry in entries), f"{name}, unpacked,", FEWER)
+        if len(self._entries) < len(entries) or any(entry.compress_type not in PACKED for entry in entries):
+            raise self.refused("an array is there twice, or packed in a way that is not read; save it again with "
+                               "numpy.savez")
+
+    def refused(self, why: str) -> UserError:
+        """The sentence on the file."""
+        return UserError(f"{self.name}: {why}.")
+
+    def __contains__(self, array: object) -> bool:
+        return array in self._entries
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except BROKEN as error:
+            raise UserError(f"{self.name} is not an NPZ file that can be read ({first_line(error, 150)}); save it "
+                            f"again with numpy.savez.") from error
+
+    def _read(self, array: str, kinds: str) -> np.ndarray:
+        if array not in self:
+            raise self.refused(f"there is no array named {array}; save it beside the attention")
+        with self._readable(), self._archive.open(self._entries[array]) as file:
+            values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
+            if file.read(1):
+                raise ValueError(f"{array} has more bytes than its header says")
+        if values.dtype.kind not in kinds:
+            raise self.refused(f"{array} holds {str(values.dtype)[:60]}, which is not expected; convert it")
+        return values
+
+    def weights(self, array: str, axes: str) -> np.ndarray:
+        """An array of float16, float32 or float64 as float32, none of whose axes is empty. axes: their names."""
+        values = np.ascontiguousarray(self._read(array, "f"), np.float32)
+        if values.ndim != axes.count(",") + 1 or not values.size or max(values.shape[2:]) > LIMITS.tokens:
+            raise self.refused(f"{array} has the shape {str(values.shape)[:100]}, and ({axes}) with 1 to "
+                               f"{LIMITS.tokens:,} tokens is expected; stack the layers and drop the batch")
+        LIMITS.refuse_above("heads", values.shape[0] * values.shape[1], f"{self.name}: {array}", FEWER)
+        return values
+
+    def integers(self, array: str, otherwise: list[int], low: int, high: int) -> list[int]:
+        """As many integers as in `otherwise`, which stands for an array that is not there."""
+        if array not in self:
+            return otherwise
+        values = self._read(array, "iu").ravel()
+        if len(values) != len(otherwise) or values.min() < low or values.max() > high:
+            raise self.refused(f"{array} must hold one number a layer, from {low} to {high}")
+        return [int(value) for value in values]
+
+    def texts(self, array: str) -> list[str]:
+        """Strings of one axis, as many as there may be tokens; bytes are read as UTF-8."""
+        values = self._read(array, "US").ravel()
+        LIMITS.refuse_above("tokens", len(values), f"{self.name}: {array}", FEWER)
+        with self._readable():   # a lone surrogate is no text: no page and no file could hold it
+            return [(text if isinstance(text, bytes) else text.encode("utf-8")).decode("utf-8")
+                    for text in values.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,136 +132,73 @@ class ImportedFile:
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:
     """The attention in an NPZ file. Raises UserError for a file that holds none or is too large."""
     arrays = Arrays(file, name)
-    plain = next((array for array in PLAIN if array in arrays.names), None)
-    kinds = [kind for kind in Kind.every() if kind.value in arrays.names or _layer_arrays(arrays, kind)]
+    plain = next((array for array in PLAIN if array in arrays), None)
+    kinds = [kind for kind in Kind.every() if kind.value in arrays]
     if plain is None and not kinds:
-        raise UserError(f"{name} has no array named attention; save attention (layer, head, query, key) and tokens "
-                        f"with numpy.savez.")
-    names = [plain] if plain is not None else [array for kind in kinds for array in _arrays_of(arrays, kind)]
-    LIMITS.refuse_above("heads", sum(math.prod(arrays.shape(array)[:-2]) for array in names), name, "save fewer layers")
-    maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kinds))
+        raise arrays.refused("there is no array named attention; save attention (layer, head, query, key) and tokens "
+                             "with numpy.savez")
+    maps = (_plain(arrays, plain),) if plain is not None else tuple(_ours(arrays, kind) for kind in kinds)
     layers = [cast(Reported, layer) for part in maps for layer in part.layers]
+    LIMITS.refuse_above("heads", sum(layer.heads for layer in layers), name, "save fewer layers")
     if all(layer.sees_nothing.all() for layer in layers):
-        raise UserError(f"{name} has nothing but zeros; save the weights after the softmax.")
+        raise arrays.refused(f"there is nothing but zeros; {WAY_OUT}")
     error = max(float(np.abs(_sums(layer.weights, layer.sink_share) - 1)[~layer.sees_nothing].max(initial=0))
                 for layer in layers)
     rounded = sorted({_rounding(layer.weights)[0] for layer in layers if layer.tolerance > ROW_SUM_TOLERANCE})
     notes = (f"Rows were rounded to {' and '.join(rounded)}: their sums are within {error:.4f} of 1.",
              ) if rounded and error > ROW_SUM_TOLERANCE else ()
-    stated_source = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays.names else ""
+    stated_source = " ".join(arrays.texts("provenance"))[:20_000] if "provenance" in arrays else ""
     return ImportedFile(name, " ".join(maps[0].queries.texts), maps, error, stated_source, notes)
-
-
-def _layer_arrays(arrays: Arrays, kind: Kind) -> dict[int, str]:
-    """The names of the arrays KIND_INDEX, by the layer's number."""
-    matches = (re.fullmatch(rf"{kind}_(\d{{1,4}})", name) for name in sorted(arrays.names))
-    return {int(match[1]): match[0] for match in matches if match}
-
-
-def _arrays_of(arrays: Arrays, kind: Kind) -> list[str]:
-    """The names of all arrays of this kind's weights."""
-    return [kind.value] if kind.value in arrays.names else list(_layer_arrays(arrays, kind).values())
 
 
 def _plain(arrays: Arrays, array: str) -> AttentionMap:
     """The map of a file with one array of attention."""
-    sides = ("queries", "keys") if {"queries", "keys"} <= arrays.names else ("tokens", "tokens")
-    if not set(sides) <= arrays.names:
-        raise UserError(f"{arrays.name} has no array named tokens; save the tokens' texts beside the attention.")
-    weights = _weights(arrays, array)
-    if sides[0] == "queries":
-        kind = Kind.CROSS
-    else:
-        ahead = weights.shape[2] == weights.shape[3] and np.triu(weights.max((0, 1)), 1).any()
-        kind = Kind.SELF if ahead or weights.shape[3] == 1 else Kind.CAUSAL
-    layers = dict(enumerate(weights))
-    return _map(arrays, kind, sides, layers, _shares(arrays, "sink", layers))
+    weights = arrays.weights(array, "layer, head, query, key")
+    if "queries" in arrays and "keys" in arrays:
+        return _map(arrays, Kind.CROSS, ("queries", "keys"), dict(enumerate(weights)), "sink")
+    ahead = weights.shape[2] == weights.shape[3] and np.triu(weights.max((0, 1)), 1).any()
+    kind = Kind.SELF if ahead or weights.shape[3] == 1 else Kind.CAUSAL
+    return _map(arrays, kind, ("tokens", "tokens"), dict(enumerate(weights)), "sink")
 
 
-def _ours(arrays: Arrays, kinds: list[Kind]) -> Iterator[AttentionMap]:
-    """The maps of a file that Clearhead exported."""
-    used = 0
-    for kind in kinds:
-        sides = (f"queries_{kind}", f"keys_{kind}")
-        if not set(sides) <= arrays.names:
-            raise UserError(f"{arrays.name} has no arrays named {sides[0]} and {sides[1]}; save the tokens' texts "
-                            f"beside the attention.")
-        if kind.value in arrays.names:
-            weights = _weights(arrays, kind.value, used)
-            counts = _head_counts(arrays, kind, weights.shape[:2])
-            layers = {index: layer[:count] for index, layer, count in zip(
-                _layer_numbers(arrays, kind, len(weights)), weights, counts, strict=True)}
-            used += weights.nbytes
-        else:
-            layers = {}
-            for index, name in _layer_arrays(arrays, kind).items():
-                layers[index] = _weights(arrays, name, used, axes=3)
-                used += layers[index].nbytes
-        layers = dict(sorted(layers.items())) if kind.value not in arrays.names else layers
-        yield _map(arrays, kind, sides, layers, _shares(arrays, f"sink_{kind}", layers, used))
+def _ours(arrays: Arrays, kind: Kind) -> AttentionMap:
+    """A map of a file that Clearhead exported: what stands behind a layer's number of heads is padding."""
+    weights = arrays.weights(kind.value, "layer, head, query, key")
+    count, most = weights.shape[:2]
+    heads = arrays.integers(f"heads_{kind}", [most] * count, 1, most)
+    numbers = arrays.integers(f"layers_{kind}", list(range(count)), 0, 10**6)
+    layers = {number: layer[:own] for number, layer, own in zip(numbers, weights, heads, strict=True)}
+    if len(layers) < count:
+        raise arrays.refused(f"layers_{kind} has a number twice; number each layer")
+    return _map(arrays, kind, (f"queries_{kind}", f"keys_{kind}"), layers, f"sink_{kind}")
 
 
-def _head_counts(arrays: Arrays, kind: Kind, shape: tuple[int, ...]) -> list[int]:
-    """How many heads each layer has; what stands behind them is padding."""
-    name, (layers, most) = f"heads_{kind}", shape
-    counts = arrays.integers(name) if name in arrays.names else [most] * layers
-    if len(counts) != layers or any(not 1 <= count <= most for count in counts):
-        raise UserError(f"{arrays.name}: {name} does not say how many of {most} heads each of the {layers} layers has; "
-                        f"save one number per layer.")
-    return counts
-
-
-def _layer_numbers(arrays: Arrays, kind: Kind, count: int) -> list[int]:
-    name = f"layers_{kind}"
-    numbers = arrays.integers(name) if name in arrays.names else list(range(count))
-    if len(set(numbers)) != count or any(not 0 <= number < 10**6 for number in numbers):
-        raise UserError(f"{arrays.name}: {name} does not number the {count} layers of {kind}; "
-                        f"save one number per layer.")
-    return numbers
-
-
-def _weights(arrays: Arrays, array: str, used: int = 0, axes: int = 4) -> np.ndarray:
-    """An array of weights, float32, beside `used` bytes of others. Raises UserError for other axes than expected."""
-    shape = arrays.shape(array)
-    if len(shape) != axes or 0 in shape or max(shape[-2:]) > LIMITS.tokens:
-        wanted = ("layer, " if axes == 4 else "") + "head, query, key"
-        raise UserError(f"{arrays.name}: {array} has the shape {str(shape)[:100]}, and ({wanted}) with 1 to "
-                        f"{LIMITS.tokens:,} tokens is expected; stack the layers and drop the batch.")
-    return arrays.numbers(array, used)
-
-
-def _shares(arrays: Arrays, array: str, layers: dict[int, np.ndarray], used: int = 0) -> dict[int, np.ndarray]:
-    """What a sink takes of each row, (head, query) by the layer's number; none where the file has no such array."""
-    if array not in arrays.names:
-        return {}
-    shape, first = arrays.shape(array), next(iter(layers.values()))
-    if len(shape) != 3 or shape[0] != len(layers) or shape[1] < max(map(len, layers.values())) or (
-            shape[2] != first.shape[1]):
-        raise UserError(f"{arrays.name}: {array} has the shape {str(shape)[:100]}, and (layer, head, query) of the "
-                        f"weights is expected; save one number a row.")
-    shares = {index: np.ascontiguousarray(share[:len(weights)]) for (index, weights), share in zip(
-        layers.items(), arrays.numbers(array, used), strict=True)}
-    if not all(np.isfinite(share).all() and share.min() >= 0 for share in shares.values()):
-        raise UserError(f"{arrays.name}: {array} has numbers that are no shares, and shares are from 0 to 1; save them "
-                        f"after the softmax.")
-    return shares
-
-
-def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, np.ndarray],
-         shares: dict[int, np.ndarray]) -> AttentionMap:
+def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, np.ndarray], sink: str) -> AttentionMap:
+    shares = _shares(arrays, sink, layers) if sink in arrays else {}
     for index, weights in layers.items():
-        _check(arrays.name, kind, index, weights, shares.get(index))
+        _check(arrays, kind, index, weights, shares.get(index))
     shape = next(iter(layers.values())).shape
     queries, keys = (_tokens(arrays, side, count) for side, count in zip(sides, shape[1:], strict=True))
-    if kind.base is not Kind.CROSS and (shape[1] != shape[2] or queries != keys):
-        raise UserError(f"{arrays.name}: {kind} attention has the same tokens on both sides, and here they differ; "
-                        "save other keys as queries and keys.")
-    if any(weights.shape[1:] != shape[1:] for weights in layers.values()):
-        raise UserError(f"{arrays.name}: the layers are of different lengths; save one text a file.")
+    if kind.base is not Kind.CROSS and queries != keys:
+        raise arrays.refused(f"{kind} attention has the same tokens on both sides, and here they differ; save other "
+                             f"keys as queries and keys")
     allowed = Causal() if kind.base is Kind.CAUSAL else Full()
     return AttentionMap(kind, queries, queries if queries == keys else keys, tuple(
         Reported(index, weights, allowed, shares.get(index), _rounding(weights)[1])
         for index, weights in layers.items()))
+
+
+def _shares(arrays: Arrays, array: str, layers: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
+    """What a sink takes of each row, (head, query) by the layer's number."""
+    values, queries = arrays.weights(array, "layer, head, query"), next(iter(layers.values())).shape[1]
+    if len(values) != len(layers) or values.shape[1] < max(map(len, layers.values())) or values.shape[2] != queries:
+        raise arrays.refused(f"{array} has the shape {values.shape}, and (layer, head, query) of the weights is "
+                             f"expected; save one number a row")
+    shares = {index: np.ascontiguousarray(share[:len(weights)])
+              for (index, weights), share in zip(layers.items(), values, strict=True)}
+    if not all(np.isfinite(share).all() and share.min() >= 0 for share in shares.values()):
+        raise arrays.refused(f"{array} has numbers that are no shares from 0 to 1; {WAY_OUT}")
+    return shares
 
 
 def _sums(weights: np.ndarray, share: np.ndarray | None) -> np.ndarray:
@@ -199,76 +219,21 @@ def _rounding(weights: np.ndarray) -> tuple[str, float]:
     return ("", ROW_SUM_TOLERANCE) if (bits & 0xFFFF).any() else ("bfloat16", 2**-7)
 
 
-def _check(name: str, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> None:
-    """Raises UserError, with the place and the likely cause, where the numbers are no softmax weights."""
-    if not np.isfinite(weights).all():
-        raise UserError(f"{name}: layer {index} has NaN or infinite weights; {_not_finite(weights)}.")
+def _check(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> None:
+    """Raises UserError, with the place, where the numbers are no softmax weights."""
     low, high, tolerance = float(weights.min()), float(weights.max()), _rounding(weights)[1]
+    if not np.isfinite(weights).all() or low < 0 or high > 1 + tolerance:
+        raise arrays.refused(f"layer {index} has numbers from {low:.3g} to {high:.3g}, and weights are from 0 to 1; "
+                             f"{WAY_OUT}")
     sums = _sums(weights, share)
     off = np.abs(sums - 1) * (sums > 0)   # a row of zeros sees nothing
-    if low < 0 or high > 1 + tolerance:
-        raise UserError(f"{name}: layer {index} has numbers from {low:.3g} to {high:.3g}, and weights are from 0 to 1; "
-                        f"{_out_of_range(weights)}.")
     if off.max() > tolerance:
         head, row = np.unravel_index(off.argmax(), sums.shape)
-        raise UserError(f"{name}: row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
-                        f"{_off_by(weights, sums, tolerance)}.")
+        raise arrays.refused(f"row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
+                             f"{WAY_OUT}")
     if kind.base is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
-        raise UserError(f"{name}: layer {index} looks ahead, which a decoder's (causal) attention never does; name the "
-                        f"array self.")
-
-
-def _not_finite(weights: np.ndarray) -> str:
-    """Why some numbers are not finite, and the way out."""
-    if np.isneginf(weights).any() and not np.isnan(weights).any():
-        return "-inf is what a mask adds before the softmax, so save them after it"
-    if (np.isnan(weights).all(-1) == np.isnan(weights).any(-1)).all() and not np.isinf(weights).any():
-        return "whole rows are NaN, as of padding that may look at nothing, so save 0 there"
-    return "save them from a pass without NaN and infinity, in float32"
-
-
-def _out_of_range(weights: np.ndarray) -> str:
-    """Why numbers are below 0 or above 1, and the way out."""
-    with np.errstate(over="ignore"):
-        if weights.max() <= 0 and np.abs(np.exp(weights).sum(-1) - 1).max() < 0.01:
-            return "they are logarithms of weights, so save their exponential"
-    sums = weights.sum(-1)
-    if weights.min() >= 0 and np.abs(sums / sums.mean() - 1).max() < 0.02:
-        return f"every row sums to {sums.mean():.4g}, so divide by that"
-    if weights.min() >= 0 and _dropped(weights, sums):
-        return "zeros among them and the rest scaled up are dropout's, so save them in evaluation mode"
-    return "save them after the softmax"
-
-
-def _dropped(weights: np.ndarray, sums: np.ndarray) -> bool:
-    """Whether dropout has set some weights to 0 and scaled the others up, so that rows sum to less and to more than 1.
-    """
-    causal = weights.shape[1] == weights.shape[2] and not np.triu(weights.max(0), 1).any()
-    cells = weights[:, *np.tril_indices(weights.shape[1])] if causal else weights
-    return bool((cells == 0).any() and (sums > 1 + 0.02).any() and abs(float(sums.mean()) - 1) < 0.3)
-
-
-def _off_by(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
-    """Why weights from 0 to 1 have rows that do not sum to 1, and the way out."""
-    sums = sums[sums > 0]
-    columns = weights.sum(-2)
-    if np.abs(columns - 1).max() <= max(tolerance, 1e-3):
-        return "the columns do, so exchange the last two axes: rows are queries"
-    if np.ptp(sums) <= 2 * tolerance:
-        return f"every row sums to {sums.mean():.4f}, so divide by that, or save all keys and a sink's share"
-    if np.abs(sums - 1).max() < 0.5:
-        if not (weights.view(np.uint32) & 0xFFFFF).any():
-            return "the weights have the digits of an 8-bit float, so save them before they are quantised"
-        whole = next((steps for steps in (255, 256, 127, 128)
-                      if np.abs(weights * steps - np.round(weights * steps)).max() < 1e-4), None)
-        if whole:
-            return f"the weights are whole steps of 1/{whole}, so save them before they are quantised to 8 bits"
-    if _dropped(weights, sums):
-        return "zeros among the weights and the rest scaled up are dropout's, so save them in evaluation mode"
-    if (sums <= 1 + tolerance).all():
-        return ("no row sums to more, so a share is missing: save all keys, and what a sink takes as an array sink "
-                "(layer, head, query)")
-    return "save the weights after the softmax, before dropout, and with all keys"
+        raise arrays.refused(f"layer {index} looks ahead, which a decoder's (causal) attention never does; name the "
+                             f"array self")
 
 
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
@@ -276,8 +241,7 @@ def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
     continues a word."""
     texts = arrays.texts(array)
     if len(texts) != count:
-        raise UserError(f"{arrays.name}: {array} has {len(texts)} texts for {count} rows or columns; save one text a "
-                        f"token.")
+        raise arrays.refused(f"{array} has {len(texts)} texts for {count} rows or columns; save one text a token")
     numbers = {text: number for number, text in enumerate(dict.fromkeys(texts))}
     special = tuple(bool(SPECIAL.fullmatch(text)) and text not in UNKNOWN for text in texts)
     words: list[int] = []
@@ -290,4 +254,3 @@ def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
     return Tokens(tuple(texts), tuple(numbers[text] for text in texts), special,
                   tuple((start, start + len(text)) for start, text in zip(starts, texts, strict=True)), tuple(words),
                   tuple(-1 if added else 0 for added in special), tuple(text in UNKNOWN for text in texts))
-

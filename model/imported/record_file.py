@@ -1,7 +1,4 @@
-"""A record that Clearhead saved elsewhere (model/core/record_file.py), read back: every value is checked, and
-nothing is taken over as it came.
-
-What the file says of its proof is kept with its figures and is the file's word: nobody here ran the model. """
+"""Read back a record that Clearhead saved elsewhere (model/core/record_file.py), checking every value."""
 import json
 import re
 from collections.abc import Callable
@@ -28,13 +25,49 @@ from model.core.record import (
 from model.core.record_file import FORMAT
 from model.core.types import Box
 from model.imported.reading import ImportedFile
-from model.imported.tensors import Tensors
 
+SAVE_AGAIN = "save the record again with record.save"
+TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 HASH = re.compile("[0-9a-f]{64}")
 LONGEST = 4_000    # characters of a text about the model
 TOO_LARGE = 1e30   # of a score and of a value: far beyond any model's, and far enough from the end of float32
 LARGEST = 2**53    # of any whole number
 OF_RECORD = "Recorded elsewhere: what is said here of the model and of the proof is what the file says."
+
+
+class Tensors:
+    """The arrays of one file, and the JSON beside them. Raises UserError, with the file's name, for what it cannot
+    read."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        import safetensors.numpy
+
+        self.name, content = name, file.read()
+        length = min(int.from_bytes(content[:8], "little"), len(content))
+        LIMITS.refuse_above("header_bytes", length, f"The header of {name}", SAVE_AGAIN)
+        try:
+            self._arrays = safetensors.numpy.load(content)   # which checks all of the header
+            header = parse_json(content[8:8 + length], name)
+            self.about = parse_json(header.get("__metadata__", {})["clearhead"].encode("utf-8"), name)
+        except (safetensors.SafetensorError, ValueError, KeyError, TypeError) as error:
+            raise self.damaged(first_line(error, 150)) from error
+        if not isinstance(self.about, dict) or self.about.get("format") != FORMAT:
+            raise UserError(f"{name} is a record of another version; open it with the Clearhead that saved it.")
+        self.nbytes = len(content) + 2 * len(json.dumps(self.about))
+
+    def damaged(self, why: str) -> UserError:
+        """The sentence for a file that is not what a record is saved as."""
+        printable = "".join(sign if sign.isprintable() else " " for sign in why)   # it may quote the file
+        return UserError(f"{self.name} is not a record that can be read ({printable}); {SAVE_AGAIN}.")
+
+    def array(self, name: Any, kind: str = "F32", axes: tuple[int, ...] = (1, 2, 3)) -> np.ndarray:
+        """A tensor of this type with one of these numbers of axes, none of them empty."""
+        values = self._arrays[name]
+        if values.dtype != TYPES[kind] or values.ndim not in axes or not values.size:
+            raise ValueError(f"{name[:60]} is {values.dtype} {values.shape}")
+        if kind == "BOOL" and (values.view(np.uint8) > 1).any():
+            raise ValueError(f"{name[:60]} holds other bytes than 0 and 1")
+        return values
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +89,8 @@ class RecordFile(ImportedFile):
 def read_record(file: BinaryIO, name: str) -> RecordFile:
     """The record in a safetensors file. Raises UserError for a file that holds none, is damaged or too large."""
     tensors = Tensors(file, name)
-    about = _about(tensors)
     try:
-        return _Reader(tensors, about).record()
+        return _Reader(tensors).record()
     except NotFinite as error:   # no model computes here
         raise tensors.damaged(f"it has NaN or infinity {error.where[:100]}") from error
     except UserError:
@@ -67,25 +99,11 @@ def read_record(file: BinaryIO, name: str) -> RecordFile:
         raise tensors.damaged(first_line(error, 150)) from error
 
 
-def _about(tensors: Tensors) -> dict[str, Any]:
-    """The JSON beside the tensors, held against the limits as the header has been."""
-    text = tensors.metadata.get("clearhead") if isinstance(tensors.metadata, dict) else None
-    if not isinstance(text, str):
-        raise UserError(f"{tensors.name} holds tensors and no record of Clearhead; open a file that record.save wrote.")
-    try:
-        about = parse_json(text.encode("utf-8"), tensors.name)
-    except ValueError as error:
-        raise tensors.damaged("its description is no JSON") from error
-    if not isinstance(about, dict) or about.get("format") != FORMAT:
-        raise UserError(f"{tensors.name} is a record of another version; open it with the Clearhead that saved it.")
-    return about
-
-
 class _Reader:
     """One file while it is read. Everything raises an error that `read_record` makes a sentence of."""
 
-    def __init__(self, tensors: Tensors, about: dict[str, Any]) -> None:
-        self.tensors, self.about, self.name = tensors, about, tensors.name
+    def __init__(self, tensors: Tensors) -> None:
+        self.tensors, self.about, self.name = tensors, tensors.about, tensors.name
 
     def record(self) -> RecordFile:
         self._check_size()
@@ -105,7 +123,7 @@ class _Reader:
         omitted = self.about["omitted"]
         return RecordFile(self.name, text, maps, verification.row_sum_error, OF_RECORD, tuple(notes), card,
                           verification, None if omitted is None else _omission(_dict(omitted)), pixels,
-                          len(self.tensors.content) + len(json.dumps(self.about)) * 2)
+                          self.tensors.nbytes)
 
     def _check_size(self) -> None:
         """How many heads and weights there are, by the tensors' shapes, before anything is computed of them."""

@@ -3,10 +3,9 @@ import itertools
 
 from benchmarks.atlas import measured, shards_of
 from model.ask import sources
-from model.ask.shard_worker import open_worker
-from model.studies.atlas import engines
-from model.studies.atlas.corpora import SHARD
-from model.studies.atlas.worker import Task
+from model.cli.atlas import open_worker
+from model.studies.atlas.build import SHARD, Task
+from model.studies.atlas.workers import summaries
 
 
 def test_every_worker_has_a_shard_to_begin_with():
@@ -17,5 +16,5 @@ def test_every_worker_has_a_shard_to_begin_with():
 
 def test_an_engine_is_timed_after_its_first_shards():
     task = Task("scratch", sources.revision("scratch"))
-    started, speed, files = measured(lambda given: engines.here(given, open_worker, task), shards_of(1, 1), 1)
+    started, speed, files = measured(lambda given: summaries(given, open_worker, task), shards_of(1, 1), 1)
     assert started > 0 and speed > 0 and set(files) >= {"heads", "examples", "texts"}

@@ -8,8 +8,8 @@ from benchmarks.bomb_files import FILES, FOLDERS
 def test_a_small_file_takes_no_more_memory_than_a_good_one_and_the_table_says_so():
     names = ("good", "8,000,000 heads", "deep header")
     good, heads, deep = (replace(bombs.cost("npz", name), seconds=0.0) for name in names)
-    assert good.answer == "opened" and heads.answer.startswith("mine.npz has 8,000,000 heads")
-    assert "array_header" not in deep.answer and "9,000 levels and the limit is 64" in deep.answer
+    assert good.answer == "opened" and "8,000,000 heads and the limit" in heads.answer
+    assert "can be read" in deep.answer
     assert heads.packed < 32_000 and 10 < heads.memory < good.memory + bombs.MEMORY
     assert bombs.missed([good, heads, deep]) == []
     assert bombs.missed([good, replace(heads, memory=good.memory + 201)]) == ["npz: 8,000,000 heads"]

@@ -5,7 +5,6 @@ the disk, and the n-th time the child kills itself before it happens; or the sys
 more bytes than it may. After each death `check` looks at what is left, and the work is done once more, whole. Prints
 JSON: by case, how often it was killed and what was wrong.
 """
-import functools
 import json
 import os
 import sys
@@ -13,13 +12,10 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from model.ask.sources import models
-from model.cli import corpus
-from model.core.types import quiet
 from model.pretrained import hub
 from model.scratch import train as training
-from model.studies.atlas import build, corpora
-from tests.deaths.cases import CASES, build_atlas, measure, short_texts, small_task, texts
+from model.studies.atlas import build
+from tests.deaths.cases import CASES, build_atlas, short_texts, small_task
 from tests.deaths.killing import in_child, run
 
 
@@ -29,14 +25,10 @@ def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]
     os.environ["HF_HUB_CACHE"] = str(folder / "cache")
     constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address
     constants.HUGGINGFACE_CO_URL_TEMPLATE = address + "/{repo_id}/resolve/{revision}/{filename}"
-    hub.BLOCK, training.CHECKPOINT_EVERY, corpus.SAVED_EVERY, corpus.BATCH = 1000, 2, 0, 6
-    build.SAVED_EVERY, corpora.SHARD = 0.0, 2
-    # a child has none of its parent's threads, and need not compute what its parent has
-    corpus.answer_to = functools.cache(lambda question: question.answer(models, quiet))
+    hub.BLOCK, training.CHECKPOINT_EVERY = 1000, 2
+    build.SAVED_EVERY, build.SHARD = 0.0, 2
     undisturbed = folder / "undisturbed"
     training.train(small_task(), undisturbed / "out", 4, seed=3)
-    texts(undisturbed)
-    measure(undisturbed)
     short_texts(undisturbed)
     if in_child(lambda: build_atlas(undisturbed)):
         raise RuntimeError("an undisturbed atlas is not built")

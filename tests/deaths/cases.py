@@ -172,29 +172,6 @@ def contents(folder: Path) -> dict[str, tuple]:
             for name in names(folder)}
 
 
-# -- a corpus
-
-def texts(folder: Path) -> None:
-    (folder / "mine.txt").write_text("A cat sat.\n" * 18, encoding="utf-8")
-
-
-def measure(folder: Path) -> None:
-    ended = CliRunner().invoke(main, ["measures", str(folder / "mine.txt"), "--model", "scratch"])
-    if ended.exit_code:
-        raise RuntimeError(ended.output)
-
-
-def is_untouched(folder: Path) -> str:
-    return unless((folder / "mine.txt").stat().st_size == 18 * 11, "the texts were changed")
-
-
-def is_measured(folder: Path) -> str:
-    there = names(folder)
-    made, wanted = ((each / "mine-measures.csv").read_bytes() for each in (folder, folder.parent / "undisturbed"))
-    return is_untouched(folder) or unless(made == wanted and there == ["mine-measures.csv", "mine.txt"],
-                                          f"another result, or more than it: {there}")
-
-
 # -- an atlas
 
 def short_texts(folder: Path) -> None:
@@ -245,7 +222,6 @@ CASES = {
     "fetch": Case(fetch_model, is_whole_if_there, is_fetched, every=3),
     "package": Case(fetch_package, converted_is_whole_if_there, is_converted, small_package, every=5),
     "training": Case(train, reads_if_there, is_trained, every=6),
-    "corpus": Case(measure, is_untouched, is_measured, texts, every=2),
     "atlas": Case(build_atlas, is_whole_atlas_if_there, is_atlas, short_texts, every=5),
     "temporary": Case(use_temporary, lambda folder: "", is_clear),
 }

@@ -9,7 +9,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import Kind, UserError
 from model.core.types import head_label
-from model.studies.claims import rule
+from model.studies.claims import claim as rule
 from model.studies.claims.catalogue import (
     ClaimQuery,
     Row,
@@ -21,8 +21,7 @@ from model.studies.claims.catalogue import (
     rows,
     short_source,
 )
-from model.studies.claims.claim import Finding, Measurement, Picture
-from model.studies.claims.rule import Verdict, judge
+from model.studies.claims.claim import Finding, Measurement, Picture, Verdict, judge
 from viz.figures.effects import effect
 from viz.format import format_number, format_signed
 from viz.page import Page, PageContext

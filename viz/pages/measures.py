@@ -13,7 +13,9 @@ from model.core.measures import MEASURES, HeadMeasures, MeasuresQuery
 from model.core.query import Kind, UserError
 from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
-from model.studies.corpus import BATCH, FIELD, SUFFIXES, Averages, TextsQuery, as_csv, columns, merge, texts
+from model.studies.atlas.build import Item, TextsQuery
+from model.studies.atlas.summary import Averages, as_csv
+from model.studies.corpus import FIELD, SUFFIXES, columns, texts
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz.figures.patterns import WORST, pattern_grid, silencing_effects
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 PAGE = Page("Every head measured", "Test", 1, "record", reads="both")
 POOR = 0.6     # a fit below which the best pattern says little
+BATCH = 8   # texts that are one question: others are served in between
 MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
 _STOPPED = Kept(False)             # whether the reading of the file waits for "go on"
 
@@ -146,15 +149,16 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
         _shown(page, result)
 
 
-def _whole(content: bytes, name: str, field: str) -> tuple[tuple[int, str], ...]:
-    """Every (line, text) of a file that is small enough for this page."""
-    numbered = tuple(islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1))
+def _whole(content: bytes, name: str, field: str) -> tuple[Item, ...]:
+    """Every text of a file that is small enough for this page."""
+    numbered = tuple(Item(number, name, line, text) for number, (line, text) in enumerate(
+        islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1)))
     if len(numbered) > MOST_TEXTS or len(content) > MEGABYTES * 10**6:
         raise UserError(strings("measures")["many_large"].format(name=name, texts=MOST_TEXTS, megabytes=MEGABYTES))
     return numbered
 
 
-def _read(name: str, numbered: tuple[tuple[int, str], ...], asked: tuple[str, str, Kind]) -> None:
+def _read(name: str, numbered: tuple[Item, ...], asked: tuple[str, str, Kind]) -> None:
     """All batches, with progress; those that were answered before come from the cache, so that a stop costs nothing."""
     words, total, done = strings("measures"), None, 0
     place = st.empty()
@@ -165,11 +169,11 @@ def _read(name: str, numbered: tuple[tuple[int, str], ...], asked: tuple[str, st
                   on_click=_stop, args=(not stopped,))
         for start in range(0, len(numbered), BATCH):
             question = TextsQuery(*asked, numbered[start:start + BATCH])
-            answer = sources.cached(question) if stopped else _answer(question, bar, start, len(numbered), name)
+            answer = sources.cached(question) if stopped else _answer(question, bar, start, len(numbered))
             if answer is None:
                 st.caption(words["many_stopped"].format(done=done, total=len(numbered)))
                 break
-            total, done = answer if total is None else merge(total, answer), start + len(question.texts)
+            total, done = answer if total is None else total.merge(answer), start + len(question.texts)
     if total is not None:
         CORPUS.value = CorpusResult(name, *asked[:2], total, len(numbered))
     if done == len(numbered):
@@ -180,7 +184,7 @@ def _stop(stopped: bool) -> None:
     _STOPPED.value = stopped
 
 
-def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int, name: str) -> Averages:
+def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int) -> Averages:
     """One batch; each look is a Streamlit call, at which a newer click takes over."""
     job, words = sources.ask(question, session().id), strings("measures")
     try:
@@ -188,8 +192,6 @@ def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int, n
             done = start + int(job.fraction * len(question.texts))
             bar.progress(done / count, text=words["many_progress"].format(done=done, total=count))
         return job.result()
-    except UserError as error:
-        raise UserError(f"{name}, {error}") from error
     finally:
         job.withdraw(session().id)
 

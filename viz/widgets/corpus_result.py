@@ -3,7 +3,8 @@ from dataclasses import dataclass
 
 from model.core.measures import MEASURES
 from model.core.query import Kind
-from model.studies.corpus import FIT, Averages
+from model.studies.atlas.measured import FIT
+from model.studies.atlas.summary import Averages
 from model.studies.patterns import PATTERNS
 from viz.session import Kept
 

@@ -8,10 +8,19 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import UserError
-from model.studies.syntax import report as test
-from model.studies.syntax.report import DIRECTIONS, RelationScore, SyntaxQuery, SyntaxReport, counts_of
-from model.studies.syntax.report import Choice as HeadChoice
-from model.studies.syntax.treebank import SUFFIX, Sentence, read_treebank, shipped_treebank
+from model.studies import syntax as test
+from model.studies.syntax import (
+    DIRECTIONS,
+    SUFFIX,
+    RelationScore,
+    Sentence,
+    SyntaxQuery,
+    SyntaxReport,
+    counts_of,
+    read_treebank,
+    shipped_treebank,
+)
+from model.studies.syntax import Choice as HeadChoice
 from viz.figures.dependency_tree import Look, dependency_tree, sentence_width
 from viz.format import head_label, visible_token
 from viz.page import PageContext

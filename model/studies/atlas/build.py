@@ -1,30 +1,200 @@
-"""From the summaries of shards, in the corpus' order, to the atlas; and what an atlas says of itself."""
+"""From the files of a corpus to an atlas: texts cut into shards, a summary of each, and all of them together.
+
+Where a shard ends depends on the corpus alone: on its files, their order and the column.
+"""
+import hashlib
+import importlib.metadata
+import platform
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from model.core.query import Kind
-from model.studies.atlas.corpora import SHARD, Corpus, digest
+from model.core.files import ASSETS
+from model.core.limits import LIMITS
+from model.core.models import Models, OpenModel
+from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionRecord
+from model.core.threads import one_thread
+from model.core.types import Progress, quiet
+from model.studies import corpus, syntax
 from model.studies.atlas.files import FORMAT
-from model.studies.atlas.summary import Summary, merge
-from model.studies.atlas.tables import Atlas, tables_of
-from model.studies.atlas.worker import Task
+from model.studies.atlas.measured import measure_text, numbers_of
+from model.studies.atlas.summary import (
+    Atlas,
+    Averages,
+    ReadText,
+    Summary,
+    Text,
+    atlas_of,
+    digest_of,
+    merge,
+    summarise,
+)
+from model.studies.coreference import map_of
 
-SAVED_EVERY = 10.0   # seconds of work that a stop, however it comes, costs at most
+SHARD = 32            # texts that are computed as one
+PARQUET = ".parquet"
+SUFFIXES = (*corpus.SUFFIXES, PARQUET, syntax.SUFFIX)
+SAVED_EVERY = 10.0    # seconds of work that a stop, however it comes, costs at most
+SHIPPED = ASSETS / "cases" / "atlas.txt"
+PACKAGES = ("torch", "transformers", "numpy", "pyarrow")   # whose versions may change a bit of the numbers
 
 
-def made_of(task: Task, corpus: Corpus, kind: Kind | None) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Item:
+    """A text of the corpus."""
+
+    number: int    # in the corpus, from 0
+    source: str    # the name of its file
+    line: int      # there, from 1; of a Parquet file the row
+    text: str      # not blank
+    sentence: syntax.Sentence | None = None   # with its tree, where it is annotated
+    place: int = 0                            # the sentence's number in its file, from 0
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Files of texts, in this order."""
+
+    paths: tuple[Path, ...]            # each with one of SUFFIXES
+    field: str = corpus.FIELD          # the column, or the JSONL's field, with the texts
+    limit: int | None = None           # texts, from the beginning; None for all
+
+    def __post_init__(self) -> None:
+        for path in self.paths:
+            if path.suffix.lower() not in SUFFIXES:
+                raise UserError(f"{path.name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
+            if not path.is_file():
+                raise UserError(f"{path} is no file that can be read twice; save the texts in one.")
+
+    def files(self) -> list[dict[str, str]]:
+        """The name and the sha256 of each file. Raises OSError."""
+        found = []
+        for path in self.paths:
+            with path.open("rb") as file:
+                found.append({"name": path.name, "sha256": hashlib.file_digest(file, "sha256").hexdigest()})
+        return found
+
+    def shards(self, begin: int = 0) -> Iterator[tuple[Item, ...]]:
+        """The texts from number `begin` on, a whole number of shards, in shards of at most SHARD. Raises UserError with
+        file and line for what cannot be read."""
+        every = (item for path in self.paths for item in self._items(path))
+        items = islice((Item(number, *item) for number, item in enumerate(every)), begin, self.limit)
+        while shard := tuple(islice(items, SHARD)):
+            yield shard
+
+    def _items(self, path: Path) -> Iterator[tuple[Any, ...]]:
+        """What an `Item` holds behind its number."""
+        if path.suffix.lower() == PARQUET:
+            yield from ((path.name, *row) for row in _rows(path, self.field))
+            return
+        with path.open("rb") as file:
+            if path.suffix.lower() == syntax.SUFFIX:
+                for place, sentence in enumerate(syntax.sentences(file, path.name)):
+                    yield path.name, sentence.line, sentence.text, sentence, place
+            else:
+                yield from ((path.name, *part) for part in corpus.texts(file, path.name, self.field))
+
+
+def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
+    """(row from 1, text) of a Parquet file's column of strings."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    row, any_text = 0, False
+    try:
+        with parquet.ParquetFile(path) as file:
+            kind = file.schema_arrow.field(field).type if field in file.schema_arrow.names else "nothing"
+            if kind not in (pa.string(), pa.large_string()):
+                raise UserError(f"{path.name}: the column {field!r} holds {kind} and no texts; choose with --column "
+                                f"among {', '.join(file.schema_arrow.names)[:200] or 'none'}.")
+            for batch in file.iter_batches(SHARD, columns=[field], use_threads=False):
+                for text in batch.column(0).to_pylist():
+                    row += 1
+                    if text and text.strip():
+                        LIMITS.refuse_above("corpus_text", len(text), f"{path.name}, row {row}: the text", "split it")
+                        any_text = True
+                        yield row, text
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UserError(f"{path.name} cannot be read as Parquet ({type(error).__name__}); write it again, or save the "
+                        f"texts as JSONL.") from error
+    if not any_text:
+        raise UserError(f"{path.name} has no text in it; write one text a row.")
+
+
+def versions() -> dict[str, str]:
+    """What computes here: Python and packages."""
+    return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES}
+
+
+@dataclass(frozen=True)
+class Task:
+    """What every worker has to do; it can be sent to another machine."""
+
+    model: str                   # id
+    revision: str                # of the model
+    kind: Kind | None = None     # of attention; None: the first that the model has
+    versions: dict[str, str] = field(default_factory=versions)   # of the machine that asks
+
+    def check(self, revision: str) -> None:
+        """Raises UserError where a worker, whose model has this revision, would compute something else."""
+        if (revision, versions()) != (self.revision, self.versions):
+            raise UserError(f"{platform.node()} has {self.model} {revision} with {versions()}, and the machine that "
+                            f"builds the atlas {self.revision} with {self.versions}; bring the same to all machines.")
+
+
+class ShardWorker:
+    """An open model that turns shards into summaries, with one thread, so that it adds in the same order
+    everywhere."""
+
+    def __init__(self, task: Task, opened: OpenModel) -> None:
+        self.task, self.opened = task, opened
+
+    def __call__(self, shard: Sequence[Item], report: Progress = quiet) -> Summary:
+        """The summary of a shard. Raises UserError, with file and line, for a text that the model cannot read."""
+        read = []
+        with one_thread():
+            for done, item in enumerate(shard):
+                report(done / len(shard), f"{item.source}, line {item.line}")
+                try:
+                    record = self.opened.record(Query(self.task.model, self.task.revision, item.text), quiet)
+                except UserError as error:
+                    raise UserError(f"{item.source}, line {item.line}: {error}") from error
+                kind = self.task.kind or record.kinds[0]
+                if kind not in record.kinds:
+                    raise UserError(f"{record.card.title} has no {kind} attention; choose "
+                                    f"{' or '.join(record.kinds)}.")
+                read.append(_read(item, record, kind))
+            return summarise(kind, read)
+
+
+def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
+    attention_map, counts = record[kind], None
+    if item.sentence is not None and map_of(record).kind is kind:
+        counts = syntax.counts_of(syntax.choices_of(record, item.sentence, item.place))
+    text = Text(item.number, digest_of(item.text), item.source, item.line, item.text, attention_map.queries.texts,
+                attention_map.keys.texts if kind.base is Kind.CROSS else ())
+    return ReadText(text, measure_text(attention_map), len(attention_map.queries), record.omitted is not None,
+                    record.card.title, record.verification.status, counts)
+
+
+def made_of(task: Task, texts: Corpus) -> dict[str, Any]:
     """What decides every number of an atlas. Raises OSError where a file cannot be read."""
-    found = corpus.files()
-    return {"format": FORMAT, "model": task.model, "revision": task.revision, "asked_kind": kind and kind.value,
-            "corpus": digest(found), "files": found, "field": corpus.field, "limit": corpus.limit, "shard": SHARD,
-            "versions": task.versions}
+    found = texts.files()
+    kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # whatever files are called
+    return {"format": FORMAT, "model": task.model, "revision": task.revision,
+            "asked_kind": task.kind and task.kind.value, "corpus": hashlib.sha256("".join(kinds).encode()).hexdigest(),
+            "files": found, "field": texts.field, "limit": texts.limit, "shard": SHARD, "versions": task.versions}
 
 
-def folded(summaries: Iterable[Summary], total: Summary | None, save: Callable[[Summary], None],
-           say: Callable[[Summary], None]) -> Summary | None:
+def folded(summaries: Iterable[Summary], total: Summary | None = None,
+           save: Callable[[Summary], None] = lambda total: None,
+           say: Callable[[Summary], None] = lambda total: None) -> Summary:
     """All of them together, after `total`. `save` gets what is done so far now and then and when the work is stopped,
-    `say` each time. None without a text."""
+    `say` each time. Raises UserError without a text."""
     saved = time.perf_counter()
     try:
         for summary in summaries:
@@ -33,22 +203,47 @@ def folded(summaries: Iterable[Summary], total: Summary | None, save: Callable[[
             if time.perf_counter() - saved > SAVED_EVERY:
                 save(total)
                 saved = time.perf_counter()
-    except BaseException:   # Ctrl-C, a text that is refused: what is done is done
+    except BaseException:   # Ctrl-C, a text that is refused, a worker that died: what is done is done
         if total is not None:
             save(total)
         raise
+    if total is None:
+        raise UserError("The corpus has no text in it; give a file with texts.")
     return total
 
 
-def atlas_of(summary: Summary, said: Mapping[str, Any]) -> Atlas:
-    """The atlas of a whole corpus; `said`: as `made_of` gives it."""
-    averages = summary.averages
-    about = {name: value for name, value in said.items() if name != "asked_kind"}
-    about |= {"title": summary.title, "kind": summary.kind.value,
-              "verification": " and ".join(sorted(summary.statuses)),
-              "layers": len({layer for layer, _ in summary.heads}), "texts": averages.texts,
-              "tokens": averages.tokens, "cut": averages.cut}
-    if summary.syntax is not None:
-        about["syntax"] = {name: getattr(summary.syntax, name) for name in ("sentences", "not_found", "too_long",
-                                                                            "unplaced")}
-    return Atlas(about, tables_of(summary))
+@dataclass(frozen=True)
+class AtlasQuery:
+    """The atlas of one model over the 200 shipped sentences, or the first of them."""
+
+    model: str                # id
+    revision: str             # of the model
+    limit: int | None = None  # sentences; None for all 200
+
+    def answer(self, models: Models, report: Progress) -> Atlas:
+        """The atlas, as `python -m model atlas build` makes it. Raises UserError for a sentence that the model cannot
+        read."""
+        task, texts = Task(self.model, self.revision), Corpus((SHIPPED,), limit=self.limit)
+        worker, shards = ShardWorker(task, models.open(self, report)), list(texts.shards())
+
+        def summary(done: int) -> Summary:
+            return worker(shards[done], lambda share, text: report((done + share) / len(shards), text))
+
+        return atlas_of(folded(map(summary, range(len(shards)))), made_of(task, texts))
+
+
+@dataclass(frozen=True)
+class TextsQuery:
+    """Some texts of a file put to one model."""
+
+    model: str
+    revision: str
+    kind: Kind | None          # None: the first kind of attention that the model has
+    texts: tuple[Item, ...]    # at least one
+
+    def answer(self, models: Models, report: Progress) -> Averages:
+        """The averages of every measure and fit over these texts. Raises UserError, with the line, for a text that the
+        model cannot read."""
+        worker = ShardWorker(Task(self.model, self.revision, self.kind), models.open(self, report))
+        averages = worker(self.texts, report).averages
+        return averages.choose([each.name for each in numbers_of(averages.kind) if each.group != "detector"])

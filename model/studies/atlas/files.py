@@ -17,18 +17,22 @@ from model.core.limits import LIMITS, parse_json
 from model.core.models import Models
 from model.core.query import Kind, UserError, first_line, quoted
 from model.core.types import Progress
-from model.studies.atlas import parquet_pages
-from model.studies.atlas.summary import Sample, Strongest, Summary, Text
-from model.studies.atlas.tables import Atlas
-from model.studies.corpus import Averages
-from model.studies.syntax.report import Counts
+from model.studies.atlas.summary import Atlas, Averages, Sample, Strongest, Summary, Text
+from model.studies.syntax import Counts
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-    from pyarrow import Table
 
-
-LAST = "run.json"   # is written last
+FORMAT = 1
+KEY = b"clearhead"      # of the metadata
+RUN = "run.json"
+TABLES = ("heads", "measures", "histograms", "sinks", "examples", "texts")
+MORE = ("syntax", "offsets")    # of annotated corpora alone
+LISTS = ("tokens", "keys")      # columns of the table texts that hold lists of strings
+# what tells one atlas from another; the rest follows from it, or may change without changing a number's meaning
+IDENTITY = ("format", "model", "revision", "kind", "corpus", "field", "limit")
+PART = "atlas.part"             # the summary of the texts so far
+LOCK = "atlas.lock"             # the system releases it when the build ends, however it ends
 
 
 @dataclass(frozen=True)
@@ -51,32 +55,20 @@ def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
                         f"the list.")
     try:
         folder = Path(path).expanduser()   # RuntimeError: a home that is not there
-        return AtlasFolderQuery(str(folder), (folder / LAST).stat().st_mtime_ns)
+        return AtlasFolderQuery(str(folder), (folder / RUN).stat().st_mtime_ns)
     except (OSError, ValueError, RuntimeError) as error:
         raise UserError(f"{quoted(path)} holds no whole atlas; make one with: python -m model atlas build CORPUS "
                         f"--model ID --out FOLDER") from error
 
 
-FORMAT = 1
-KEY = b"clearhead"      # of the metadata
-RUN = "run.json"
-TABLES = ("heads", "measures", "histograms", "sinks", "examples", "texts")
-MORE = ("syntax", "offsets")    # of annotated corpora alone
-LISTS = ("tokens", "keys")      # columns of the table texts that hold lists of strings
-# what tells one atlas from another; the rest follows from it, or may change without changing a number's meaning
-IDENTITY = ("format", "model", "revision", "kind", "corpus", "field", "limit")
-
-
 def write_atlas(folder: Path, atlas: Atlas, run: Mapping[str, Any]) -> None:
     """Writes all tables, then run.json. Raises UserError where that cannot be."""
     for name, table in atlas.tables.items():
-        with files.writing(folder / f"{name}.parquet") as file:
-            file.write(as_parquet(table, dict(atlas.about) | {"table": name}))
-    files.write(folder / RUN, as_json(run))
+        files.write(folder / f"{name}.parquet", as_parquet(table, dict(atlas.about) | {"table": name}))
+    files.write(folder / RUN, _as_json(run))
 
 
-def as_json(content: Mapping[str, Any]) -> bytes:
-    """A file of JSON."""
+def _as_json(content: Mapping[str, Any]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
@@ -97,18 +89,15 @@ def as_parquet(table: "DataFrame", about: Mapping[str, Any]) -> bytes:
 
 def open_atlas(folder: Path) -> Atlas:
     """The atlas in a folder. Raises UserError where there is none, or none that is whole."""
-    if not (folder / "heads.parquet").is_file() and not (folder / RUN).is_file():
-        raise UserError(f"There is no atlas in {folder}; make one with: python -m model atlas build CORPUS --model ID "
-                        f"--out {folder}")
     if not (folder / RUN).is_file():
-        raise UserError(f"The atlas in {folder} is not finished; give the command that builds it once more.")
+        raise UserError(f"There is no finished atlas in {folder}; make it with: python -m model atlas build CORPUS "
+                        f"--model ID --out {folder}")
     names = [*TABLES, *(name for name in MORE if (folder / f"{name}.parquet").is_file())]
-    tables, said = {}, {}
-    for name in names:
-        tables[name], said[name] = _read(folder / f"{name}.parquet", name)
-    if any(about != said["heads"] for about in said.values()):
+    read = {name: _read(folder / f"{name}.parquet", name) for name in names}
+    about = read["heads"][1]
+    if any(said != about for _, said in read.values()):
         raise UserError(f"The files in {folder} are of different atlases; build it again in an empty folder.")
-    return Atlas(said["heads"], tables)
+    return Atlas(about, {name: table for name, (table, _) in read.items()})
 
 
 def about_atlas(folder: Path) -> dict[str, Any] | None:
@@ -120,37 +109,20 @@ def about_atlas(folder: Path) -> dict[str, Any] | None:
 def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
     """A table and what its file says of itself."""
     import pyarrow as pa
+    from pyarrow import parquet
 
-    damaged = f"{place} is missing or damaged; build the atlas again in an empty folder"
     try:
         LIMITS.refuse_above("atlas_bytes", place.stat().st_size, str(place), "build an atlas of a smaller model")
-        found = _table(place)
+        found = parquet.read_table(place, use_threads=False)
         about = parse_json((found.schema.metadata or {})[KEY], str(place))
         if about.pop("table") != name or about["format"] != FORMAT:
             raise UserError(f"{place} is of another version of the atlas; build it again in an empty folder.")
         table = found.to_pandas()
-        for column in LISTS:
-            if column in table:
-                table[column] = [tuple(each) for each in table[column]]
-        return table, about
+        return table.assign(**{column: [tuple(each) for each in table[column]]
+                               for column in LISTS if column in table}), about
     except (pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{damaged} ({type(error).__name__}: {first_line(error, 80)}).") from error
-
-
-def _table(place: Path) -> "Table":
-    """The table in a file, whose strings are not repeated before it is known what that takes."""
-    from pyarrow import parquet
-
-    with parquet.ParquetFile(place) as file:
-        parquet_pages.group_bytes(place, file)
-        leaves = list(map(file.schema.column, range(len(file.schema.names))))
-        if any(leaf.physical_type == "FIXED_LEN_BYTE_ARRAY" for leaf in leaves):
-            raise parquet_pages.Damaged("a column holds what no atlas has")
-        strings = [leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"]
-        schema = file.schema_arrow
-    found = parquet.read_table(place, use_threads=False, read_dictionary=strings)
-    parquet_pages.refuse_growth(place, place.stat().st_size, sum(map(parquet_pages.text_bytes, found.columns)))
-    return found.cast(schema)
+        raise UserError(f"{place} is missing or damaged ({type(error).__name__}: {first_line(error, 80)}); build the "
+                        f"atlas again in an empty folder.") from error
 
 
 def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
@@ -164,17 +136,8 @@ def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
         text = table.assign(**lists).to_csv(index=False, lineterminator="\r\n")
         files.write(places[-1], text.encode("utf-8", "surrogatepass"))
     places.append(folder / "about.json")
-    files.write(places[-1], as_json(atlas.about))
+    files.write(places[-1], _as_json(atlas.about))
     return places
-
-
-PART = "atlas.part"        # its name in the folder
-LOCK = "atlas.lock"        # the system releases it when the build ends, however it ends
-AVERAGED = ("count", "mean", "squares")
-OF_ALL = ("low", "high", "histogram")
-COUNTED = ("texts", "tokens", "cut")
-SYNTAX = ("n", "right", "near", "possible")
-SYNTAX_COUNTED = ("sentences", "not_found", "too_long", "unplaced")
 
 
 @contextmanager
@@ -197,11 +160,24 @@ def alone(folder: Path) -> Iterator[None]:
         lock.release()
 
 
+PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax": Counts}   # of a summary
+
+
 def save(place: Path, made_of: Mapping[str, Any], summary: Summary) -> None:
     """Writes the summary of the corpus' first texts. Raises UserError where that cannot be."""
-    arrays: dict[str, Any] = _arrays(summary)
+    plain: dict[str, Any] = {"made_of": made_of}
+    arrays: dict[str, np.ndarray] = {}
+    for name in ("", *PARTS):
+        part = getattr(summary, name) if name else summary
+        for field in fields(part) if part is not None else ():
+            value = getattr(part, field.name)
+            if isinstance(value, np.ndarray):
+                arrays[f"{name}.{field.name}"] = value
+            elif field.name not in PARTS:
+                plain[f"{name}.{field.name}"] = value
+    plain |= {".texts": [asdict(text) for text in summary.texts], ".statuses": sorted(summary.statuses)}
     with files.writing(place) as file:
-        np.savez(file, about=np.frombuffer(json.dumps(_about(made_of, summary)).encode("ascii"), np.uint8), **arrays)
+        np.savez(file, plain=np.frombuffer(json.dumps(plain).encode("ascii"), np.uint8), allow_pickle=False, **arrays)
 
 
 def load(place: Path, made_of: Mapping[str, Any]) -> Summary | None:
@@ -209,57 +185,28 @@ def load(place: Path, made_of: Mapping[str, Any]) -> Summary | None:
     version, or damaged."""
     try:
         with place.open("rb") as file, np.load(file, allow_pickle=False) as saved:
-            about = json.loads(saved["about"].tobytes())
-            if about["made_of"] != made_of:
+            plain = json.loads(saved["plain"].tobytes())
+            if plain.pop("made_of") != made_of:
                 raise UserError(f"{place} is of another corpus or model, or of other versions; delete it, or choose "
                                 f"another --out.")
-            return _summary(about, saved)
+            values: dict[str, dict[str, Any]] = {name: {} for name in ("", *PARTS)}
+            for key, value in {**plain, **{key: saved[key] for key in saved if key != "plain"}}.items():
+                part, _, name = key.partition(".")
+                values[part][name] = _tuples(value)
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile,
-            RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, RecursionError) as error:
         raise UserError(f"{place} is not what an earlier run left there; delete it, or choose another "
                         f"--out.") from error
+    whole = values.pop("")
+    whole["texts"] = tuple(Text(**text) for text in whole["texts"])
+    values["averages"]["kind"] = Kind(values["averages"]["kind"])
+    parts = {name: made(**values[name]) if values[name] else None for name, made in PARTS.items()}
+    return Summary(**whole | {"statuses": frozenset(whole["statuses"])} | parts)
 
 
-def _arrays(summary: Summary) -> dict[str, np.ndarray]:
-    arrays = {name: getattr(summary, name) for name in OF_ALL}
-    arrays |= {f"averages.{name}": getattr(summary.averages, name) for name in AVERAGED}
-    for part in ("strongest", "sample"):
-        found = getattr(summary, part)
-        arrays |= {f"{part}.{each.name}": getattr(found, each.name) for each in fields(found)}
-    if summary.syntax is not None:
-        arrays |= {f"syntax.{name}": getattr(summary.syntax, name) for name in SYNTAX}
-    return arrays
-
-
-def _about(made_of: Mapping[str, Any], summary: Summary) -> dict[str, Any]:
-    averages = summary.averages
-    return {"made_of": dict(made_of), "kind": averages.kind.value, "heads": averages.heads, "names": averages.names,
-            "title": summary.title, "statuses": sorted(summary.statuses),
-            "kept": [asdict(each) for each in summary.texts.values()],
-            "syntax": _about_syntax(summary.syntax), **{name: getattr(averages, name) for name in COUNTED}}
-
-
-def _about_syntax(counts: Counts | None) -> dict[str, Any] | None:
-    return None if counts is None else {name: getattr(counts, name) for name in ("names", "heads", *SYNTAX_COUNTED)}
-
-
-def _syntax(about: dict[str, Any] | None, saved: Mapping[str, np.ndarray]) -> Counts | None:
-    if about is None:
-        return None
-    n, right, near, possible = (saved[f"syntax.{name}"] for name in SYNTAX)
-    return Counts(tuple(about["names"]), tuple((layer, head) for layer, head in about["heads"]), n, right, near,
-                  possible, **{name: about[name] for name in SYNTAX_COUNTED})
-
-
-def _summary(about: dict[str, Any], saved: Mapping[str, np.ndarray]) -> Summary:
-    count, mean, squares = (saved[f"averages.{name}"] for name in AVERAGED)
-    averages = Averages(Kind(about["kind"]), tuple((layer, head) for layer, head in about["heads"]),
-                        tuple(about["names"]), count, mean, squares, **{name: about[name] for name in COUNTED})
-    low, high, histogram = (saved[name] for name in OF_ALL)
-    strongest = Strongest(**{each.name: saved[f"strongest.{each.name}"] for each in fields(Strongest)})
-    sample = Sample(**{each.name: saved[f"sample.{each.name}"] for each in fields(Sample)})
-    texts = [Text(**each | {name: tuple(each[name]) for name in ("tokens", "keys")}) for each in about["kept"]]
-    return Summary(averages, low, high, histogram, strongest, sample, {each.number: each for each in texts},
-                   about["title"], frozenset(about["statuses"]), _syntax(about["syntax"], saved))
+def _tuples(value: Any) -> Any:
+    """The lists of JSON as tuples."""
+    if isinstance(value, list):
+        return tuple(map(_tuples, value))
+    return {key: _tuples(each) for key, each in value.items()} if isinstance(value, dict) else value

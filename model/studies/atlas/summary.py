@@ -1,23 +1,40 @@
-"""What is kept of many texts: averages, histograms, the strongest texts and a sample. Summaries of two parts of a
-corpus merge into that of both; merged in the corpus' order they have the same bits however the work was parted.
+"""What is kept of many texts, in a size that depends on the model alone, and the tables made of it.
 
-A summary's size depends on the model, not on the number of texts. """
+Summaries of two parts of a corpus merge into that of both; merged in the corpus' order they have the same bits however
+the work was parted. Means and sums of squared deviations are merged as Chan, Golub & LeVeque 1979 do, equation (2.1).
+"""
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.core import measures
 from model.core.query import Kind
 from model.core.types import HeadId
-from model.studies import corpus
-from model.studies.atlas import trees
-from model.studies.atlas.measured import MeasuredText
-from model.studies.atlas.numbers import CELLS, Number, numbers_of, rows_of
-from model.studies.corpus import Averages
-from model.studies.syntax.report import Counts
+from model.studies import patterns
+from model.studies.atlas.measured import (
+    CELLS,
+    FIT,
+    POSITIONS,
+    SINK,
+    UNIFORM,
+    Bins,
+    MeasuredText,
+    Number,
+    numbers_of,
+    rows_of,
+)
+from model.studies.syntax import DIRECTIONS, OFFSETS, Counts
+from model.studies.syntax import merge as merge_counts
 
-STRONGEST = 4    # texts with the largest value, of each head and number
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KEPT = 4    # texts with the largest value, of each head and number
 SAMPLE = 200     # texts with the smallest hashes, the same for all heads: where the examples of deciles come from
 
 
@@ -40,8 +57,84 @@ def digest_of(text: str) -> int:
 
 
 @dataclass(frozen=True, eq=False)
+class Averages:
+    """Running means of every number of every head. A number that a text does not have, such as the fit of a pattern it
+    has no room for, is not counted."""
+
+    kind: Kind                  # of attention
+    heads: tuple[HeadId, ...]   # in the order of the arrays
+    names: tuple[str, ...]      # of the numbers, FIT before the name of a pattern
+    count: np.ndarray           # texts that have the number, float64 (name, head)
+    mean: np.ndarray            # over these, float64 (name, head)
+    squares: np.ndarray         # summed squared deviations from the mean, float64 (name, head)
+    texts: int = 0              # that were read
+    tokens: int = 0             # of all of them
+    cut: int = 0                # texts that were longer than the model reads
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the three arrays."""
+        return 3 * self.mean.nbytes
+
+    @property
+    def spread(self) -> np.ndarray:
+        """The standard deviation over texts (n − 1), float64 (name, head); NaN for fewer than two texts."""
+        return np.sqrt(np.divide(self.squares, self.count - 1, out=np.full(self.mean.shape, np.nan),
+                                 where=self.count > 1))
+
+    @property
+    def means(self) -> np.ndarray:
+        """The means, NaN where no text has the number, float64 (name, head)."""
+        return np.where(self.count > 0, self.mean, np.nan)
+
+    def merge(self, other: "Averages") -> "Averages":
+        """Both together. Raises ValueError unless they have the same heads and numbers."""
+        if (self.kind, self.heads, self.names) != (other.kind, other.heads, other.names):
+            raise ValueError("merge: expected averages of the same heads; ask one model for one kind of attention.")
+        count = self.count + other.count
+        share = np.divide(other.count, count, out=np.zeros(count.shape), where=count > 0)
+        apart = other.mean - self.mean
+        return Averages(self.kind, self.heads, self.names, count, self.mean + apart * share,
+                        self.squares + other.squares + apart**2 * self.count * share,
+                        self.texts + other.texts, self.tokens + other.tokens, self.cut + other.cut)
+
+    def choose(self, names: Sequence[str]) -> "Averages":
+        """The averages of these numbers alone."""
+        rows = [self.names.index(name) for name in names]
+        return replace(self, names=tuple(names), count=self.count[rows], mean=self.mean[rows],
+                       squares=self.squares[rows])
+
+    def by_head(self, name: str) -> dict[HeadId, float]:
+        """{(layer, head): mean} of the heads that have one."""
+        return measures.by_head(self.heads, self.means[self.names.index(name)])
+
+    def frame(self) -> "DataFrame":
+        """One row a head: pattern and fit of the best mean fit among those that at least half of the texts have room
+        for, and of every number NAME_mean and NAME_sd over the texts that have it, and NAME_n, how many these are;
+        fit_n is that of the best pattern."""
+        counts = self.count.astype(np.int64)
+        numbers = {f"{name}_{what}": row
+                   for name, *rows in zip(self.names, self.means, self.spread, counts, strict=True)
+                   for what, row in zip(("mean", "sd", "n"), rows, strict=True)}
+        fits = np.where(2 * self.count >= self.texts, self.mean, np.nan)
+        best = patterns.best_patterns(measures.head_frame(self.heads, {
+            name.removeprefix(FIT): row for name, row in zip(self.names, fits, strict=True) if name.startswith(FIT)}))
+        fit_n = [counts[self.names.index(FIT + pattern), head] for head, pattern in enumerate(best["pattern"])]
+        return best.assign(fit_n=fit_n).join(measures.head_frame(self.heads, numbers))
+
+
+def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
+    """A CSV (RFC 4180) with one row a head, as `Averages.frame` has it. The first row's last cell holds the provenance
+    as JSON."""
+    frame = found.frame()
+    frame.insert(0, "texts", found.texts)
+    return measures.as_csv(frame, json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts,
+                                                           "tokens": found.tokens, "cut": found.cut}))
+
+
+@dataclass(frozen=True, eq=False)
 class Strongest:
-    """Of each head and number the STRONGEST texts, the largest value first; each array (rank, number, head)."""
+    """Of each head and number the KEPT texts, the largest value first; each array (rank, number, head)."""
 
     value: np.ndarray    # float64, −∞ where there is no text
     digest: np.ndarray   # uint64, of the text
@@ -57,7 +150,7 @@ class Strongest:
         value, digest = (np.take_along_axis(each, order, 0) for each in (value, digest))
         again = np.zeros(value.shape, bool)
         again[1:] = (digest[1:] == digest[:-1]) & (value[1:] == value[:-1])
-        first = np.argsort(again, axis=0, kind="stable")[:STRONGEST]
+        first = np.argsort(again, axis=0, kind="stable")[:KEPT]
         kept = np.take_along_axis(order, first, 0)
         gone = np.take_along_axis(again, first, 0)
         return Strongest(np.where(gone, -np.inf, np.take_along_axis(value, first, 0)),
@@ -76,9 +169,10 @@ class Sample:
     cell: np.ndarray      # int32 (text, CELLS, head, 2)
     weight: np.ndarray    # float32 (text, CELLS, head)
 
-    def merge(self, other: "Sample") -> "Sample":
-        """The sample of both; of a text that the corpus has twice the first."""
-        parts = [np.concatenate([getattr(each, name) for each in (self, other)]) for name in self.__dataclass_fields__]
+    def merge(self, *others: "Sample") -> "Sample":
+        """The sample of all; of a text that the corpus has twice the first."""
+        parts = [np.concatenate([getattr(each, name) for each in (self, *others)])
+                 for name in self.__dataclass_fields__]
         _, first = np.unique(parts[0], return_index=True)   # sorted by hash; of equals the first
         return Sample(*(part[first[:SAMPLE]] for part in parts))
 
@@ -93,10 +187,10 @@ class Summary:
     histogram: np.ndarray            # texts in each bin, int64 (number, head, bin)
     strongest: Strongest             # of each head and number
     sample: Sample                   # of all texts
-    texts: dict[int, Text] = field(default_factory=dict)   # by number: those that are an example
-    title: str = ""                  # of the model
-    statuses: frozenset[str] = frozenset()   # of the verification of its answers
-    syntax: Counts | None = None     # of the sentences that have trees
+    syntax: Counts | None            # of the sentences that have trees
+    texts: tuple[Text, ...]          # those that are an example, by their numbers
+    title: str                       # of the model
+    statuses: frozenset[str]         # of the verification of its answers
 
     @property
     def kind(self) -> Kind:
@@ -128,45 +222,41 @@ class ReadText:
 
 
 def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
-    """The summary of a few texts, all at once. Raises ValueError for none."""
-    if not read:
-        raise ValueError("summarise: expected at least one text, got none; ask only for texts that are there.")
-    numbers, heads = numbers_of(kind), read[0].measured.heads
-    stack = np.stack([each.measured.numbers for each in read])
+    """The summary of a few texts, at least one, all at once."""
+    numbers, stack = numbers_of(kind), np.stack([each.measured.numbers for each in read])
     value = np.ascontiguousarray(stack[:, :len(numbers)])
-    cells = np.stack([each.measured.cells for each in read])
-    weights = np.stack([each.measured.weights for each in read])
-    digest = np.array([each.text.digest for each in read], np.uint64)
-    number = np.array([each.text.number for each in read], np.int64)
-    sample = Sample(digest, number, value, cells, weights)
-    averages = replace(_averaged(kind, heads, stack), tokens=sum(each.tokens for each in read),
-                       cut=sum(each.cut for each in read))
+    sample = Sample(np.array([each.text.digest for each in read], np.uint64),
+                    np.array([each.text.number for each in read], np.int64), value,
+                    np.stack([each.measured.cells for each in read]),
+                    np.stack([each.measured.weights for each in read]))
+    there = np.isfinite(stack)
+    count = there.sum(0).astype(np.float64)
+    mean = np.where(there, stack, 0).sum(0) / np.maximum(count, 1)
+    averages = Averages(kind, read[0].measured.heads, rows_of(kind), count, mean,
+                        (np.where(there, stack - mean, 0) ** 2).sum(0), len(stack),
+                        sum(each.tokens for each in read), sum(each.cut for each in read))
     there = np.isfinite(value)
-    empty = replace(sample, **{name: getattr(sample, name)[:0] for name in Sample.__dataclass_fields__})
     return _pruned(Summary(averages, np.where(there, value, np.inf).min(0), np.where(there, value, -np.inf).max(0),
-                           _histogram(numbers, value), _strongest(numbers, sample), empty.merge(sample),
-                           {each.text.number: each.text for each in read}, read[0].title,
-                           frozenset(each.status for each in read), trees.together(each.syntax for each in read)))
+                           _histogram(numbers, value), _strongest(numbers, sample), sample.merge(),
+                           _together(*(each.syntax for each in read)), tuple(each.text for each in read),
+                           read[0].title, frozenset(each.status for each in read)))
 
 
 def merge(first: Summary, second: Summary) -> Summary:
     """Both together, `first` before `second` in the corpus. Raises ValueError unless they have the same heads."""
     return _pruned(Summary(
-        corpus.merge(first.averages, second.averages), np.minimum(first.low, second.low),
-        np.maximum(first.high, second.high), first.histogram + second.histogram,
-        first.strongest.merge(second.strongest), first.sample.merge(second.sample), first.texts | second.texts,
-        first.title, first.statuses | second.statuses, trees.together((first.syntax, second.syntax))))
+        first.averages.merge(second.averages), np.minimum(first.low, second.low), np.maximum(first.high, second.high),
+        first.histogram + second.histogram, first.strongest.merge(second.strongest), first.sample.merge(second.sample),
+        _together(first.syntax, second.syntax), first.texts + second.texts, first.title,
+        first.statuses | second.statuses))
 
 
-def _averaged(kind: Kind, heads: tuple[HeadId, ...], stack: np.ndarray) -> Averages:
-    there = np.isfinite(stack)
-    count = there.sum(0).astype(np.float64)
-    mean = np.where(there, stack, 0).sum(0) / np.maximum(count, 1)
-    squares = (np.where(there, stack - mean, 0) ** 2).sum(0)
-    return Averages(kind, heads, rows_of(kind), count, mean, squares, len(stack))
+def _together(*parts: Counts | None) -> Counts | None:
+    there = [part for part in parts if part is not None]
+    return reduce(merge_counts, there) if there else None
 
 
-def _histogram(numbers: Iterable[Number], value: np.ndarray) -> np.ndarray:
+def _histogram(numbers: Sequence[Number], value: np.ndarray) -> np.ndarray:
     """Texts in each bin, int64 (number, head, bin), of values (text, number, head)."""
     histograms = []
     for at, number in enumerate(numbers):
@@ -185,12 +275,232 @@ def _strongest(numbers: Sequence[Number], sample: Sample) -> Strongest:
     every = Strongest(np.where(there, sample.value, -np.inf),
                       np.broadcast_to(sample.digest[:, None, None], shape),
                       np.where(there, sample.text[:, None, None], -1), sample.cell[:, at], sample.weight[:, at])
-    lacking = np.full((STRONGEST, *shape[1:]), -np.inf)
+    lacking = np.full((KEPT, *shape[1:]), -np.inf)
     return every.merge(Strongest(lacking, np.zeros(lacking.shape, np.uint64), np.full(lacking.shape, -1),
                                  np.full((*lacking.shape, 2), -1, np.int32), np.zeros(lacking.shape, np.float32)))
 
 
 def _pruned(summary: Summary) -> Summary:
     """The summary with the texts alone that are an example."""
-    used = {*summary.strongest.text.ravel().tolist(), *summary.sample.text.tolist()} - {-1}
-    return replace(summary, texts={number: summary.texts[number] for number in sorted(used)})
+    used = {*summary.strongest.text.ravel().tolist(), *summary.sample.text.tolist()}
+    return replace(summary, texts=tuple(text for text in summary.texts if text.number in used))
+
+
+DECILES = tuple(range(1, 10))
+EACH_DECILE = 2      # examples, at most
+HEAD, DECILE, STRONGEST = ("layer", "head"), "decile", "strongest"
+
+
+@dataclass(frozen=True, eq=False)
+class Atlas:
+    """What every head of one model does over one corpus."""
+
+    about: Mapping[str, Any]              # model, revision, corpus, versions …: what every file says of itself
+    tables: Mapping[str, "DataFrame"]     # heads, measures, histograms, sinks, examples, texts, of trees also syntax
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of attention."""
+        return Kind(self.about["kind"])
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The names of what is measured."""
+        return tuple(self.tables["measures"]["measure"])
+
+    @property
+    def heads(self) -> tuple[HeadId, ...]:
+        """Every (layer, head), in the model's order."""
+        pairs = self.tables["heads"][list(HEAD)].drop_duplicates()
+        return tuple((int(layer), int(head)) for layer, head in pairs.itertuples(index=False))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables."""
+        return sum(int(table.memory_usage(deep=True).sum()) for table in self.tables.values())
+
+    def wide(self, column: str = "mean") -> "DataFrame":
+        """One row a head, indexed by (layer, head), and for each measure one column of the table heads."""
+        table = self.tables["heads"].pivot(index=list(HEAD), columns="measure", values=column)
+        return table[list(self.measures)].rename_axis(columns=None)
+
+    def of_head(self, layer: int, head: int) -> "DataFrame":
+        """The rows of the table heads for one head, indexed by measure."""
+        return self._where("heads", layer=layer, head=head).set_index("measure").drop(columns=list(HEAD))
+
+    def histogram(self, layer: int, head: int, measure: str) -> "DataFrame":
+        """low, high and count of each bin that has a text."""
+        return self._where("histograms", layer=layer, head=head, measure=measure)[["low", "high", "count"]]
+
+    def examples(self, layer: int, head: int, measure: str) -> "DataFrame":
+        """The strongest examples and those of each decile, with their texts."""
+        return self._where("examples", layer=layer, head=head, measure=measure).merge(self.tables["texts"], on="number")
+
+    def _where(self, table: str, **values: Any) -> "DataFrame":
+        rows = self.tables[table]
+        for column, value in values.items():
+            rows = rows[rows[column] == value]
+        return rows.reset_index(drop=True)
+
+
+def atlas_of(summary: Summary, said: Mapping[str, Any]) -> Atlas:
+    """The atlas of a whole corpus. said: what decides its numbers, as `build.made_of` gives it."""
+    averages = summary.averages
+    about = {name: value for name, value in said.items() if name != "asked_kind"}
+    about |= {"title": summary.title, "kind": summary.kind.value,
+              "verification": " and ".join(sorted(summary.statuses)),
+              "layers": len({layer for layer, _ in summary.heads}), "texts": averages.texts,
+              "tokens": averages.tokens, "cut": averages.cut}
+    if summary.syntax is not None:
+        about["syntax"] = {name: getattr(summary.syntax, name) for name in ("sentences", "not_found", "too_long",
+                                                                            "unplaced")}
+    return Atlas(about, tables_of(summary))
+
+
+def tables_of(summary: Summary) -> dict[str, "DataFrame"]:
+    """Every table of the atlas, by the name of its file."""
+    from pandas import DataFrame
+
+    names = np.array([number.name for number in summary.numbers], object)
+    tables = {"measures": _measures(summary), "heads": _heads(summary, names),
+              "histograms": _histograms(summary, names), "sinks": _sinks(summary),
+              "examples": _examples(summary, names),
+              "texts": [{"number": each.number, "hash": f"{each.digest:016x}", "source": each.source,
+                         "line": each.line, "text": storable(each.text), "tokens": tuple(map(storable, each.tokens)),
+                         "keys": tuple(map(storable, each.keys))} for each in summary.texts]}
+    if summary.syntax is not None:
+        tables |= {"syntax": _syntax(summary.syntax), "offsets": _offsets(summary.syntax)}
+    return {name: DataFrame(table) for name, table in tables.items()}
+
+
+def _measures(summary: Summary) -> list[dict[str, Any]]:
+    plain = ("group", "title", "equation", "unit", "paper")
+    return [{"measure": number.name} | {name: getattr(number, name) for name in plain}
+            | {"low": float(number.bins.low), "high": float(number.bins.high), "bins": number.bins.count,
+               "scale": number.bins.scale} for number in summary.numbers]
+
+
+def _every_head(summary: Summary, repeats: int) -> dict[str, np.ndarray]:
+    """The columns layer and head of a table that has all heads for each of so many things."""
+    layer, head = np.array(summary.heads, np.int32).T
+    return {"layer": np.tile(layer, repeats), "head": np.tile(head, repeats)}
+
+
+def _heads(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
+    averages = summary.averages
+    at = [averages.names.index(name) for name in names]
+    even = [averages.means[averages.names.index(UNIFORM + name)] if UNIFORM + name in averages.names
+            else np.full(len(summary.heads), np.nan) for name in names]
+    there = averages.count[at] > 0
+    ends = {"min": np.where(there, summary.low, np.nan), "max": np.where(there, summary.high, np.nan)}
+    cut = [deciles(number.bins, *parts) for number, *parts in zip(
+        summary.numbers, summary.histogram, ends["min"], ends["max"], strict=True)]
+    columns = {"n": averages.count[at].astype(np.int64), "mean": averages.means[at], "sd": averages.spread[at], **ends}
+    columns |= {f"d{decile}": np.array([values[:, decile - 1] for values, _ in cut]) for decile in DECILES}
+    columns |= {"error": np.array([error for _, error in cut]), "uniform": np.array(even)}
+    return (_every_head(summary, len(names)) | {"measure": np.repeat(names, len(summary.heads))}
+            | {name: column.ravel() for name, column in columns.items()})
+
+
+def deciles(bins: Bins, histogram: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nine deciles, float64 (head, 9), from texts in each bin, int64 (head, bin), and the smallest and the largest
+    value (head); and how far each may be off, float64 (head). Decile k is the smallest value that at least k tenths of
+    the texts do not exceed; NaN without texts."""
+    n = histogram.sum(1)
+    wanted = np.maximum((np.array(DECILES) * n[:, None] + 9) // 10, 1)
+    place = np.array([np.searchsorted(row.cumsum(), want) for row, want in zip(histogram, wanted, strict=True)])
+    place = np.minimum(place, bins.count - 1)
+    edges = bins.edges
+    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    values = np.clip(middle[place], low[:, None], high[:, None])
+    return np.where(n[:, None] > 0, values, np.nan), np.where(n > 0, half[place].max(1), np.nan)
+
+
+def _histograms(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
+    number, head, place = np.nonzero(summary.histogram)
+    edges = np.array([number.bins.edges for number in summary.numbers])
+    heads = np.array(summary.heads, np.int32)
+    return {"layer": heads[head, 0], "head": heads[head, 1], "measure": names[number],
+            "low": edges[number, place], "high": edges[number, place + 1],
+            "count": summary.histogram[number, head, place]}
+
+
+def _sinks(summary: Summary) -> dict[str, np.ndarray]:
+    averages = summary.averages
+    at = [averages.names.index(f"{SINK}{position}") for position in POSITIONS]
+    even = [averages.names.index(f"{UNIFORM}{SINK}{position}") for position in POSITIONS]
+    return _every_head(summary, len(POSITIONS)) | {
+        "position": np.repeat(np.array(POSITIONS, np.int32), len(summary.heads)),
+        "n": averages.count[at].astype(np.int64).ravel(), "share": averages.means[at].ravel(),
+        "uniform": averages.means[even].ravel()}
+
+
+def _examples(summary: Summary, names: np.ndarray) -> "DataFrame":
+    from pandas import DataFrame, concat
+
+    heads = np.array(summary.heads, np.int32)
+    parts = [DataFrame({"measure_at": number, "head_at": head, "layer": heads[head, 0], "head": heads[head, 1],
+                        "measure": names[number]} | columns)
+             for number, head, columns in (_strongest_examples(summary), _decile_examples(summary))]
+    rows = concat(parts, ignore_index=True)
+    return rows.sort_values(["measure_at", "head_at", "decile", "rank"], kind="stable", ignore_index=True).drop(
+        columns=["measure_at", "head_at"])
+
+
+def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """(number, head, other columns) of the strongest texts."""
+    found = summary.strongest
+    rank, number, head = at = np.nonzero(found.text >= 0)
+    return number, head, {
+        "sample": STRONGEST, "decile": np.int32(0), "rank": rank.astype(np.int32), "value": found.value[at],
+        "number": found.text[at], "query": found.cell[at][:, 0], "key": found.cell[at][:, 1],
+        "weight": found.weight[at]}
+
+
+def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Of each tenth of the sample, in the order of its values, the EACH_DECILE texts with the smallest hashes."""
+    sample = summary.sample
+    value = sample.value                                        # (text, number, head), the smallest hash first
+    there = np.isfinite(value)
+    order = np.argsort(np.where(there, value, np.inf), axis=0, kind="stable")
+    place = np.empty_like(order)
+    np.put_along_axis(place, order, np.broadcast_to(np.arange(len(value))[:, None, None], value.shape), 0)
+    tenth = np.where(there, 10 * place // np.maximum(there.sum(0), 1), -1)
+    rank = np.full(value.shape, EACH_DECILE)
+    for each in range(10):
+        inside = tenth == each
+        rank = np.where(inside, inside.cumsum(0) - 1, rank)
+    text, number, head = at = np.nonzero((tenth >= 0) & (rank < EACH_DECILE))
+    cell = np.array([CELLS.index(each.cell) for each in summary.numbers])[number]
+    return number, head, {
+        "sample": DECILE, "decile": (tenth[at] + 1).astype(np.int32), "rank": rank[at].astype(np.int32),
+        "value": value[at], "number": sample.text[text], "query": sample.cell[text, cell, head, 0],
+        "key": sample.cell[text, cell, head, 1], "weight": sample.weight[text, cell, head]}
+
+
+def storable(text: str) -> str:
+    """The text without what UTF-8 has no bytes for: half a surrogate pair becomes U+FFFD."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _syntax(counts: Counts) -> dict[str, np.ndarray]:
+    """One row a relation, the word that looks (the dependent at its head, or the head at its dependent) and a head: n
+    tests and how many are right, of all sentences and by halves; possible: tests that the mask allows at all."""
+    relation, looks, head = (index.ravel() for index in np.indices((len(counts.names), 2, len(counts.heads))))
+    heads = np.array(counts.heads, np.int32).reshape(-1, 2)
+    return {"relation": np.array(counts.names, object)[relation], "looks": np.array(DIRECTIONS, object)[looks],
+            "layer": heads[head, 0], "head": heads[head, 1], "n": counts.n.sum(1)[relation],
+            "right": counts.right.sum(1)[relation, looks, head],
+            "possible": counts.possible.sum(1)[relation, looks],
+            "n_even": counts.n[relation, 0], "right_even": counts.right[relation, 0, looks, head],
+            "n_odd": counts.n[relation, 1], "right_odd": counts.right[relation, 1, looks, head]}
+
+
+def _offsets(counts: Counts) -> dict[str, np.ndarray]:
+    """The baseline: one row a relation and offset from the dependent to its head, in words: how many of the n tests it
+    gets right, of all sentences and by halves."""
+    relation, place = (index.ravel() for index in np.indices((len(counts.names), len(OFFSETS))))
+    return {"relation": np.array(counts.names, object)[relation], "offset": OFFSETS[place].astype(np.int32),
+            "n": counts.n.sum(1)[relation], "right": counts.near.sum(1)[relation, place],
+            "n_even": counts.n[relation, 0], "right_even": counts.near[relation, 0, place],
+            "n_odd": counts.n[relation, 1], "right_odd": counts.near[relation, 1, place]}

@@ -10,10 +10,10 @@ from typing import Any
 from model.core.files import ASSETS
 from model.core.models import Models
 from model.core.types import Progress
-from model.studies.claims import figures, measured
-from model.studies.claims.claim import Claim, Finding, Measurement
-from model.studies.claims.rule import FEWEST, Judged, Verdict, judge
-from model.studies.claims.rule import reason as reason_of
+from model.studies.claims import measured
+from model.studies.claims import measured as figures
+from model.studies.claims.claim import FEWEST, Claim, Finding, Judged, Measurement, Verdict, judge
+from model.studies.claims.claim import reason as reason_of
 
 WORDS, PAPERS = ASSETS / "text" / "en" / "claims.toml", ASSETS / "claims" / "papers.bib"
 
@@ -112,6 +112,17 @@ def because(judged: Judged) -> str:
     about = said["findings"][found.name]
     return said["reasons"][judged.reason].format(what=about["what"], baseline=about["baseline"], n=found.n,
                                                  counted=said["counted"][found.counted], fewest=FEWEST)
+
+
+def numbers_in_words(found: Finding) -> str:
+    """What was measured, with its interval, baseline and luck."""
+    said = words()
+    luck = "" if found.luck is None else said["numbers_luck"].format(luck=f"{found.luck:z.3f}",
+                                                                    best=f"{found.best:z.3f}")
+    interval = said["interval"].format(low=f"{found.low:z.3f}", high=f"{found.high:z.3f}")
+    return f"{said['findings'][found.name]['what']}: " + said["numbers"].format(
+        effect=f"{found.effect:z.3f}", interval=interval, baseline=f"{found.baseline:z.3f}", luck=luck, n=found.n,
+        counted=said["counted"][found.counted])
 
 
 def missing(row: Row) -> str:

@@ -5,7 +5,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from model.__main__ import main as model_commands
-from model.cli.commands import Commands, FilePath
+from model.cli.commands import FOLDER, READ, WRITE, Commands
 from tests.hostile import TEXTS
 from viz.__main__ import main as viz_commands
 
@@ -16,7 +16,8 @@ def below(group: click.Group, before: str = "") -> dict[str, click.Command]:
     """{what is typed: command}, of the group and of those within it."""
     found = {}
     for name, command in group.commands.items():
-        found |= below(command, f"{name} ") if isinstance(command, click.Group) else {before + name: command}
+        if not command.hidden:
+            found |= below(command, f"{name} ") if isinstance(command, click.Group) else {before + name: command}
     return found
 
 
@@ -37,7 +38,7 @@ OUT_FILES = ("out.csv", "out.png", "out.svg", "out.html", "out.pdf", "out.npz", 
 STRANGE_MODELS = ("induction@-1", f"induction@{DIGITS}", "nonsense", "smollm2", "owner/name", "a" * 5000, "bad.gguf",
                   "nosuch.gguf", "imported:1", "x.npz", "good.txt", *HOSTILE_PATHS)
 # strings that make sense, by the parameter's name, and where need be the command's
-SENSE = {"measures file": ("good.txt", "good.csv", "good.jsonl"), "syntax file": ("good.conllu",),
+SENSE = {"syntax file": ("good.conllu",),
          "atlas build corpus": ("good.txt", "good.conllu", "good.jsonl"),
          "atlas csv folder": ("atlas", "atlas", "trained"),
          "atlas build on": ("here",), "atlas build model_id": ("induction",), "image": ("good.png",),
@@ -59,11 +60,9 @@ def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
     """What a person would type."""
     if words := SENSE.get(f"{command} {parameter.name}"):
         return st.sampled_from(words)
+    if parameter.type in (WRITE, FOLDER):
+        return st.sampled_from(OUT_FILES if parameter.type is WRITE else ("trained", "new/er"))
     match parameter.type:
-        case FilePath(use="write"):
-            return st.sampled_from(OUT_FILES)
-        case FilePath(use="folder"):
-            return st.sampled_from(("trained", "new/er"))
         case click.Choice(choices=choices):
             return st.sampled_from(choices)
         case click.IntRange():
@@ -74,10 +73,10 @@ def sense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
 
 def nonsense(command: str, parameter: click.Parameter) -> st.SearchStrategy[str]:
     """What nobody would."""
+    if parameter.type is READ:
+        return st.sampled_from((*BAD_FILES, *sum(SENSE.values(), ()), *HOSTILE_PATHS))
     match parameter.type:
-        case FilePath(use="read"):
-            return st.sampled_from((*BAD_FILES, *sum(SENSE.values(), ()), *HOSTILE_PATHS))
-        case FilePath():
+        case click.Path():
             return st.sampled_from(("good.txt", *HOSTILE_PATHS))
         case click.IntRange():
             return NUMBERS

@@ -6,10 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
-from model.cli.commands import use_utf8_output
-
 ROOT = Path(__file__).parents[3]
 TEXT = "今天 it was 😀."
 
@@ -31,15 +27,9 @@ def test_a_file_and_an_export_with_any_name(tmp_path):
     file, picture = tmp_path / "评论 😀.csv", tmp_path / "头 😀.svg"
     with file.open("w", encoding="utf-8", newline="") as opened:
         csv.writer(opened).writerows([["text"], ["abcabc"]])
-    assert str(tmp_path / "评论 😀-measures.csv") in ran("model", "measures", str(file), "--model", "induction")
+    out = str(tmp_path / "图 😀")
+    assert out in ran("model", "atlas", "build", str(file), "--model", "induction", "--out", out)
     assert str(picture) in ran("viz", "export", "--model", "induction", "--text", "abcabc", "--out", str(picture))
     assert picture.read_text(encoding="utf-8").startswith("<?xml")
 
 
-@pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_what_no_encoding_has_is_written_as_its_number(name, tmp_path, monkeypatch):
-    with (tmp_path / "out").open("w", encoding="cp1252") as stream:
-        monkeypatch.setattr(sys, name, stream)
-        use_utf8_output()
-        stream.write("今 \udc80")
-    assert (tmp_path / "out").read_bytes() == "今 \\udc80".encode()

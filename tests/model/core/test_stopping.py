@@ -8,8 +8,8 @@ from model.core.query import Kind, Patch, Query, UserError
 from model.core.threads import Cancelled, stop_between_layers, stoppable
 from model.core.types import quiet
 from model.scratch import source
+from model.studies.atlas.build import Item, ShardWorker, Task
 from model.studies.attribution import AttributionQuery, attribute
-from model.studies.corpus import TextsQuery, run
 from model.studies.patching import PatchQuery
 from model.studies.predictions import DecisionQuery, DecisionSetQuery
 
@@ -48,9 +48,8 @@ def questions(kind):
         "attribution": lambda model: attribute(
             AttributionQuery(query(model)), model.explained_answer(AttributionQuery(query(model)), quiet),
             model.record(query(model), quiet), "", quiet),
-        "corpus": lambda model: run(
-            TextsQuery(model.card.id, model.card.revision, None, ((1, TEXT), (2, OTHER))),
-            lambda asked: model.record(asked, quiet), quiet),
+        "corpus": lambda model: ShardWorker(Task(model.card.id, model.card.revision), model)(
+            (Item(0, "a.txt", 1, TEXT), Item(1, "a.txt", 2, OTHER))),
         "decision": lambda model: model.pronoun_decision(
             DecisionQuery(model.card.id, model.card.revision, "The cat saw it ."), quiet),
         "decisions": lambda model: model.pronoun_decisions(

@@ -17,7 +17,7 @@ from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.tokens import patch_tokens
-from model.imported import record_file, tensors
+from model.imported import record_file
 from model.imported.record_file import RecordFile, read_record
 from tests import fabricate
 from tests.hostile import changed, changed_by, damaged, examples
@@ -100,16 +100,16 @@ def test_made_up_files_are_refused_for_what_is_wrong(good):
             read_record(io.BytesIO(whole(header, about, data) if content is None else content), "mine.safetensors")
         return str(refused.value)
 
-    assert "cut off" in said(data=data[:-1]) and "behind its tensors" in said(data=data + b"x")
-    assert "cut off" in said(content=b"") and "cut off" in said(content=struct.pack("<Q", 2**62) + b"{}")
-    assert "overlap" in said(header=header | {"twice": entry})
-    assert "other bytes than its shape" in said(header=header | {name: entry | {"shape": [2**40, 2**40, 2**40]}})
-    assert "a tensor is F64" in said(header=header | {name: entry | {"dtype": "F64"}})
+    for broken in ({"data": data[:-1]}, {"data": data + b"x"}, {"content": b""},
+                   {"content": struct.pack("<Q", 2**62) + b"{}"}, {"content": struct.pack("<Q", 2) + b"{}"},
+                   {"header": header | {"twice": entry}},
+                   {"header": header | {name: entry | {"shape": [2**40, 2**40, 2**40]}}},
+                   {"header": header | {name: entry | {"dtype": "F64"}}}):
+        assert "not a record that can be read" in said(**broken)
     assert "another version" in said(about=about | {"format": "Clearhead record 99"})
-    assert "no record of Clearhead" in said(content=struct.pack("<Q", 2) + b"{}")
     part = about["maps"][0]
     loose = {**part["layers"][0], "query": {"array": "nowhere"}}
-    assert "no tensor 'nowhere'" in said(about=about | {"maps": [part | {"layers": [loose]}]})
+    assert "nowhere" in said(about=about | {"maps": [part | {"layers": [loose]}]})
     far = {**part["layers"][0], "scale": 1e29}
     assert "no float32 holds" in said(about=about | {"maps": [part | {"layers": [far]}]})
     nested = {"type": "Full"}
@@ -127,10 +127,6 @@ def test_sizes_are_held_against_the_limits(good, limit, value, setting, monkeypa
         read_record(io.BytesIO(good), "mine.safetensors")
 
 
-def test_a_long_header_is_refused_before_it_is_read(good, monkeypatch):
-    monkeypatch.setattr(tensors, "LIMITS", replace(LIMITS, header_bytes=100))
-    with pytest.raises(UserError, match="CLEARHEAD_HEADER_MB"):
-        read_record(io.BytesIO(good), "mine.safetensors")
 
 
 def test_nan_in_a_record_is_damage_of_the_file_and_no_fault_of_a_model(good):
@@ -151,7 +147,7 @@ def test_a_sentence_that_quotes_the_file_is_one_line(good):
         changed_header = header | {name: header[name] | {"dtype": text}}
         with pytest.raises(UserError) as refusal:
             read_record(io.BytesIO(whole(changed_header, about, content)), "mine.safetensors")
-        assert str(refusal.value).isprintable() and "a tensor is" in str(refusal.value)
+        assert str(refusal.value).isprintable()
 
 
 def test_a_promise_of_much_costs_little(good):

@@ -12,7 +12,8 @@ from model.core.limits import LIMITS
 from model.core.measures import MeasuresQuery
 from model.core.query import Kind, Silence, UserError
 from model.core.view import View
-from model.imported import arrays, source
+from model.imported import reading as arrays
+from model.imported import source
 from model.imported.reading import read_attention
 from model.imported.source import Store
 from viz.export import export

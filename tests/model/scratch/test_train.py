@@ -141,7 +141,7 @@ def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
 def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
     from click.testing import CliRunner
 
-    from model.cli.train import train_command
+    from model.cli.studies import train_command
 
     monkeypatch.setattr(tasks, "tasks_named", lambda name: [task])
     result = CliRunner().invoke(train_command, ["induction", "--out", str(tmp_path), "--steps", "3"])
@@ -151,7 +151,7 @@ def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
 def test_the_help_of_the_command_names_every_task():
     from click.testing import CliRunner
 
-    from model.cli.train import train_command
+    from model.cli.studies import train_command
 
     said = CliRunner().invoke(train_command, ["--help"]).output
     assert [name for name in tasks.tasks() if name not in said] == []

@@ -6,8 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from model.ask import sources
 from model.studies.claims.catalogue import BY_NAME, Row
-from model.studies.claims.claim import Finding, Measurement, Picture
-from model.studies.claims.rule import Verdict
+from model.studies.claims.claim import Finding, Measurement, Picture, Verdict
 from viz.pages.claims import ERRORS, Result, question, result_of
 from viz.text import strings
 

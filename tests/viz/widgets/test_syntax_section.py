@@ -6,8 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from model.core.types import quiet
-from model.studies.syntax.report import NOTHING, Choice, Choices, SyntaxQuery, summary
-from model.studies.syntax.treebank import Sentence, Word, shipped_treebank
+from model.studies.syntax import NOTHING, Choice, Choices, Sentence, SyntaxQuery, Word, shipped_treebank, summary
 from viz.text import strings
 from viz.widgets.syntax_section import CONTROLS, RELATIONS, beyond, claims, drawable, looks_of, table_of
 

@@ -8,10 +8,10 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.types import HeadId
+from model.studies.atlas.build import AtlasQuery
 from model.studies.atlas.files import atlas_folder
 from model.studies.atlas.measured import principal_components
-from model.studies.atlas.question import AtlasQuery
-from model.studies.atlas.tables import Atlas
+from model.studies.atlas.summary import Atlas
 from viz.figures.base import ACCENT, MUTED, chart, number_range, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.figures.labels import name_sides, placed_points

@@ -9,7 +9,7 @@ from model.ask import sources
 from model.core.query import UserError
 from model.core.types import HeadId
 from model.studies.atlas.measured import neighbours
-from model.studies.atlas.tables import STRONGEST, Atlas
+from model.studies.atlas.summary import STRONGEST, Atlas
 from model.studies.patterns import TITLES, PatternChance, PatternChanceQuery
 from viz.format import format_number, format_signed, format_weight, head_label, token_markdown
 from viz.page import PageContext

@@ -2,7 +2,14 @@
 from model.core.query import Kind
 from model.studies.atlas.measured import measure_text
 from model.studies.atlas.summary import ReadText, Summary, Text, digest_of, merge, summarise
+from model.studies.syntax import Sentence, Word, choices_of, counts_of
 from tests import fabricate
+
+# the fabricated tokens stand at the characters 3i and 3i + 1
+TEXT = "aa bb cc dd ee"
+SENTENCE = Sentence(1, TEXT, tuple(Word(form, head, "obj" if head == 2 else "det") for form, head in
+                                   zip(TEXT.split(), (2, 0, 2, 5, 2), strict=True)), ())
+COUNTS = counts_of(choices_of(fabricate.record(TEXT.split(), Kind.SELF, special=[], text=TEXT), SENTENCE, 1))
 
 SAID = {"format": 1, "model": "fake", "revision": "0", "corpus": "c" * 64, "files": [], "field": "text",
         "limit": None, "shard": 4, "versions": {}, "asked_kind": None}

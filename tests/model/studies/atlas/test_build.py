@@ -1,11 +1,130 @@
-"""Shards are folded in order and saved when the work ends too early; an atlas says what it is made of."""
+"""Texts are cut into shards that depend on the corpus alone; shards are measured, folded in order, and saved."""
+import pyarrow as pa
 import pytest
+import torch
+from pyarrow import parquet
 
-from model.core.query import UserError
-from model.studies.atlas.build import atlas_of, folded, made_of
-from model.studies.atlas.corpora import Corpus
-from model.studies.atlas.worker import Task, versions
-from tests.model.studies.atlas.made import SAID, summary
+from model.ask import sources
+from model.core.limits import LIMITS
+from model.core.query import Kind, UserError
+from model.core.types import quiet
+from model.studies.atlas.build import (
+    SHARD,
+    SHIPPED,
+    AtlasQuery,
+    Corpus,
+    Item,
+    ShardWorker,
+    Task,
+    TextsQuery,
+    folded,
+    made_of,
+    versions,
+)
+from model.studies.syntax import choices_of, counts_of, join, sentences
+from tests import fabricate
+from tests.model.studies.atlas.made import summary
+
+TREE = ("# text = aa bb cc\n1\taa\t_\t_\t_\t_\t2\tobj\t_\t_\n2\tbb\t_\t_\t_\t_\t0\troot\t_\t_\n"
+        "3\tcc\t_\t_\t_\t_\t2\tobj\t_\t_\n\n")
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    """The same three texts as every kind of file, and two trees."""
+    (tmp_path / "a.txt").write_text("one\n\ntwo\nthree\n", encoding="utf-8")
+    (tmp_path / "b.csv").write_text("n,text\n1,one\n2,two\n3,three\n", encoding="utf-8")
+    (tmp_path / "c.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n{"text": "three"}\n', encoding="utf-8")
+    parquet.write_table(pa.table({"text": ["one", None, "two", " ", "three"]}), tmp_path / "d.parquet",
+                        row_group_size=2)
+    (tmp_path / "e.conllu").write_text(TREE + TREE.replace("aa", "dd"), encoding="utf-8")
+    return Corpus(tuple(sorted(tmp_path.iterdir())))
+
+
+def items(corpus, begin=0):
+    return [item for shard in corpus.shards(begin) for item in shard]
+
+
+def test_every_kind_of_file_is_read_in_turn(corpus):
+    every = items(corpus)
+    assert [item.text for item in every] == ["one", "two", "three"] * 4 + ["aa bb cc", "dd bb cc"]
+    assert [item.number for item in every] == list(range(14))
+    assert [item.line for item in every if item.source == "a.txt"] == [1, 3, 4]
+    assert [item.line for item in every if item.source == "d.parquet"] == [1, 3, 5]
+    trees = [item for item in every if item.sentence]
+    assert [item.place for item in trees] == [0, 1] and trees[0].sentence.words[0].relation == "obj"
+    assert items(Corpus(corpus.paths, limit=4)) == every[:4]
+
+
+def test_shards_are_cut_at_the_same_places_wherever_one_begins(tmp_path):
+    (tmp_path / "a.txt").write_text("\n".join(f"text {number}" for number in range(2 * SHARD + 3)), encoding="utf-8")
+    corpus = Corpus((tmp_path / "a.txt",))
+    whole = list(corpus.shards())
+    assert [len(shard) for shard in whole] == [SHARD, SHARD, 3] and list(corpus.shards(SHARD)) == whole[1:]
+
+
+def test_a_corpus_is_its_files_kinds_contents_and_order_and_not_their_names(corpus, tmp_path):
+    def digest(*paths):
+        return made_of(Task("fake", "0"), Corpus(paths))["corpus"]
+
+    (tmp_path / "f.txt").write_bytes((tmp_path / "a.txt").read_bytes())
+    assert digest(*corpus.paths) == digest(tmp_path / "f.txt", *corpus.paths[1:]) != digest(*corpus.paths[::-1])
+
+
+@pytest.mark.parametrize(("name", "content"), [
+    ("x.docx", b"a"), ("x.parquet", b"PAR1 and nothing else"), ("x.parquet", {"words": ["a"]}),
+    ("x.parquet", {"text": [1]}), ("x.parquet", {"text": ["", None]}), ("x.txt", b"\n\n"), ("x.conllu", b"\n"),
+    ("x.parquet", {"text": ["b" * (LIMITS.corpus_text + 1)]})])
+def test_what_cannot_be_read_is_a_sentence(tmp_path, name, content):
+    place = tmp_path / name
+    if isinstance(content, dict):
+        parquet.write_table(pa.table(content), place)
+    else:
+        place.write_bytes(content)
+    with pytest.raises(UserError, match=name):
+        items(Corpus((place,)))
+
+
+class Model:
+    """Answers with fabricated records."""
+
+    def __init__(self):
+        self.threads = []
+
+    def record(self, query, report):
+        self.threads.append(torch.get_num_threads())
+        if query.text == "too long":
+            raise UserError("It is too long; shorten it.")
+        return fabricate.record(query.text.split(), Kind.CAUSAL, special=[], text=query.text)
+
+
+def test_a_shard_becomes_a_summary_with_one_thread():
+    model, told, before = Model(), [], torch.get_num_threads()
+    shard = (Item(0, "a.txt", 1, "one two"), Item(1, "a.txt", 3, "two of them"))
+    found = ShardWorker(Task("fake", "0"), model)(shard, lambda fraction, text: told.append((fraction, text)))
+    assert (model.threads, torch.get_num_threads()) == ([1, 1], before)
+    assert found.kind is Kind.CAUSAL and found.averages.texts == 2 and found.statuses == {"verified"}
+    assert told == [(0, "a.txt, line 1"), (0.5, "a.txt, line 3")]
+
+
+def test_trees_are_counted_sentence_by_sentence(corpus):
+    with corpus.paths[-1].open("rb") as file:
+        both = list(sentences(file, "e.conllu"))
+    shard = tuple(Item(at, "e.conllu", each.line, each.text, each, at) for at, each in enumerate(both))
+    counts = ShardWorker(Task("fake", "0"), Model())(shard).syntax
+    whole = counts_of(join([choices_of(Model().record(item, quiet), item.sentence, item.place) for item in shard]))
+    assert (counts.right == whole.right).all() and (counts.near == whole.near).all() and counts.sentences == 2
+
+
+def test_a_worker_refuses_with_file_and_line_and_computes_nothing_else():
+    with pytest.raises(UserError, match=r"a\.txt, line 9: It is too long"):
+        ShardWorker(Task("fake", "0"), Model())((Item(0, "a.txt", 9, "too long"),))
+    with pytest.raises(UserError, match="no cross attention"):
+        ShardWorker(Task("fake", "0", Kind.CROSS), Model())((Item(0, "a.txt", 9, "one two"),))
+    Task("fake", "0").check("0")
+    for other in (Task("fake", "1"), Task("fake", "0", versions=versions() | {"torch": "0.1"})):
+        with pytest.raises(UserError, match="bring the same to all machines"):
+            other.check("0")
 
 
 def parts():
@@ -14,32 +133,40 @@ def parts():
 
 def test_what_is_folded_is_the_whole_and_goes_on_after_what_is_there():
     whole, said = summary(range(12)), []
-    found = folded(parts(), None, lambda total: pytest.fail("nothing was stopped"), said.append)
-    later = folded(parts()[1:], parts()[0], lambda total: None, lambda total: None)
-    for each in (found, later):
+    for each in (folded(parts(), say=said.append), folded(parts()[1:], parts()[0])):
         assert each.averages.texts == 12 and (each.averages.mean == whole.averages.mean).all()
     assert [total.averages.texts for total in said] == [4, 8, 12]
-    assert folded([], None, lambda total: None, lambda total: None) is None
+    with pytest.raises(UserError, match="no text"):
+        folded([])
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, UserError("a text is refused.")])
 def test_what_is_done_is_saved_when_the_work_ends_too_early(end):
     def summaries():
-        yield parts()[0]
-        yield parts()[1]
+        yield from parts()[:2]
         raise end
 
     saved = []
     with pytest.raises(end if isinstance(end, type) else type(end)):
-        folded(summaries(), None, saved.append, lambda total: None)
+        folded(summaries(), save=saved.append)
     assert [total.averages.texts for total in saved] == [8]
 
 
-def test_an_atlas_says_model_corpus_and_versions(tmp_path):
-    (tmp_path / "a.txt").write_text("one", encoding="utf-8")
-    said = made_of(Task("scratch", "1"), Corpus((tmp_path / "a.txt",)), None)
-    assert said["versions"] == versions() and set(said["versions"]) >= {"torch", "python", "transformers"}
-    assert [file["name"] for file in said["files"]] == ["a.txt"] and len(said["corpus"]) == 64
-    about = atlas_of(summary(range(4)), SAID).about
-    assert (about["texts"], about["cut"], about["kind"], about["verification"]) == (4, 2, "self", "verified")
-    assert "asked_kind" not in about and about["title"] == "Fabricated"
+def test_a_small_atlas_is_made_on_the_spot():
+    lines = SHIPPED.read_text(encoding="utf-8").splitlines()
+    assert len(set(lines)) == len(lines) == 200 and all(line == line.strip() and line for line in lines)
+    atlas = sources.ask(AtlasQuery("scratch", sources.revision("scratch"), limit=40)).result(120)
+    assert (atlas.about["texts"], atlas.about["model"], len(atlas.heads)) == (40, "scratch", 48)
+    wide = atlas.wide()
+    assert wide["entropy"].between(0, 10).all() and list(wide.columns) == list(atlas.measures)
+    assert len(atlas.examples(0, 0, "distance")) == 4 + 20
+
+
+def test_texts_of_a_page_have_the_averages_of_the_atlas():
+    texts = tuple(Item(at, "shipped", at + 1, line) for at, line in enumerate(
+        SHIPPED.read_text(encoding="utf-8").splitlines()[:8]))
+    revision = sources.revision("scratch")
+    found = sources.ask(TextsQuery("scratch", revision, None, texts)).result(60)
+    atlas = sources.ask(AtlasQuery("scratch", revision, limit=8)).result(60)
+    assert found.texts == 8 and "fit_even" in found.names and "confidence" not in found.names
+    assert list(found.by_head("entropy").values()) == atlas.wide()["entropy"].tolist()

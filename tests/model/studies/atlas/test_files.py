@@ -1,21 +1,42 @@
 """The folder: what is written is read again, and nothing half-written is taken for whole."""
 import json
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
-from pyarrow import parquet
 
+from model.ask import sources
+from model.core.limits import LIMITS, Limits
 from model.core.query import UserError
-from model.studies.atlas.build import atlas_of
-from model.studies.atlas.files import RUN, TABLES, about_atlas, as_parquet, open_atlas, write_atlas, write_csv
-from model.studies.atlas.tables import Atlas
+from model.studies.atlas import files
+from model.studies.atlas.files import (
+    RUN,
+    TABLES,
+    about_atlas,
+    as_parquet,
+    atlas_folder,
+    load,
+    open_atlas,
+    save,
+    write_atlas,
+    write_csv,
+)
+from model.studies.atlas.measured import COLUMNS
+from model.studies.atlas.summary import Atlas, atlas_of, merge, tables_of
 from tests.children import on_a_full_disk
-from tests.model.studies.atlas.made import SAID, summary
+from tests.model.studies.atlas.made import COUNTS, SAID, summary
 
 
 @pytest.fixture(scope="module")
 def atlas():
     return atlas_of(summary(range(12)), SAID)
+
+
+@pytest.fixture(scope="module")
+def annotated():
+    """A summary with a tree in it."""
+    return replace(summary(range(12)), syntax=COUNTS)
 
 
 @pytest.fixture
@@ -32,14 +53,6 @@ def test_an_atlas_survives_its_files(folder, atlas):
     assert json.loads((folder / RUN).read_text(encoding="utf-8")) == {"engine": "here"}
 
 
-def test_pandas_reads_every_file_and_its_metadata_say_what_it_is(folder, atlas):
-    for name in TABLES:
-        place = folder / f"{name}.parquet"
-        assert len(pd.read_parquet(place)) == len(atlas.tables[name])
-        about = json.loads(parquet.read_schema(place).metadata[b"clearhead"])
-        assert about["table"] == name and about["revision"] == "0" and about["corpus"] == "c" * 64
-
-
 def test_equal_tables_have_equal_bytes(atlas):
     other = atlas_of(summary(range(12)), SAID)
     assert all(as_parquet(table, {"a": 1}) == as_parquet(other.tables[name], {"a": 1})
@@ -47,11 +60,11 @@ def test_equal_tables_have_equal_bytes(atlas):
 
 
 def test_an_unfinished_mixed_or_damaged_folder_is_refused_with_a_sentence(folder, atlas, tmp_path_factory):
-    with pytest.raises(UserError, match="There is no atlas in"):
+    with pytest.raises(UserError, match="There is no finished atlas in"):
         open_atlas(tmp_path_factory.mktemp("empty"))
     heads, run = (folder / "heads.parquet").read_bytes(), (folder / RUN).read_bytes()
     (folder / RUN).unlink()
-    with pytest.raises(UserError, match="is not finished; give the command"):
+    with pytest.raises(UserError, match="There is no finished atlas"):
         open_atlas(folder)
     (folder / RUN).write_bytes(run)
     other = Atlas(dict(atlas.about) | {"corpus": "d" * 64}, atlas.tables)
@@ -79,18 +92,60 @@ def test_csv_has_the_same_rows_and_lists_as_json(tmp_path, atlas):
     assert tuple(json.loads(texts["tokens"][0])) == atlas.tables["texts"]["tokens"][0]
 
 
-def test_a_small_file_of_an_atlas_takes_no_more_than_it_may(folder):
-    import pyarrow as pa
+def test_a_file_above_the_limit_is_not_read(folder, monkeypatch):
+    monkeypatch.setattr(files, "LIMITS", Limits(atlas_bytes=1000))
+    with pytest.raises(UserError, match="CLEARHEAD_ATLAS_MB"):
+        open_atlas(folder)
+    assert LIMITS.atlas_bytes > 1000
 
-    place = folder / "heads.parquet"
-    said, rows = parquet.read_schema(place).metadata, 400_000
-    column = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array(["a" * 100_000]))
-    packed = {"compression": "zstd", "store_schema": False, "dictionary_pagesize_limit": 2**30}
-    for made, sentence in (({"measure": column}, "times its length and the limit is 100"),   # 40 GB, were they made
-                           ({"n": pa.array([7] * 1_000_000)}, "times its length and the limit is 100"),
-                           ({"n": pa.array([b"a" * 9], pa.binary(9))}, "missing or damaged"),
-                           ({"n": pa.array([{"a": "b"}])}, "missing or damaged")):
-        parquet.write_table(pa.table(made).replace_schema_metadata(said), place, **packed)
-        assert place.stat().st_size < 20_000
-        with pytest.raises(UserError, match=sentence):
-            open_atlas(folder)
+
+def test_every_column_is_explained(annotated):
+    tables = tables_of(annotated)
+    assert set(COLUMNS) == {*TABLES, *files.MORE} == set(tables)
+    for name, table in tables.items():
+        assert list(table.columns) == list(COLUMNS[name]) and all(COLUMNS[name].values())
+
+
+def test_an_atlas_says_model_corpus_and_versions(annotated):
+    about = atlas_of(annotated, SAID).about
+    assert (about["texts"], about["cut"], about["kind"], about["verification"]) == (12, 4, "self", "verified")
+    assert "asked_kind" not in about and about["title"] == "Fabricated" and about["syntax"]["sentences"] == 1
+
+
+def test_a_summary_that_was_saved_ends_with_the_same_bytes(tmp_path, annotated):
+    place, made_of = tmp_path / "part", {"model": "fake"}
+    save(place, made_of, annotated)
+    back = load(place, made_of)
+    assert back is not None and back.texts == annotated.texts and back.kind is annotated.kind
+    resumed, whole = merge(back, summary(range(12, 16))), merge(annotated, summary(range(12, 16)))
+    assert all(as_parquet(table, {}) == as_parquet(other, {}) for table, other in zip(
+        tables_of(resumed).values(), tables_of(whole).values(), strict=True))
+    assert np.array_equal(resumed.averages.squares, whole.averages.squares)
+
+
+def test_nothing_another_builds_and_damage_are_told_apart(tmp_path):
+    place = tmp_path / "part"
+    assert load(place, {}) is None
+    save(place, {"model": "fake"}, summary(range(4)))
+    with pytest.raises(UserError, match="of another corpus or model"):
+        load(place, {"model": "other"})
+    whole = place.read_bytes()
+    for content in (whole[:-500], b"", b"PK", np.arange(3).tobytes()):
+        place.write_bytes(content)
+        with pytest.raises(UserError, match="not what an earlier run left there"):
+            load(place, {"model": "fake"})
+
+
+def test_a_folder_is_read_once_and_again_when_it_is_written_anew(folder):
+    asked = atlas_folder(str(folder))
+    assert sources.ask(asked).result(60).about["texts"] == 12 and atlas_folder(str(folder)) == asked
+    write_atlas(folder, atlas_of(summary(range(8)), SAID), {})
+    assert sources.ask(atlas_folder(str(folder))).result(60).about["texts"] == 8
+    with pytest.raises(UserError, match="opens no folders"):
+        atlas_folder(str(folder), local=False)
+
+
+@pytest.mark.parametrize("path", ["", "~nobody-of-this-name/atlas", "a\0b", "x" * 5000])
+def test_what_holds_no_atlas_is_said_with_the_command_that_makes_one(path):
+    with pytest.raises(UserError, match=r"python -m model atlas build"):
+        atlas_folder(path)

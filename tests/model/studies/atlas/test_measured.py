@@ -7,8 +7,7 @@ import pytest
 from model.core import heads, measures
 from model.core.query import Kind
 from model.studies import patterns
-from model.studies.atlas.measured import measure_text
-from model.studies.atlas.numbers import CELLS, POSITIONS, rows_of
+from model.studies.atlas.measured import BITS, CELLS, POSITIONS, SHARE, TOKENS, Bins, measure_text, rows_of
 from tests import fabricate
 
 REPEATING = ["[CLS]", "a", "b", "c", "a", "b", "d", "a", "[SEP]"]
@@ -128,3 +127,11 @@ def test_cross_attention_and_a_text_of_one_token_have_what_they_have():
     one = measure_text(fabricate.record(["a"], special=[])[Kind.SELF])
     assert np.isnan(list(row(one, Kind.SELF, "detect_previous").values())).all()
     assert one.cells.max() == -1   # no row has a choice
+
+
+@pytest.mark.parametrize("bins", [SHARE, BITS, TOKENS, Bins(0, 8, 4)])
+def test_every_value_lies_between_the_ends_of_its_bin(bins):
+    values = np.concatenate([np.linspace(bins.low, bins.high, 999), [bins.low, bins.high]])
+    place = bins.of(values)
+    assert (bins.edges[place] <= values).all() and (values <= bins.edges[place + 1]).all()
+    assert bins.of(np.array([bins.low - 1, bins.high + 1])).tolist() == [0, bins.count - 1]

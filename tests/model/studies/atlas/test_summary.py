@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from model.core.query import Kind
-from model.studies.atlas.numbers import numbers_of, rows_of
-from model.studies.atlas.summary import SAMPLE, STRONGEST, Text, merge, summarise
+from model.studies.atlas.measured import numbers_of, rows_of
+from model.studies.atlas.summary import KEPT, SAMPLE, Text, merge, summarise
 from tests.model.studies.atlas.made import read, summary
 
 TEXTS = 14
@@ -57,7 +57,7 @@ def test_the_strongest_are_the_largest_values_with_their_texts():
     found, values = summary(range(TEXTS)).strongest, all_values()
     for at in range(values.shape[1]):
         column = values[:, at, 3]
-        order = [text for text in np.argsort(-column, kind="stable") if np.isfinite(column[text])][:STRONGEST]
+        order = [text for text in np.argsort(-column, kind="stable") if np.isfinite(column[text])][:KEPT]
         assert found.text[:len(order), at, 3].tolist() == order
         assert (found.text[len(order):, at, 3] == -1).all()
 
@@ -66,7 +66,7 @@ def test_a_text_that_stands_twice_is_one_example_and_counts_twice():
     parts = [summarise(Kind.SELF, [read(number, text="the same") for number in (begin, begin + 1)])
              for begin in (0, 2)]
     found = merge(*parts)
-    assert found.averages.texts == 4 and list(found.texts) == [0]
+    assert found.averages.texts == 4 and [text.number for text in found.texts] == [0]
     assert found.sample.text.tolist() == [0] and sorted(np.unique(found.strongest.text)) == [-1, 0]
     assert (found.strongest.text[1:] == -1).all()
 
@@ -77,9 +77,6 @@ def test_the_sample_is_of_the_smallest_hashes_and_no_more_texts_are_kept_than_ar
     digests = sorted(read(number).text.digest for number in range(TEXTS))
     assert found.sample.digest.tolist() == digests[:5] and SAMPLE == 200
     used = {*found.strongest.text.ravel().tolist(), *found.sample.text.tolist()} - {-1}
-    assert set(found.texts) == used and all(isinstance(text, Text) for text in found.texts.values())
+    assert {text.number for text in found.texts} == used and all(isinstance(text, Text) for text in found.texts)
 
 
-def test_no_text_is_no_summary():
-    with pytest.raises(ValueError, match="at least one text"):
-        summarise(Kind.SELF, [])

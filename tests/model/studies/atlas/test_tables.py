@@ -1,14 +1,15 @@
 """The tables say what the summary holds; deciles are right within the error that stands beside them."""
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core.query import Kind
-from model.studies.atlas.build import atlas_of
-from model.studies.atlas.numbers import SHARE, TOKENS, numbers_of
-from model.studies.atlas.tables import deciles, storable
-from tests.model.studies.atlas.made import SAID, read, summary
+from model.studies.atlas.measured import SHARE, TOKENS, numbers_of
+from model.studies.atlas.summary import as_csv, atlas_of, deciles, merge, storable, tables_of
+from tests.model.studies.atlas.made import COUNTS, SAID, read, summary
 
 TEXTS = 30
 
@@ -73,3 +74,25 @@ def test_what_no_text_has_is_not_a_number(atlas):
 
 def test_half_a_surrogate_pair_is_kept_as_a_sign_that_utf_8_has():
     assert storable("a\ud83d b😀") == "a\ufffd b😀"
+
+
+def test_counts_of_trees_stand_in_the_tables_by_halves():
+    part = replace(summary(range(4)), syntax=COUNTS)
+    tables = tables_of(merge(part, part))
+    syntax, offsets, at = tables["syntax"], tables["offsets"], COUNTS.names.index("obj")
+    row = syntax[(syntax["relation"] == "obj") & (syntax["looks"] == "head") & (syntax["layer"] == 1)
+                 & (syntax["head"] == 4)].iloc[0]
+    assert (row["n"], row["n_even"], row["n_odd"]) == (6, 0, 6) and row["possible"] == 6
+    assert row["right"] == row["right_odd"] == 2 * COUNTS.right[at, :, 1, 6 + 4].sum()
+    near = offsets[(offsets["relation"] == "obj") & (offsets["offset"] == 1)].iloc[0]   # aa: its head follows
+    assert (near["right"], near["n"], near["right_odd"]) == (2, 6, 2)
+
+
+def test_a_file_of_averages_has_the_numbers_of_every_head():
+    found = summary(range(TEXTS)).averages.choose(["entropy", "fit_even", "fit_equal"])
+    frame = found.frame()
+    assert (frame["entropy_n"] == TEXTS).all() and (frame["fit_equal_n"] < TEXTS).any()
+    assert frame["entropy_mean"][0, 1] == pytest.approx(values_of(0, 1, "entropy").mean())
+    assert as_csv(found, {"model": "fake"}).startswith("layer,head,texts,pattern,fit,")
+    with pytest.raises(ValueError, match="same heads"):
+        found.merge(summary(range(4), Kind.CAUSAL).averages)

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 
 from model.core.types import quiet
+from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import breadth, distance, halves, special_tokens
-from model.studies.claims.rule import Reason, judge
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 
 WORDS = ["[CLS]", *(f"t{at}" for at in range(8)), "[SEP]"]

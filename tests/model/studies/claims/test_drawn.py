@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from model.core import pictures
-from model.studies.claims import figures
+from model.studies.claims import measured as figures
 
 SHOWN = figures.drawn()
 

@@ -9,7 +9,7 @@ from model.core.query import Query
 from model.core.types import quiet
 from model.studies.attribution import Attribution, ceiling
 from model.studies.claims import measured
-from model.studies.claims.rule import Reason, judge
+from model.studies.claims.claim import Reason, judge
 from model.studies.faithfulness import by_head, texts
 from tests.model.studies.claims.planted import ASKED
 from tests.model.studies.faithfulness.test_report import made

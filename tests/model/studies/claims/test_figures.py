@@ -10,8 +10,8 @@ from model.core.query import UserError
 from model.core.record import AttentionMap, Reported
 from model.core.tokens import patch_tokens
 from model.core.types import quiet
-from model.studies.claims import figures
-from model.studies.claims.rule import Reason, judge, reason
+from model.studies.claims import measured as figures
+from model.studies.claims.claim import Reason, judge, reason
 from tests.fabricate import record
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 

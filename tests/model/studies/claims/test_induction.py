@@ -4,8 +4,8 @@ import pytest
 
 from model.core.query import Kind
 from model.core.types import quiet
+from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import fall, induction_heads, together
-from model.studies.claims.rule import Reason, judge
 from model.studies.induction import Film
 from tests.model.studies.claims.planted import FakeModels, looking, planted
 

@@ -6,8 +6,8 @@ import pytest
 
 from model.core.query import Kind
 from model.core.types import quiet
+from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import largest, massive
-from model.studies.claims.rule import Reason, judge
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 
 RECORD = planted([[looking(12, lambda row: 0, kind=Kind.CAUSAL)]], Kind.CAUSAL)

@@ -8,8 +8,8 @@ from model.core import heads
 from model.core.query import UserError
 from model.core.trace import Norm
 from model.core.types import quiet
+from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import mixing, mixing_ratios
-from model.studies.claims.rule import Reason, judge
 from model.studies.coreference import map_of
 from tests.fabricate import D_V, HEADS, KV_HEADS, record
 from tests.model.studies.claims.planted import ASKED, FakeModels

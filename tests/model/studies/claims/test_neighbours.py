@@ -2,8 +2,8 @@
 import pytest
 
 from model.core.types import quiet
+from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import next_token, previous_token
-from model.studies.claims.rule import Reason, judge
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 
 

@@ -3,8 +3,8 @@ import pytest
 
 from model.core.query import Kind
 from model.core.types import quiet
+from model.studies.claims.claim import Reason, Verdict, judge
 from model.studies.claims.measured import pronoun
-from model.studies.claims.rule import Reason, Verdict, judge
 from model.studies.coreference import shipped_cases, words_of
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, of_words, planted
 

@@ -6,8 +6,8 @@ import pytest
 
 from model.core.query import Kind, Window
 from model.core.types import quiet
+from model.studies.claims.claim import SINKS, WIDTH, Reason, judge
 from model.studies.claims.measured import first_share, first_token, received, restored, window
-from model.studies.claims.rule import SINKS, WIDTH, Reason, judge
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from model.core.types import quiet
 from model.studies.claims.catalogue import CLAIMS, words
+from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import relation, trees
-from model.studies.claims.rule import Reason, judge
-from model.studies.syntax.treebank import pieces_of, spans_of
+from model.studies.syntax import pieces_of, spans_of
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, of_words, planted
 
 TREES = {sentence.text: sentence for sentence in trees()}

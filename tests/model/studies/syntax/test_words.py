@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from model.core.record import Tokens
-from model.studies.syntax.treebank import Multiword, Sentence, Word, pieces_of, spans_of
+from model.studies.syntax import Multiword, Sentence, Word, pieces_of, spans_of
 
 
 def sentence(text, forms, *multiwords):

@@ -14,7 +14,7 @@ def _page(content: bytes) -> None:
     from viz.pages import measures as corpus
 
     corpus.uploader = lambda *_, **__: SimpleNamespace(name="mine.csv", getvalue=lambda: content)
-    corpus._read = lambda name, numbered, asked: st.text([text for _, text in numbered])
+    corpus._read = lambda name, numbered, asked: st.text([item.text for item in numbered])
     corpus.many_texts(SimpleNamespace(), "minilm", "0" * 16, Kind.SELF)
 
 

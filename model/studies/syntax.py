@@ -1,6 +1,9 @@
 """Do heads follow grammar? Every relation of a treebank: the best head on other sentences, against a fixed offset and
 against luck.
 
+Sentences come with their trees from a CoNLL-U file (universaldependencies.org/format.html), of which ID, FORM, HEAD and
+DEPREL, the comment `# text =` and the lines of multiword tokens are read.
+
 How the test is read where more than one reading is possible:
 
 - A form is looked for in the text behind the form before it. A model's piece that shares a character with two words
@@ -12,32 +15,187 @@ How the test is read where more than one reading is possible:
   of these tests can be right.
 - An offset is the number of the head minus that of the dependent, among all words of the tree. Both directions of an
   offset are one baseline.
-- Of equally good ones the first is chosen (see `statistics`); of two words with equal weights the earlier one.
+- Of equally good ones the first is chosen; of two words with equal weights the earlier one.
 - A relation that stands in one half only has a best head and no accuracy on other sentences.
 - Luck is the mean over exchanges of what the best of all heads and directions reaches over all sentences; the interval
   is `accuracy_intervals` of model/core/statistics.py over the sentences that have the relation.
 """
+import functools
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
 from model.core import heads, measures
+from model.core.files import ASSETS
 from model.core.limits import LIMITS
 from model.core.masks import Mask
 from model.core.measures import head_ids
 from model.core.models import Models, OpenModel
 from model.core.query import Query, UserError
-from model.core.record import AttentionMap, AttentionRecord, Layer, Reported
+from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import DRAWS, LEVEL, SEED, MeanInterval, accuracy_intervals
-from model.core.types import HeadId, Progress, quiet
+from model.core.types import HeadId, Progress, Span, quiet
 from model.studies.coreference import map_of
-from model.studies.syntax.treebank import Sentence, pieces_of, spans_of
+from model.studies.corpus import lines
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+SUFFIX = ".conllu"
+COLUMNS = 10
+TEXT = re.compile(r"#\s*text\s*=(.*)")
+WORD, RANGE, EMPTY = (re.compile(pattern) for pattern in ("[0-9]{1,6}", "([0-9]{1,6})-([0-9]{1,6})",
+                                                          r"[0-9]{1,6}\.[0-9]{1,6}"))
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a tree."""
+
+    form: str       # as the treebank writes it
+    head: int       # the number of the word it depends on, from 1; 0 for a root
+    relation: str   # to that word, without subtype: nsubj for nsubj:pass
+
+
+@dataclass(frozen=True)
+class Multiword:
+    """Words that the text writes as one, such as French "du" for "de" and "le"."""
+
+    first: int   # word, from 1
+    last: int    # word, this one included
+    form: str    # as the text writes it
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence and its tree."""
+
+    line: int                           # at which it begins in the file, from 1
+    text: str                           # what a model reads
+    words: tuple[Word, ...]             # number 1 is the first
+    multiwords: tuple[Multiword, ...]   # in their order
+
+
+def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
+    """Every sentence of a CoNLL-U file. Raises UserError with the line, at the latest at the end for a file without a
+    sentence."""
+    block: list[tuple[int, str]] = []
+    count = 0
+    for number, line in chain(lines(file, name, "write a word a line"), [(0, "")]):
+        if line := line.strip("\r\n"):
+            block.append((number, line))
+            LIMITS.refuse_above("sentence_words", len(block), f"{name}, line {number}: the sentence", "split it")
+        elif block:
+            found = _sentence(block, name)
+            block = []
+            if found is not None:
+                count += 1
+                yield found
+    if not count:
+        raise UserError(f"{name} has no sentence in it; give a file in CoNLL-U, a word a line.")
+
+
+def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
+    """All sentences of a file whose words are within the limit. Raises UserError as `sentences` does."""
+    kept, words = [], 0
+    for sentence in sentences(file, name):
+        words += len(sentence.words)
+        LIMITS.refuse_above("treebank_words", words, name, "cut it into several files")
+        kept.append(sentence)
+    return tuple(kept)
+
+
+@functools.cache
+def shipped_treebank(language: str, name: str = "syntax") -> tuple[Sentence, ...]:
+    """Sentences of assets/cases in this language, en or zh, written and annotated for this project; name: syntax, or
+    grammar, which is in English only."""
+    path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
+    with path.open("rb") as file:
+        return read_treebank(file, path.name)
+
+
+def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
+    """The sentence of these (number, line); None of comments alone."""
+    text, words, multiwords = "", list[Word](), list[Multiword]()
+    for number, line in block:
+        if line.startswith("#"):
+            text = found[1].strip() if (found := TEXT.fullmatch(line)) else text
+            continue
+        columns = [*line.split("\t"), *[""] * COLUMNS]
+        identity, form, head, relation = columns[0], columns[1], columns[6], columns[7].split(":")[0]
+        if EMPTY.fullmatch(identity):
+            continue
+        span = RANGE.fullmatch(identity)
+        if span and form and int(span[1]) == len(words) + 1 <= int(span[2]):
+            multiwords.append(Multiword(int(span[1]), int(span[2]), form))
+        elif identity == str(len(words) + 1) and form and WORD.fullmatch(head) and relation not in ("", "_"):
+            words.append(Word(form, int(head), relation))
+        else:
+            raise UserError(f"{name}, line {number}: this is not the next word of a tree in CoNLL-U; give its number, "
+                            f"from 1, its form, its head's number and the relation in columns 1, 2, 7 and 8, parted by "
+                            f"tabs.")
+    if not words and not multiwords:
+        return None
+    first = block[0][0]
+    if not text:
+        raise UserError(f"{name}, line {first}: the sentence has no text; write it above the words as # text = …")
+    LIMITS.refuse_above("corpus_text", len(text), f"{name}, line {first}: the text", "split it")
+    above = np.array([0, *(word.head for word in words)])
+    if above.max() > len(words) or any(one.last > len(words) for one in multiwords) or not _is_rooted(above):
+        raise UserError(f"{name}, line {first}: the heads of the words make no tree; give each word another word of "
+                        f"the sentence as head, or 0 for the root.")
+    return Sentence(first, text, tuple(words), tuple(multiwords))
+
+
+def _is_rooted(above: np.ndarray) -> bool:
+    """Whether a way leads from every word to 0. above: the head of each number from 0."""
+    for _ in range(len(above).bit_length()):
+        above = above[above]
+    return not above.any()
+
+
+def spans_of(sentence: Sentence) -> tuple[Span | None, ...] | None:
+    """Where each word stands in the text. None for a word of a multiword token whose forms, one behind the other, are
+    not what the text writes; None for the whole where a form is not found behind the one before it."""
+    multiwords = {each.first: each for each in sentence.multiwords}
+    spans: list[Span | None] = []
+    end = 0
+    while len(spans) < len(sentence.words):
+        multiword = multiwords.get(len(spans) + 1)
+        last = multiword.last if multiword else len(spans) + 1
+        forms = [word.form for word in sentence.words[len(spans):last]]
+        surface = multiword.form if multiword else forms[0]
+        start = sentence.text.find(surface, end)
+        if start < 0:
+            return None
+        spans += _parts(forms, start) if "".join(forms) == surface else [None] * len(forms)
+        end = start + len(surface)
+    return tuple(spans)
+
+
+def _parts(forms: list[str], start: int) -> list[Span | None]:
+    parts: list[Span | None] = []
+    for form in forms:
+        parts.append((start, start + len(form)))
+        start += len(form)
+    return parts
+
+
+def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
+    """Which tokens are pieces of which word, bool (word, token): those of the text that share a character with it. A
+    token over two words is a piece of both; special tokens are pieces of none."""
+    starts, ends = np.array(tokens.spans).T
+    of_text = (np.array(tokens.segments) == 0) & ~np.array(tokens.special)
+    pieces = np.zeros((len(spans), len(tokens)), bool)
+    for word, span in enumerate(spans):
+        if span is not None:
+            pieces[word] = of_text & (starts < span[1]) & (span[0] < ends)
+    return pieces
 
 
 ROWS = 128       # rows of a mask that are looked at together
@@ -376,6 +534,7 @@ def alone(lengths: np.ndarray) -> int:
     return int((np.unique(lengths, return_counts=True)[1] == 1).sum())
 
 
+NOT_HELD_OUT = MeanInterval(math.nan, math.nan, math.nan, 0)
 READING = 0.9   # share of the work that is the model's
 
 
@@ -446,7 +605,7 @@ class SyntaxReport:
 
 
 def _row(score: RelationScore) -> dict:
-    held_out = score.held_out or MeanInterval(math.nan, math.nan, math.nan, 0)
+    held_out = score.held_out or NOT_HELD_OUT
     return {"relation": score.name, "n": score.n, "held_out": held_out.value, "low": held_out.low,
             "high": held_out.high, "offset": math.nan if score.offset is None else score.offset,
             "luck": score.luck.mean, "luck_high": score.luck.high, "from": score.best.direction,

@@ -1,0 +1,129 @@
+"""Where shards are computed: in this process, in processes of this machine, or by actors of Ray, an optional extra.
+
+Summaries come back in the corpus' order. A process that ends ends the build with one sentence, and the same command
+goes on from there; Ray starts an actor that ended anew, twice.
+"""
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager, contextmanager
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import wait
+from typing import Any
+
+from model.core.query import UserError, first_line
+from model.studies.atlas.build import Item, ShardWorker, Task
+from model.studies.atlas.summary import Summary
+
+ENGINES = ("here", "processes", "ray")
+AHEAD = 2             # shards per worker that are on their way or wait for an earlier one
+RESTARTS = 2          # of an actor of Ray
+STORE = 256 * 2**20   # bytes of a local cluster's shared memory: shards and summaries on their way
+
+Shard = Sequence[Item]
+Opener = Callable[[Task], ShardWorker]   # how a worker comes to its model; importable by name, as it is sent to workers
+Pool = tuple[int, Callable[[Shard], Any], Callable[[Any], Summary]]   # workers; a shard's ticket; its summary
+
+
+def summaries(shards: Iterator[Shard], opener: Opener, task: Task, engine: str = "here", workers: int = 1,
+              address: str | None = None) -> Generator[Summary, None, None]:
+    """The summary of each shard, in their order. workers: of processes, and of Ray. address: of a running cluster of
+    Ray; without it one begins and ends with the work. Raises UserError where a worker refuses or ends."""
+    if engine == "here":
+        yield from map(opener(task), shards)
+        return
+    pool: AbstractContextManager[Pool] = (_processes(opener, task, workers) if engine == "processes"
+                                          else _ray(opener, task, workers, address))
+    with pool as (count, submit, result):
+        waiting: deque[Any] = deque()
+        for shard in shards:
+            waiting.append(submit(shard))
+            if len(waiting) >= AHEAD * count:
+                yield result(waiting.popleft())
+        while waiting:
+            yield result(waiting.popleft())
+
+
+@contextmanager
+def _processes(opener: Opener, task: Task, workers: int) -> Iterator[Pool]:
+    pool = ProcessPoolExecutor(workers, get_context("spawn"), _begin)
+    try:
+        yield workers, lambda shard: pool.submit(_compute, opener, task, shard), lambda ticket: ticket.result()
+    except BrokenProcessPool as error:
+        raise UserError("A worker ended before its texts were done; give the same command again to go on from there, "
+                        "with fewer --workers if memory is short.") from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _begin() -> None:
+    """In each process: Ctrl-C is for the one that asks, with which this one ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    assert parent is not None, "a process of the pool has a parent"
+    wait([parent.sentinel])
+    os._exit(1)
+
+
+_opened: list[ShardWorker] = []   # of this process, opened with its first shard, so that a refusal is an answer
+
+
+def _compute(opener: Opener, task: Task, shard: Shard) -> Summary:
+    if not _opened:
+        _opened.append(opener(task))
+    return _opened[0](shard)
+
+
+class _Actor:
+    """What an actor of Ray does."""
+
+    def work(self, opener: Opener, task: Task, shard: Shard) -> Summary:
+        """The summary of a shard."""
+        return _compute(opener, task, shard)
+
+
+@contextmanager
+def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Iterator[Pool]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")   # it would report to its makers otherwise
+    try:
+        import ray
+    except ImportError as error:
+        raise UserError("Ray is not installed; install it with: pip install -r requirements-ray.txt, or compute "
+                        "--on processes.") from error
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    try:
+        if address:
+            ray.init(address=address, **quiet)
+        else:
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=STORE, **quiet)
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        raise UserError(f"Ray's cluster{f' at {address}' if address else ''} could not be reached "
+                        f"({first_line(error, 200)}); start it with: ray start --head, and set RAY_AUTH_MODE to the "
+                        f"same there and here.") from error
+
+    def submit(shard: Shard) -> Any:
+        actors.rotate(-1)
+        return actors[0].work.remote(opener, task, shard)
+
+    def result(ticket: Any) -> Summary:
+        try:
+            return ray.get(ticket)
+        except ray.exceptions.RayError as error:
+            cause = getattr(error, "cause", None)
+            raise cause if isinstance(cause, UserError) else UserError(
+                f"Ray could not compute a shard ({first_line(error, 200)}); look at its machines.") from error
+
+    try:
+        made = ray.remote(num_cpus=1, max_restarts=RESTARTS, max_task_retries=RESTARTS)(_Actor)
+        actors = deque(made.remote() for _ in range(workers))
+        yield workers, submit, result
+    finally:
+        ray.shutdown()

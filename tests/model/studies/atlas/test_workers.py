@@ -1,0 +1,112 @@
+"""Shards come back in order, from wherever they are computed, with the bytes of one process."""
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from model.cli.atlas import open_worker
+from model.core.query import UserError
+from model.studies.atlas import workers
+from model.studies.atlas.build import ShardWorker, Task
+from model.studies.atlas.workers import summaries
+
+ROOT = Path(__file__).parents[4]
+TEXTS = [f"The animal number {number} did not cross the street, as it was number {number}." for number in range(70)]
+
+
+def command(corpus: Path, out: Path, *more: str) -> list[str]:
+    return [sys.executable, "-m", "model", "atlas", "build", str(corpus), "--model", "scratch", "--out", str(out),
+            *more]
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    place = tmp_path_factory.mktemp("corpus") / "mine.txt"
+    place.write_text("\n".join(TEXTS), encoding="utf-8")
+    return place
+
+
+@pytest.fixture(scope="module")
+def here(corpus):
+    """The files of one process."""
+    subprocess.run(command(corpus, corpus.with_name("here")), cwd=ROOT, check=True, capture_output=True)
+    return files_of(corpus.with_name("here"))
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.glob("*.parquet")}
+
+
+def refusing(task: Task) -> ShardWorker:
+    raise UserError("This model is not here; fetch it.")
+
+
+def dying(task: Task) -> ShardWorker:
+    os._exit(9)
+
+
+def test_a_shard_waits_for_earlier_ones_and_nothing_runs_far_ahead():
+    read = []
+
+    def shards():
+        for number in range(9):
+            read.append(number)
+            yield number
+
+    taken = []
+    for found in summaries(shards(), lambda task: lambda shard: shard, None):
+        taken.append(found)
+        assert len(read) - len(taken) <= workers.AHEAD
+    assert taken == list(range(9))
+
+
+@pytest.mark.parametrize(("opener", "sentence"), [(refusing, "This model is not here"), (dying, "A worker ended")])
+def test_a_worker_that_refuses_or_dies_is_one_sentence(opener, sentence):
+    with pytest.raises(UserError, match=sentence):
+        list(summaries(iter("ab"), opener, Task("scratch", "0"), "processes", 1))
+
+
+def test_processes_give_the_bytes_of_one_process_also_after_all_were_killed(corpus, here, tmp_path):
+    asked = command(corpus, tmp_path / "out", "--on", "processes", "--workers", "2")
+    with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while len(children := psutil.Process(process.pid).children(recursive=True)) < 2:
+            time.sleep(0.05)
+        process.kill()
+    psutil.wait_procs(children, 60)
+    assert not any(child.is_running() for child in children)   # nothing is left behind
+    subprocess.run(asked, cwd=ROOT, check=True, capture_output=True)
+    assert files_of(tmp_path / "out") == here and len(here) == 6
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is an optional extra")
+def test_ray_gives_the_bytes_of_one_process_also_when_a_worker_is_killed(corpus, here, tmp_path):
+    asked = command(corpus, tmp_path / "out", "--on", "ray", "--workers", "1")
+    with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        actor_of(process).kill()
+        _, errors = process.communicate()
+    assert process.returncode == 0, errors.decode()
+    assert files_of(tmp_path / "out") == here
+
+
+def actor_of(process: subprocess.Popen) -> psutil.Process:
+    """An actor of the cluster that a process has started, as soon as there is one."""
+    while process.poll() is None:
+        for child in psutil.Process(process.pid).children(recursive=True):
+            try:
+                if any("ray::_Actor" in part for part in child.cmdline()):
+                    return child
+            except psutil.Error:
+                pass   # it has just ended
+        time.sleep(0.05)
+    pytest.fail(f"the build ended: {process.communicate()[1].decode()}")
+
+
+def test_without_ray_the_sentence_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UserError, match="pip install -r requirements-ray"):
+        list(summaries(iter("a"), open_worker, Task("scratch", "0"), "ray", 1))
