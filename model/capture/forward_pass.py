@@ -7,7 +7,7 @@ nothing stays behind in the model. """
 import functools
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
-from model.core.heads import tensor_of
 from model.core.masks import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
 from model.core.memory import on_own_pages, release_free_pages
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, Window
-from model.core.record import Layer
+from model.core.record import Attends, Layer
 from model.core.types import KindHeadId, Progress, quiet
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ class Unsupported(Exception):
 
 
 @dataclass(eq=False)
-class Call:
+class Call(Attends):
     """What one attention call was given and put out: the numbers of a `model.core.record.Layer`, and where it was."""
 
     query: np.ndarray                       # float32 (head, q, d_k)
@@ -389,25 +388,11 @@ def _additive(module: Any, query: "Tensor", key: "Tensor", mask: "Tensor | None"
     return torch.zeros(mask.shape, dtype=query.dtype).masked_fill_(~mask, torch.finfo(query.dtype).min)
 
 
-def _blocks(n_queries: int) -> Iterator[slice]:
-    return (slice(start, min(start + ROWS, n_queries)) for start in range(0, n_queries, ROWS))
-
-
 def _equation_one(call: Call) -> "Tensor":
     """The attention output (1, q, head, d_v) by our own equation (1), for edits that no kernel knows."""
     import torch
 
-    from model.core import attention
-
-    as_tensor = lambda numbers: tensor_of(np.ascontiguousarray(numbers))
-    group = len(call.query) // len(call.key)
-    key, value = (as_tensor(np.repeat(part, group, axis=0)) for part in (call.key, call.value))
-    sink, temperature = (None if numbers is None else as_tensor(numbers)[:, None, None]
-                         for numbers in (call.sink, call.temperature))
-    keys, outputs = slice(0, call.key.shape[1]), []
-    for rows in _blocks(call.query.shape[1]):
-        bias = None if call.bias is None else as_tensor(call.bias.block(rows, keys))
-        outputs.append(attention.attention(
-            as_tensor(call.query[:, rows]), key, value, as_tensor(call.allowed.block(rows, keys)), scale=call.scale,
-            softcap=call.softcap, bias=bias, sink=sink, temperature=1.0 if temperature is None else temperature)[0])
-    return torch.cat(outputs, dim=1).transpose(0, 1)[None].contiguous()
+    count, keys = call.query.shape[1], slice(0, call.key.shape[1])
+    rows = [slice(start, min(start + ROWS, count)) for start in range(0, count, ROWS)]
+    mixed = torch.cat([call.mix(call.weights(slice(None), some, keys)) for some in rows], dim=1)
+    return mixed.transpose(0, 1)[None].contiguous()

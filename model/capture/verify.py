@@ -63,32 +63,10 @@ def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Cal
 
 
 def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, by equation (1), both 0 for
-    a row that may look at nothing; key heads are never copied."""
-    from model.core import attention
-
-    kv_heads, n_keys, _ = layer.key.shape
-    group, keys = len(layer.query) // kv_heads, slice(0, n_keys)
-    split = lambda part: heads.tensor_of(part.reshape(kv_heads, group, *part.shape[1:]))
-    gather = lambda part: np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
-    query = heads.tensor_of(layer.query[:, rows].reshape(kv_heads, group * len(rows), -1))
-    scores = attention.scores(query, heads.tensor_of(layer.key), scale=layer.scale, softcap=layer.softcap)
-    scores = scores.view(kv_heads, group, len(rows), n_keys)
-    if layer.bias is not None:
-        bias = gather(layer.bias)
-        scores = scores + (split(bias) if bias.ndim == 3 else heads.tensor_of(bias))
-    allowed = None
-    if not isinstance(layer.allowed, Full):
-        mask = gather(layer.allowed)
-        allowed = split(mask) if mask.ndim == 3 else heads.tensor_of(mask)
-    sink = None if layer.sink is None else split(layer.sink)[..., None, None]
-    temperature = 1.0 if layer.temperature is None else split(layer.temperature)[..., None, None]
-    weights = attention.softmax(scores, allowed, temperature=temperature, sink=sink)
-    if allowed is not None:
-        weights = weights.masked_fill(~allowed.any(-1, keepdim=True), 0)
-    mixed = weights.flatten(1, 2) @ heads.tensor_of(layer.value)
-    shape = (len(layer.query), len(rows))
-    return mixed.reshape(*shape, -1).numpy(), weights.sum(-1).reshape(shape).numpy()
+    """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, both 0 for a row that may
+    look at nothing."""
+    weights = layer.weights(slice(None), rows, slice(0, layer.key.shape[1]))
+    return layer.mix(weights).numpy(), weights.sum(-1).numpy()
 
 
 TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order makes in the models tried is about 1e-5

@@ -7,14 +7,18 @@ import functools
 import itertools
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core import record_file
 from model.core.finite import check_finite
-from model.core.masks import Bias, Dense, Mask, Relative, arrays_of, empty_rows, frozen_array
+from model.core.masks import Bias, Dense, Hidden, Mask, Narrowed, Relative, arrays_of, empty_rows, frozen_array
 from model.core.query import Kind, Query
 from model.core.tokens import Tokens
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 CANDIDATES = 20           # of a prediction, at each position: the best ones, never full logits
 ROW_SUM_TOLERANCE = 1e-3  # for weights that a model reported itself; some families report them rounded to 16 bits
@@ -28,8 +32,104 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
     return frozen_array(array)
 
 
+KEPT = 2**18   # numbers of a block of a mask, at most, that is kept for the next layer
+
+
+def tensor_of(array: np.ndarray) -> "Tensor":
+    """The array's memory as a tensor, without a copy where possible; nothing here writes to it."""
+    import torch
+
+    try:
+        alias = array.view()
+        alias.flags.writeable = True   # torch warns about read-only memory
+    except ValueError:
+        alias = array.copy()
+    return torch.from_numpy(alias)
+
+
+def _block(part: Mask | Relative, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
+    """Some rows of a mask or a bias, (row, key) or (head, row, key)."""
+    if isinstance(rows, slice):
+        return part.block(rows, keys)
+    return np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
+
+
+def _additive(allowed: Mask, rows: slice | np.ndarray, keys: slice) -> "tuple[Tensor, Tensor] | None":
+    """(0 where a row may look and -∞ elsewhere, which rows may look at nothing); None where all may look at all."""
+    import torch
+
+    block = _block(allowed, rows, keys)
+    if block.all():
+        return None
+    forbidden = ~tensor_of(np.ascontiguousarray(block))
+    return torch.zeros(block.shape).masked_fill_(forbidden, -float("inf")), forbidden.all(-1, keepdim=True)
+
+
+@functools.lru_cache(16)   # as all layers have the same: a seventh of the overview of SmolLM2 at 1,024 tokens
+def _kept_additive(allowed: Mask, *ends: int) -> "tuple[Tensor, Tensor] | None":
+    return _additive(allowed, slice(*ends[:2]), slice(*ends[2:]))
+
+
+class Attends:
+    """Equation (1) over one attention's numbers: the only place where grouped heads, masks, biases, soft-caps,
+    temperatures and sinks meet it."""
+
+    query: np.ndarray                # (head, q, d_k)
+    key: np.ndarray                  # (kv_head, k, d_k)
+    value: np.ndarray                # (kv_head, k, d_v)
+    scale: float
+    allowed: Mask
+    bias: Bias
+    softcap: float | None
+    sink: np.ndarray | None          # (head)
+    temperature: np.ndarray | None   # (head)
+
+    def scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "Tensor":
+        """The scores of some heads and rows over some keys, before mask and softmax, (head, row, key)."""
+        from model.core import attention
+
+        wanted = np.arange(len(self.query))[heads]
+        query = self.query[heads][:, rows]
+        # all queries of a group look at one key head, which is never copied
+        key = self.key if len(wanted) == len(self.query) else self.key[wanted // (len(self.query) // len(self.key))]
+        grouped = tensor_of(query).reshape(len(key), -1, query.shape[-1])
+        scores = attention.scores(grouped, tensor_of(key[:, keys]), scale=self.scale, softcap=self.softcap)
+        scores = scores.view(len(wanted), query.shape[1], -1)
+        if self.bias is None:
+            return scores
+        bias = _block(self.bias, rows, keys)
+        return scores + tensor_of(np.ascontiguousarray(bias[wanted] if bias.ndim == 3 else bias))
+
+    def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "Tensor":
+        """The weights of some heads and rows, (head, row, key); 0 in a row that may look at nothing. `keys` must hold
+        every key that these rows may look at."""
+        from model.core import attention
+
+        scores, wanted = self.scores(heads, rows, keys), np.arange(len(self.query))[heads]
+        mask = self._mask(rows, keys)
+        if mask is not None:
+            scores += mask[0] if mask[0].ndim == 2 else mask[0][wanted]   # in place: n² numbers once
+        sink, temperature = (None if each is None else tensor_of(each[wanted])[:, None, None]
+                             for each in (self.sink, self.temperature))
+        weights = attention.softmax(scores, temperature=1.0 if temperature is None else temperature, sink=sink)
+        if mask is None or not mask[1].any():
+            return weights
+        return weights.masked_fill_(mask[1] if mask[1].ndim == 2 else mask[1][wanted], 0)   # equation (1) gives NaN
+
+    def mix(self, weights: "Tensor") -> "Tensor":
+        """weights · value, (head, row, d_v), for weights of all heads over all keys, (head, row, key)."""
+        heads, rows, keys = weights.shape
+        return (weights.reshape(len(self.value), -1, keys) @ tensor_of(self.value)).view(heads, rows, -1)
+
+    def _mask(self, rows: slice | np.ndarray, keys: slice) -> "tuple[Tensor, Tensor] | None":
+        small = isinstance(rows, slice) and (rows.stop - rows.start) * (keys.stop - keys.start) <= KEPT
+        if isinstance(rows, slice) and small and not isinstance(self.allowed, Dense | Hidden | Narrowed):
+            return _kept_additive(self.allowed, rows.start, rows.stop, keys.start, keys.stop)
+        return _additive(self.allowed, rows, keys)
+
+
 @dataclass(frozen=True, eq=False)
-class Layer:
+class Layer(Attends):
     """One attention layer as equation (1) of Vaswani et al. 2017 needs it, with what later models added to it.
 
     scores = softcap(query keyᵀ · scale) + bias; weights = softmax(scores / temperature) over the allowed keys and the
