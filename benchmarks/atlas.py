@@ -43,13 +43,12 @@ def shards_of(count: int, workers: int) -> list[tuple[Item, ...]]:
 
 def plain(opened: OpenModel, model: str, revision: str, texts: list[str]) -> float:
     """Texts a second of the model's own forward pass, with the threads that torch has now."""
-    passes: Any = opened
-    questions = [passes.question(Query(model, revision, text), quiet).tensors for text in texts]
+    questions = [opened.tokens(Query(model, revision, text)).tensors for text in texts]
     with torch.inference_mode():
-        passes.network(**questions[0])
+        opened.network(**questions[0])
         begin = time.perf_counter()
         for tensors in questions:
-            passes.network(**tensors)
+            opened.network(**tensors)
     return len(texts) / (time.perf_counter() - begin)
 
 

@@ -12,7 +12,7 @@ from PIL import Image
 from model.core import files
 from model.core.pictures import EXAMPLES
 from model.lessons.digit_patches import MODEL, canvases
-from model.scratch.pictures.canvas import Canvas
+from model.scratch.canvas import Canvas
 
 FOLDER = EXAMPLES / MODEL
 LICENCE = "CC-BY-4.0"

@@ -106,11 +106,10 @@ def measure(name: str, tokens: int, networks, seconds: float) -> Row:
 
     from model.core import heads
     from model.core.query import Query
-    from model.pretrained import predict
 
     model, own = networks
     text = text_of(model.tokenizer, tokens)
-    options = predict.last_only(model)
+    options = {"logits_to_keep": 1} if model.task == "next" else {}
 
     def forward(**more):
         with torch.inference_mode():

@@ -16,10 +16,9 @@ from model.core.files import write as write_file
 from model.core.query import Kind, Query, UserError
 from model.core.threads import one_thread
 from model.core.types import quiet
-from model.scratch import patching
 from model.scratch.source import open_model
 from model.scratch.tasks import resolver, translator
-from model.studies.patching import PatchEffects, PatchQuery
+from model.studies.patching import PatchEffects, PatchQuery, patch_heads
 
 PAGE = Path(__file__).with_name("patching.md")
 MODELS = {"resolver-narrow": (Kind.SELF,), "resolver-wide": (Kind.SELF,), "translator": tuple(Kind)}
@@ -48,7 +47,7 @@ def pairs(name: str, count: int) -> list[tuple[str, str]]:
 
 def ask(opened, kind: Kind, texts: tuple[str, str]) -> PatchEffects:
     first, second = (Query(opened.card.id, opened.card.revision, text) for text in texts)
-    return patching.patch_heads(opened, PatchQuery(first, second, kind), quiet)
+    return patch_heads(opened, PatchQuery(first, second, kind), quiet)
 
 
 def parts(found: PatchEffects) -> dict[str, float]:

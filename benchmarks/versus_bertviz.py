@@ -154,12 +154,12 @@ def smollm2(launch, server) -> dict | None:
 
     from benchmarks.clearhead_pages import Page
     from benchmarks.extraction import opened
-    from model.pretrained import catalogue, predict
+    from model.pretrained import catalogue
 
     if not any(entry.name == "smollm2" and catalogue.on_disk(entry) for entry in catalogue.ENTRIES):
         return None
     model, own = opened("smollm2")
-    options, passes, pictures = predict.last_only(model), [], []
+    options, passes, pictures = {"logits_to_keep": 1}, [], []
     browser = launch()
     page = Page(browser, server)
     page.open("/?model=smollm2&text=A+first+text.")

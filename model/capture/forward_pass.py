@@ -17,9 +17,10 @@ import numpy as np
 from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
 from model.core.masks import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
 from model.core.memory import on_own_pages, release_free_pages
+from model.core.models import check_lengths
 from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, Window
 from model.core.record import Attends, Layer
-from model.core.types import KindHeadId, Progress, quiet
+from model.core.types import Progress, quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -214,9 +215,10 @@ class Session:
     report: Progress = quiet               # called at each attention layer
     patched_outputs: "Mapping[Patch, Tensor]" = field(default_factory=dict)   # the head's output (q, d_v) elsewhere
     mixed: "dict[tuple[Kind, int], Tensor] | None" = None   # if a dictionary, filled: (kind, layer) to (q, head, d_v)
-    # for a pass that only answers, with the same text in every row: the outputs (q, d_v) of each row's patched heads;
-    # nothing is recorded then
-    rows: "list[dict[KindHeadId, Tensor]] | None" = None
+    # for a pass that only answers, with several texts side by side: given each attention's slot, its query, key and
+    # value (text, head, token, d) and its output (text, q, head, d_v), gives the output that goes on; nothing is
+    # recorded then
+    tap: "Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor] | None" = None
     calls: list[Call] = field(default_factory=list)            # so far
     counts: dict[str, int] = field(default_factory=dict)       # calls so far, by the module's name
     memory: Memo = field(default_factory=Memo)                 # of masks and biases
@@ -277,11 +279,20 @@ def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tens
                        attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, None]":
     """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives
     (1, q, head, d_v), and no weights."""
-    session = _session.get()
-    attention_mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
+    mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
+    return attend(module, (query, key, value), mask, options,
+                  lambda: _native(module, query, key, value, mask, options)), None
+
+
+def attend(module: Any, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
+           native: "Callable[[], Tensor]") -> "Tensor":
+    """The output (text, q, head, d_v) of one attention of any model: native(), unless this thread's session edits it.
+
+    tensors: query (text, head, q, d_k), key and value (text, kv_head, k, d). options: as transformers names them."""
+    session, query = _session.get(), tensors[0]
     if session is None:
-        return _native(module, query, key, value, attention_mask, options), None
-    if len(query) > 1 and session.rows is None:
+        return native()
+    if len(query) > 1 and session.tap is None:
         raise Unsupported(f"it looks within {len(query)} windows of {query.shape[2]} tokens each, and not over the "
                           f"whole input")
     name, occurrence = session.identify(module)
@@ -289,46 +300,33 @@ def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tens
         session.report(len(session.calls) / len(session.slots),
                        f"attention layer {len(session.calls) + 1} of {len(session.slots)}")
     slot = session.slots.get((name, occurrence))
-    if session.rows is not None:
-        return _with_rows(_native(module, query, key, value, attention_mask, options), slot, session.rows), None
-    call = parse_call(session.memory, module, (query, key, value), attention_mask, options)
+    if session.tap is not None:
+        return native() if slot is None else session.tap(slot, tensors, native())
+    call = parse_call(session.memory, module, tensors, mask, options)
     allowed, temperatures, replaced = session.edits_at(slot, call.allowed)
     if allowed is not call.allowed or temperatures:
-        output = _equation_one(_edit_call(call, allowed, temperatures))
+        call.allowed = allowed
+        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))],
+                                    np.float32) if temperatures else None
+        output = _equation_one(call)
     else:
-        output = _native(module, query, key, value, attention_mask, options)
+        output = native()
     large = query.numel() * 4 >= LARGE
     session.add_call(call, name, occurrence, output.index_select(1, _row_index(query.shape[2])), large)
     for edit in replaced:
         output[:, :, edit.head] = _replacement(output[:, :, edit.head], edit, session.patched_outputs)
     if session.mixed is not None and slot is not None:
         session.mixed[slot.kind, slot.index] = output[0]
-    return output, None
-
-
-def _edit_call(call: Call, allowed: Mask, temperatures: dict[int, float]) -> Call:
-    """The call with another mask and its heads' temperatures."""
-    if allowed is not call.allowed:
-        call.allowed = allowed
-    if temperatures:
-        call.temperature = np.array([temperatures.get(head, 1.0) for head in range(len(call.query))], np.float32)
-    return call
-
-
-def _with_rows(output: "Tensor", slot: Slot | None, rows: "list[dict[KindHeadId, Tensor]]") -> "Tensor":
-    """The output (row, q, head, d_v) of one attention with the patched heads of each row in place."""
-    for row, patched_heads in enumerate(rows):
-        for (kind, layer, head), patched_output in patched_heads.items():
-            if slot is not None and (kind, layer) == (slot.kind, slot.index):
-                output[row, :, head] = patched_output
     return output
 
 
 def _replacement(output: "Tensor", edit: Silence | Patch,
                  patched_outputs: "Mapping[Patch, Tensor]") -> "Tensor | int":
-    """What stands in the place of one head's output (1, q, d_v)."""
+    """The replacement for one head's output (1, q, d_v). Raises UserError where the other pass has fewer rows."""
     if isinstance(edit, Patch):
-        return patched_outputs[edit][None]
+        here, taken = output.shape[1], patched_outputs[edit]
+        check_lengths(edit.from_query, min(here, len(taken)), here)
+        return taken[None, :here]   # a text that is still being written has its first rows only
     return 0 if edit.mode == "zero" else output.mean(1, keepdim=True)
 
 

@@ -391,10 +391,10 @@ class AttentionRecord:
         """Bytes of all arrays, shared ones counted once."""
         arrays = {}
         for layer in (layer for attention_map in self.maps for layer in attention_map.layers):
-            parts = [getattr(layer, name, None) for name in ("query", "key", "value", "sink", "temperature", "weights",
-                                                             "sink_share")]
+            parts = [getattr(layer, name) for name in layer.__dataclass_fields__]
+            parts = [part for part in parts if isinstance(part, np.ndarray)]
             parts += [*arrays_of(layer.allowed), *arrays_of(getattr(layer, "bias", None))]
-            arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts if part is not None})
+            arrays.update({part.__array_interface__["data"][0]: part.nbytes for part in parts})
         others = (self.picture, None if self.prediction is None else self.prediction.vectors)
         return sum(arrays.values()) + sum(array.nbytes for array in others if array is not None)
 

@@ -122,18 +122,17 @@ def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.
     last block's output: what Xiong et al. 2020 plot in figure 3. Pre-LN gets its final norm. """
     import torch
 
-    from model.scratch.probe import capture
     from model.scratch.transformer import Config, EncoderLayer, Transformer
 
     with seeded(seed), torch.enable_grad():
         model = Transformer(Config(WORDS, WIDTH, HEADS, 4 * WIDTH, layers, 0, dropout=0.0, norm_first=norm_first,
                                    final_norm=norm_first, tie=False))
         ids, wanted = torch.randint(1, WORDS, (2, TEXTS, TOKENS))
-        with capture(model) as seen:
-            logits = model(ids)
+        stream: list[float] = []
+        for each in model.encoder.layers:
+            each.register_forward_hook(lambda _layer, _given, x: stream.append(float(x.detach().norm(dim=-1).mean())))
+        logits = model(ids)
         torch.nn.functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).backward()
-    stream = [float(seen[f"encoder.layers.{layer}.after_feed_forward.residual"].norm(dim=-1).mean())
-              for layer in range(layers)]
     gradient = [float(cast(torch.Tensor, cast(EncoderLayer, each).feed_forward.w_2.weight.grad).norm())
                 for each in model.encoder.layers]
     return np.array(stream), np.array(gradient)

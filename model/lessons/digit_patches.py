@@ -12,7 +12,7 @@ from model.core.types import Progress, quiet
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from model.scratch.pictures.canvas import Canvas
+    from model.scratch.canvas import Canvas
     from model.scratch.transformer import Transformer
 
 
@@ -58,7 +58,7 @@ def network(kind: str, seed: int) -> "nn.Module":
     """An untrained network of this kind: ink (b, 8, 8) in, logits (b, 10) out."""
     from torch import nn
 
-    from model.scratch.pictures.digits import CLASSES, SIDE
+    from model.scratch.canvas import CLASSES, SIDE
     from model.scratch.transformer import Config, Transformer
 
     with seeded(seed):
@@ -80,7 +80,7 @@ def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
     """The digits to learn from: ink (digit, 8, 8) and what they are (digit)."""
     import torch
 
-    from model.scratch.pictures.digits import digits
+    from model.scratch.canvas import digits
 
     known = digits()
     chosen = np.random.default_rng(seed).permutation(len(known.labels))[:count]
@@ -97,7 +97,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     import torch
 
     from model.core.threads import one_thread
-    from model.scratch.pictures.digits import digits
+    from model.scratch.canvas import digits
 
     with one_thread(), torch.enable_grad():
         model = network(question.kind, question.seed)
@@ -133,7 +133,7 @@ def share_right(model: "nn.Module", ink: "Tensor", labels: "Tensor") -> float:
 
 
 MODEL = "marked-digit"
-ROWS = COLUMNS = 5   # patches of its pictures, as in model/scratch/pictures/canvas.py
+ROWS = COLUMNS = 5   # patches of its pictures, as in model/scratch/canvas.py
 SIDE = 8             # pixels of a patch
 PICTURES = 8         # canvases to choose from, held out of training
 

@@ -16,7 +16,7 @@ from model.core.record import Tokens
 from model.core.statistics import cosines
 from model.core.trace import Trace
 from model.core.types import Progress
-from model.pretrained.inputs import plain_ids, tokenize_query
+from model.pretrained.inputs import plain_ids
 from model.pretrained.tokens import visible
 
 if TYPE_CHECKING:
@@ -231,10 +231,9 @@ class ContextsQuery:
 
     def answer(self, models: Models, report: Progress) -> "Contexts":
         """The word's vectors compared. Raises UserError if it is missing in one of the first three texts."""
-        opened: Any = models.open(self.first, report)
+        opened = models.open(self.first, report)
         asked = (self.first, self.second, self.third, self.others)
-        tokens = [tokenize_query(opened.network, opened.tokenizer, query, opened.card.max_tokens).source
-                  for query in asked]
+        tokens = [opened.tokens(query).source for query in asked]
         return compare(self.word, tuple(query.text for query in asked), tokens,
                        [layers(models.trace(query, report)) for query in asked])
 

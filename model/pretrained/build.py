@@ -101,8 +101,8 @@ def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: An
     pooling = next(filter(None, map(predict.pooling_of, reversed(place.folders))), None)
     card = card_of(place, fingerprint, network, tokenizer, facts_of(examined, lengths[0], dtype))
     names = {id(module): name for name, module in network.named_modules()}
-    return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, pooling,
-                           examined.looks_ahead, examined.reasons, names, plan_of(network, card, head, examined))
+    return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
+                           names, plan_of(network, card, head, examined), pooling, examined.looks_ahead)
 
 
 class Examined(NamedTuple):

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.core.models import ModelInput
 from model.core.query import Query, UserError
-from model.core.record import Omission, Tokens
+from model.core.record import Omission
 from model.core.tokens import special_ids
 from model.core.types import Progress
 from model.pretrained.damage import in_one_line, is_fault
@@ -25,23 +26,6 @@ GREEDY = 128  # tokens that an encoder–decoder writes at most when no target i
 
 # where to cut, and which side a text belongs to, is a setting of the tokenizer and not of the call
 _tokenizing = threading.Lock()
-
-
-@dataclass(frozen=True, eq=False)
-class ModelInput:
-    """A query as the network takes it."""
-
-    source: Tokens                      # of the text, the pair or the picture
-    target: Tokens | None               # the other side of an encoder–decoder
-    tensors: "dict[str, Tensor]"        # arguments of the network's forward: (1, token), or (1, 3, height, width)
-    omitted: Omission | None            # None where the whole text was read
-    notes: tuple[str, ...]              # sentences on what was read otherwise than typed
-    picture: np.ndarray | None = None   # uint8 (height, width, 3), what a model of pictures gets
-
-    @property
-    def lengths(self) -> tuple[int, int | None]:
-        """The numbers of tokens of source and target."""
-        return len(self.source), None if self.target is None else len(self.target)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,7 +31,7 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
         network = drawn_anew(model.network)
     place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None,
                     unapplied=model.reasons)
-    return build_model(place, fingerprint, network.float(), model.tokenizer, model.head)
+    return build_model(place, fingerprint, network.float(), model.tokenizer, model.task)
 
 
 SHA256 = re.compile("[0-9a-f]{64}")

@@ -3,14 +3,13 @@ logits."""
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core.record import CANDIDATES, Prediction, Tokens
+from model.core.record import CANDIDATES, Prediction
 from model.pretrained import files
 from model.pretrained.damage import blame
-from model.pretrained.inputs import ModelInput, parameters_of, target_tokenizer
 from model.pretrained.tokens import bytes_by_sign, visible
 
 if TYPE_CHECKING:
@@ -98,46 +97,6 @@ def bytes_in_hex(raw: str) -> str:
     values = [known[character] for character in raw]
     spaced = values[0] == 0x20
     return "␣" * spaced + "‹" + " ".join(f"{value:02X}" for value in values[spaced:]) + "›"
-
-
-def last_only(model: Any) -> dict[str, int]:
-    """The argument that asks a decoder for the logits of its last token only, where it knows how."""
-    knows_how = "logits_to_keep" in parameters_of(model.network.__class__)
-    return {"logits_to_keep": 1} if model.head == "next" and knows_how else {}
-
-
-def logits_to_predict(model: Any, question: ModelInput, logits: "Tensor") -> "tuple[Tensor, list[int]]":
-    """(logits (position, vocabulary), positions) where the network of this head predicts, of all its logits (token,
-    vocabulary) or (class)."""
-    if model.head == "next":
-        return logits[-1:], [len(question.source) - 1]
-    if model.head == "mask":
-        positions = [i for i, number in enumerate(question.source.ids) if number == model.tokenizer.mask_token_id]
-        return logits[positions], positions
-    if model.head == "target":
-        return logits, list(range(len(cast(Tokens, question.target))))
-    return logits[None], [0]
-
-
-def prediction(model: Any, question: ModelInput, output: Any) -> Prediction | None:
-    """What the model answers to the question, from the output of the captured pass; None if this network predicts
-    nothing."""
-    if model.pooling is not None:
-        return sentence_vector(output.last_hidden_state, model.pooling)
-    if model.head == "none":
-        return None
-    logits, positions = logits_to_predict(model, question, output.logits[0])
-    if model.head == "label":
-        return top_classes(logits[0], model.network.config)
-    words = target_tokenizer(model.network, model.tokenizer)
-    return top_tokens(model.head, logits, positions, words) if positions else None
-
-
-def name_of(model: Any, number: int) -> str:
-    """A word of what the model chooses from: of its classes or of its vocabulary."""
-    if model.head == "label":
-        return label_of(model.network.config, number)
-    return text_of(target_tokenizer(model.network, model.tokenizer), number)
 
 
 def label_of(config: Any, number: int) -> str:

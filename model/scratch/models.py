@@ -1,172 +1,313 @@
-"""Our models: how each reads a question and what it answers, and the studies that all of them can be put to."""
-from dataclasses import replace
+"""Our models: how each reads a question and what it answers; all else is as of every network
+(model/capture/model.py)."""
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from model.core.models import LastVectorsQuery
-from model.core.query import NoNextWord, Query, UserError
-from model.core.record import Omission, Tokens
-from model.core.trace import LastVectors, Trace
-from model.core.types import HeadId, Progress, Span
-from model.scratch import attribution, edits, head_scores, patching, perplexity, pronoun_choice, trace
-from model.scratch import tokens as scratch_tokens
-from model.scratch.reader import Reader, Sides
-from model.studies.attribution import AttributionQuery
-from model.studies.patching import PatchEffects, PatchQuery
-from model.studies.predictions import (
-    NAMED,
-    Decision,
-    DecisionQuery,
-    DecisionSet,
-    DecisionSetQuery,
-    NextWord,
-    SequenceLikelihood,
-    no_translator,
-)
-from model.studies.token_removal import ExplainedAnswer
+from model.capture import forward_pass
+from model.capture.model import NetworkModel
+from model.capture.verify import Wiring
+from model.core import pictures
+from model.core.memory import Plan, Shape
+from model.core.models import ModelInput, PassAnswer
+from model.core.query import Query, UserError
+from model.core.record import CANDIDATES, Card, Omission, Prediction, Tokens
+from model.core.threads import stop_between_layers
+from model.core.tokens import patch_tokens
+from model.core.trace import Embedded, Trace
+from model.core.types import Progress, quiet
+from model.scratch import positions
+from model.scratch import tokens as cutting
+from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
+from model.scratch.transformer import Transformer, hook_names, slots
+
+SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # of a canvas: width, height in pixels
+RESIZED = ("The picture was made grey and brought to {width} × {height} pixels; the model expects a canvas of that "
+           "size, dark digits on white paper with a dot under one of them, and what it says of any other picture means "
+           "nothing.")
+Result = TypeVar("Result")
 
 
-class ScratchModel(Reader):
-    """The untrained encoder–decoder, and all that our models answer: `model.core.models.OpenModel` says what each
-    method gives."""
+@dataclass(frozen=True)
+class Words:
+    """The closed vocabulary that one of our models answers with."""
+
+    words: tuple[str, ...]
+    ends: tuple[int, ...]
+    neutral: int = cutting.UNKNOWN
+
+    def name(self, number: int) -> str:
+        """The word with this id."""
+        return self.words[number]
+
+    def number(self, word: str) -> int | None:
+        """The id of a word; None for one that the vocabulary lacks."""
+        return self.words.index(word.strip()) if word.strip() in self.words else None
+
+
+def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, tokenizer: Any) -> "ScratchModel":
+    """The model of a network that is ready to answer."""
+    config, width = network.config, network.config.d_model // network.config.heads
+    stop_between_layers(network)
+    every = slots(config)
+    shape = Shape(config.heads, config.heads, width, width)
+    wiring = Wiring({(slot.module, 0): slot for slot in every}, {(slot.module, 0): shape for slot in every},
+                    float("nan"), 0.0, ())
+    plan = Plan(card.parameters, 8 * config.d_model + 3 * config.d_ff, config.vocabulary, (shape,) * len(every), False)
+    return kind(card, network, tokenizer, wiring, kind.answers, (), hook_names(network), plan)
+
+
+class ScratchModel(NetworkModel):
+    """An encoder, a decoder or both; this one is untrained and answers nothing."""
+
+    ours = True
+    answers = "none"                # what kind of prediction it makes
+    ends: tuple[int, ...] = ()      # ids that end a text
+    separator = cutting.UNKNOWN      # an untrained model has learned no separator, so any id does
+
+    @property
+    def vocabulary(self) -> Words:
+        """The words that it answers with."""
+        return Words(getattr(self.tokenizer, "words", ()), self.ends)
+
+    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
+        """The tokens of source and target, what did not fit, and what else to say: of a text or a pair, and of a target
+        if there is one."""
+        if query.continuation:
+            raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
+        first, second = self.pieces(query.text, "text"), None
+        if query.text_b is not None:
+            second = len(first) + 1
+            first += [cutting.special("[SEP]", self.separator, len(query.text)),
+                      *self.pieces(query.text_b, "second text")]
+        fits_second = query.text_b and second and second < self.card.max_tokens
+        fitting, omitted = self.fit(first, query.text_b if fits_second and query.text_b else query.text)
+        target: Tokens | None = None
+        notes: tuple[str, ...] = ()
+        if query.target is not None:
+            target, notes = self.target([cutting.special("[BOS]", cutting.BEGIN, 0),
+                                         *self.pieces(query.target, "target")])
+        return cutting.tokens(fitting, second), target, omitted, notes
+
+    def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
+        """The query as the network takes it. Raises UserError for blank texts and impossible edits."""
+        report(0.02, "reading the text")
+        source, target, omitted, notes = self.read(query)
+        self.check_edits(query.edits, (len(source), None if target is None else len(target)))
+        tensors = {"input_ids": torch.tensor([source.ids])}
+        if target is not None:
+            tensors["decoder_input_ids"] = torch.tensor([target.ids])
+        unseen = dict.fromkeys(text for side in (source, target) if side
+                               for text, unknown in zip(side.texts, side.unknown, strict=True) if unknown)
+        if unseen:
+            notes += (f"{self.card.title} never saw {', '.join(unseen)}: each is read as [UNK], so the answer may mean "
+                      f"nothing; use words of its vocabulary or a pretrained model.",)
+        return ModelInput(source, target, tensors, omitted, notes)
+
+    def target(self, ids: list[cutting.Piece]) -> tuple[Tokens, tuple[str, ...]]:
+        """The tokens of a target, and a sentence about what did not fit."""
+        left_out = len(ids) - self.card.max_tokens
+        notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
+        return cutting.tokens(ids[:self.card.max_tokens]), notes
+
+    def pieces(self, text: str, name: str) -> list[cutting.Piece]:
+        """The pieces of a text. Raises UserError for one that has none."""
+        found: list[cutting.Piece] = self.tokenizer.pieces(text)
+        if not found:
+            raise UserError(f"The {name} has nothing to look at; type a word.")
+        return found
+
+    def fit(self, found: list[cutting.Piece], text: str) -> tuple[list[cutting.Piece], Omission | None]:
+        """As many pieces as there are positions, and what was left out: its characters in `text`, from the first piece
+        that did not fit."""
+        limit = self.card.max_tokens
+        if len(found) <= limit:
+            return found, None
+        return found[:limit], Omission(len(found) - limit, text[found[limit].span[0]:], limit)
+
+    def refuse(self, query: Query, *fields: str) -> None:
+        """Raises UserError for a field that this model cannot read."""
+        for name in fields:
+            if getattr(query, name):
+                raise UserError(f"{self.card.title} reads no {name.replace('text_b', 'second text')}; leave it empty "
+                                f"or choose another model.")
+
+    def call(self, tensors: dict[str, Tensor], every: bool = False) -> Tensor:
+        """Logits (row, token, vocabulary); of an encoder–decoder without a target the encoder's output."""
+        given = [tensors[name] for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in tensors]
+        both = self.network.config.encoder_layers and self.network.config.decoder_layers
+        output: Tensor = self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
+        return output
+
+    def outputs(self, output: Tensor) -> Tensor:
+        """The logits themselves."""
+        return output
+
+    def positions(self, asked: ModelInput) -> list[int]:
+        """The tokens at which it answers: a decoder at all of its own."""
+        return list(range(len(asked.target or asked.source)))
+
+    def answer(self, asked: ModelInput, output: Tensor, row: int = 0) -> PassAnswer:
+        """The logits at these tokens. Raises UserError for the untrained model."""
+        if self.task == "none":
+            raise UserError(f"{self.card.title} answers nothing, so that no answer can turn; choose a trained model.")
+        positions = self.positions(asked)
+        return PassAnswer(self.task, tuple(positions), output[row][positions].numpy())
+
+    def prediction(self, query: Query, asked: ModelInput, output: Tensor) -> Prediction | None:
+        """The most probable words at these tokens; an untrained model predicts nothing."""
+        positions = [] if self.task == "none" else self.positions(asked)
+        if not positions:
+            return None
+        chosen = output[0][positions]
+        best = chosen.log_softmax(-1).topk(min(CANDIDATES, chosen.shape[-1]))
+        ids = tuple(map(tuple, best.indices.tolist()))
+        return Prediction(self.task, tuple(positions), ids,
+                          tuple(tuple(self.tokenizer.words[number] for number in row) for row in ids),
+                          tuple(map(tuple, best.values.exp().tolist())), tuple(chosen.logsumexp(-1).tolist()))
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """The trace of the pass that answers the query."""
-        return trace.trace(self, query, report)
+        """As of any network; the embeddings' parts are known, where they are no modules of their own."""
+        found, asked = super().trace(query, report), self.tokens(query)
+        return replace(found, embedded=tuple(self._embedded(asked, start) for start in found.embedded))
 
-    def last_vectors(self, question: LastVectorsQuery, report: Progress) -> LastVectors:
-        """What the last block of one kind puts out. Raises UserError for a kind that the pass has not."""
-        return trace.last_vectors(self, question, report)
-
-    def next_word(self, query: Query, report: Progress) -> NextWord:
-        """Raises NoNextWord: only the decoders and the translator write."""
-        raise NoNextWord("This model from scratch does not write a next token of a text; choose a decoder, such as "
-                         "SmolLM2.")
-
-    def log_probability(self, query: Query, span: Span) -> float:
-        """Raises UserError: our models read few words, so that no two can be compared in any place."""
-        raise UserError(f"{self.card.title} does not say words, so there is no probability to compare; choose a "
-                        f"next-word or a masked-word model.")
-
-    def sequence_likelihood(self, query: Query, report: Progress) -> SequenceLikelihood:
-        """The probabilities of the target or the text. Raises UserError for an encoder."""
-        return perplexity.sequence_likelihood(self, query, report)
-
-    def patch_heads(self, question: PatchQuery, report: Progress) -> PatchEffects:
-        """Every head of one kind patched. Raises UserError where that cannot be done."""
-        return patching.patch_heads(self, question, report)
-
-    def explained_answer(self, question: AttributionQuery, report: Progress) -> ExplainedAnswer:
-        """The model with this question put to it. Raises UserError where there is no answer to explain."""
-        return attribution.explained_answer(self, question, report)
-
-    def pronoun_decision(self, question: DecisionQuery, report: Progress) -> Decision:
-        """Raises UserError for another model than our translator."""
-        raise no_translator(self.card)
-
-    def pronoun_decisions(self, question: DecisionSetQuery, report: Progress) -> DecisionSet:
-        """Raises UserError for another model than our translator."""
-        raise no_translator(self.card)
-
-    def copying_scores(self, heads: tuple[HeadId, ...]) -> np.ndarray | None:
-        """Of the heads of a decoder, float64 (head)."""
-        return head_scores.copying(self, heads)
+    def _embedded(self, asked: ModelInput, start: Embedded) -> Embedded:
+        """Sections 3.4 and 3.5: the token's embedding times √d_model, plus a vector of the position where the scheme
+        adds one."""
+        embedding, added = self.network.embedding, self.network.config.positions in positions.ADDED
+        with torch.inference_mode():
+            if asked.picture is not None:
+                name, made = "patch", embedding.tokens(asked.tensors["pixel_values"])
+            else:
+                of_target = asked.target is not None and start.kind.base != "self"
+                ids = asked.tensors["decoder_input_ids" if of_target else "input_ids"]
+                name, made = "token", embedding.table(ids) * embedding.scale
+        made = made[0].numpy()
+        learned = getattr(embedding.positions, "table", None)
+        return replace(start, parts=((name, made), *([("position", start.output - made)] if added else [])), norm=None,
+                       learned=None if learned is None else learned.detach().numpy())
 
 
 class Resolver(ScratchModel):
     """One text; at each "it" the noun that it stands for."""
 
-    says = "label"
+    answers = "label"
 
-    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
         """The tokens of the text. Raises UserError for a second side."""
         self.refuse(query, "text_b", "target", "continuation")
-        sides, omitted, _ = super().sides(query)
-        return sides, omitted, () if self.positions(sides) else ('There is no "it" in this text, so there is nothing '
-                                                                 'to resolve.',)
+        source, _, omitted, _ = super().read(query)
+        it = any(text.lower() == "it" for text in source.texts)
+        return source, None, omitted, () if it else ('There is no "it" in this text, so there is nothing to resolve.',)
 
-    def positions(self, sides: Sides) -> list[int]:
+    def positions(self, asked: ModelInput) -> list[int]:
         """Every "it"."""
-        return [i for i, text in enumerate(sides["source"].texts) if text.lower() == "it"]
+        return [place for place, text in enumerate(asked.source.texts) if text.lower() == "it"]
 
 
-class Induction(ScratchModel):
-    """One text of single signs, and at each the sign that follows."""
+class Writer(ScratchModel):
+    """One text of single characters, and at each the one that follows (the induction model)."""
 
-    says = "next"
+    answers = "next"
 
-    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
         """The tokens of [BOS], text and continuation."""
         self.refuse(query, "text_b", "target")
-        fitting, omitted = self.fit([scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0),
-                                     *self.pieces(query.text, "text"),
+        fitting, omitted = self.fit([cutting.special("[BOS]", cutting.BEGIN, 0), *self.pieces(query.text, "text"),
                                      *self.continued(query.continuation, len(query.text))], query.text)
-        return {"source": scratch_tokens.tokens(fitting)}, omitted, ()
+        return cutting.tokens(fitting), None, omitted, ()
 
-    def continued(self, ids: tuple[int, ...], place: int) -> list[scratch_tokens.Piece]:
+    def continued(self, ids: tuple[int, ...], place: int) -> list[cutting.Piece]:
         """Pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
         words = self.tokenizer.words
-        if any(not 0 <= i < len(words) for i in ids):
+        if any(not 0 <= number < len(words) for number in ids):
             raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start "
                             f"again from the text.")
-        return [scratch_tokens.Piece(words[i], i, (place, place), unknown=i == scratch_tokens.UNKNOWN) for i in ids]
-
-    def positions(self, sides: Sides) -> list[int]:
-        """Every token."""
-        return list(range(len(sides["source"])))
-
-    def next_word(self, query: Query, report: Progress) -> NextWord:
-        """All logits after the text and its continuation."""
-        sides, _, _ = self.sides(query)
-        logits, _ = self.run(query, sides, report)
-        ids = tuple(logits[-1].topk(min(NAMED, len(self.tokenizer.words))).indices.tolist())
-        return NextWord(logits[-1].numpy(), ids, tuple(self.tokenizer.words[i] for i in ids), ())
+        return [cutting.Piece(words[number], number, (place, place), unknown=number == cutting.UNKNOWN)
+                for number in ids]
 
 
-class Stories(Induction):
+class Stories(Writer):
     """One text of words, and at each the word that follows; [EOS] ends a story."""
 
-    def next_word(self, query: Query, report: Progress) -> NextWord:
-        """All logits after the text and its continuation."""
-        return replace(super().next_word(query, report), ends=(scratch_tokens.END,))
+    ends = (cutting.END,)
 
 
-class Translator(Induction):
+class Translator(Writer):
     """An English text and its French: the one given, or the model's own, word by word the most probable."""
 
-    says = "target"
+    answers = "target"
+    ends = (cutting.END,)
 
-    def sides(self, query: Query) -> tuple[Sides, Omission | None, tuple[str, ...]]:
+    def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
         """The tokens of source and target, of which the second is the model's own where none is given."""
         self.refuse(query, "text_b")
         fitting, omitted = self.fit(self.pieces(query.text, "text"), query.text)
-        source = scratch_tokens.tokens(fitting)
-        pieces = [scratch_tokens.special("[BOS]", scratch_tokens.BEGIN, 0)]
+        source = cutting.tokens(fitting)
+        french = [cutting.special("[BOS]", cutting.BEGIN, 0)]
         if query.target is not None:
-            pieces += self.pieces(query.target, "target")
-        if query.target is None and not query.continuation:
-            pieces += self.continued(self.decoded(source, query), 0)
-        target, notes = self.target(pieces + self.continued(query.continuation, len(query.target or "")))
-        return {"source": source, "target": target}, omitted, notes
+            french += self.pieces(query.target, "target")
+        elif not query.continuation:
+            french += self.continued(self.decoded(source, query), 0)
+        target, notes = self.target(french + self.continued(query.continuation, len(query.target or "")))
+        return source, target, omitted, notes
 
     def decoded(self, source: Tokens, query: Query) -> tuple[int, ...]:
         """Greedy decoding with the question's edits in place, as ids."""
         from model.scratch.tasks.translator import greedy
 
-        edits.check(self.transformer, {edit for edit in query.edits if getattr(edit, "side", "source") == "source"},
-                    {"source": len(source)})
-        with self.threads({"source": source}), edits.apply_edits(self.transformer, query.edits, self.taken(query)):
-            return tuple(greedy(self.transformer, torch.tensor([source.ids]))[0])
+        edits = frozenset(edit for edit in query.edits if getattr(edit, "side", "source") == "source")
+        self.check_edits(edits, (len(source), None))
+        taken = self.session(query.edits, None).patched_outputs
 
-    def positions(self, sides: Sides) -> list[int]:
-        """Every token of the target."""
-        return list(range(len(sides["target"])))
+        def edited(forward: Callable[[], Result]) -> Result:
+            session = forward_pass.Session(self.names, self.wiring.slots if self.wiring else {}, query.edits,
+                                           patched_outputs=taken)
+            return forward_pass.run(session, forward)
 
-    def pronoun_decision(self, question: DecisionQuery, report: Progress) -> Decision:
-        """Where it decides between il and elle. Raises UserError for a translation without either."""
-        return pronoun_choice.decide(question, self, report)
+        asked = ModelInput(source, None, {}, None, ())
+        with self.threads(asked):
+            ids = torch.tensor([source.ids])
+            return tuple((greedy(self.network, ids, edited) if query.edits else greedy(self.network, ids))[0])
 
-    def pronoun_decisions(self, question: DecisionSetQuery, report: Progress) -> DecisionSet:
-        """The same over test sentences."""
-        return pronoun_choice.decide_set(question, self, report)
+
+class MarkedDigit(ScratchModel):
+    """One picture, and at [CLS] the digit above the dot."""
+
+    answers = "label"
+
+    def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
+        """The patches. Raises UserError for a text, and where there is no picture."""
+        report(0.02, "reading the picture")
+        self.refuse(query, "text_b", "target", "continuation")
+        if query.text.strip():
+            raise UserError(f"{self.card.title} reads pictures, and no text; leave the text empty.")
+        if query.image is None:
+            raise UserError(f"{self.card.title} reads a picture; choose or open one.")
+        pixels, tokens = pictures.find(query.image).pixels(), patch_tokens(ROWS, COLUMNS)
+        self.check_edits(query.edits, (len(tokens), None))
+        notes = () if pixels.shape[1::-1] == SIZE else (RESIZED.format(width=SIZE[0], height=SIZE[1]),)
+        grey = processed(pixels)
+        return ModelInput(tokens, None, {"pixel_values": ink(grey)[None]}, None, notes,
+                          np.repeat(grey[..., None], 3, -1))
+
+    def positions(self, asked: ModelInput) -> list[int]:
+        """[CLS]."""
+        return [0]
+
+
+def processed(pixels: np.ndarray) -> np.ndarray:
+    """What the model gets of a picture (height, width, RGB): its largest middle part of a canvas's shape, grey, resized
+    by the mean of what falls into a pixel; uint8 (row, column). A canvas stays as it is."""
+    from PIL import Image
+
+    grey = Image.fromarray(pixels).convert("L")
+    if grey.size == SIZE:
+        return np.asarray(grey)
+    width, height = (min(grey.width, grey.height * SIZE[0] / SIZE[1]), min(grey.height, grey.width * SIZE[1] / SIZE[0]))
+    left, top = (grey.width - width) / 2, (grey.height - height) / 2
+    return np.asarray(grey.resize(SIZE, Image.Resampling.BOX, box=(left, top, left + width, top + height)))

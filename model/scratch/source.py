@@ -81,18 +81,17 @@ def _untrained(fingerprint: str) -> "ScratchModel":
     with seeded(SEED):
         transformer = Transformer(Config(vocabulary=VOCABULARY)).eval()
     more = {"tokenizer": "words and signs, numbered by a hash", "max_tokens": LONGEST, "note": UNTRAINED}
-    return models.ScratchModel(card("scratch", fingerprint, transformer, more), transformer,
+    return models.open_network(models.ScratchModel, card("scratch", fingerprint, transformer, more), transformer,
                                tokens.HashTokenizer(VOCABULARY, FIRST_WORD))
 
 
 def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
     from model.scratch import models, tokens, weights
-    from model.scratch.pictures import picture_model
 
     transformer, about = weights.load(*weights_file(model_id, folder))
     kind = _kind(model_id)
-    behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Induction,
-                 "stories": models.Stories, "marked": picture_model.MarkedDigit}[kind]
+    behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Writer,
+                 "stories": models.Stories, "marked": models.MarkedDigit}[kind]
     words, signs, patch = tuple(about["words"]), kind == "induction", transformer.config.patch
     tokenizer = {"induction": tokens.SignTokenizer, "stories": tokens.WriterTokenizer}.get(
         kind, tokens.WordTokenizer)(words)
@@ -104,7 +103,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
     if SNAPSHOT in model_id:
         step = model_id.split(SNAPSHOT)[1]
         more["note"] = f"A snapshot of its training: step {step} of {about['steps']}, rounded to 8 bits."
-    return behaviour(card(model_id, fingerprint, transformer, more), transformer, tokenizer)
+    return models.open_network(behaviour, card(model_id, fingerprint, transformer, more), transformer, tokenizer)
 
 
 def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict[str, Any]) -> Card:

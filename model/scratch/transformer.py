@@ -4,7 +4,8 @@ the paper in the other hand.
 Letters:  b batch   h head   q query position   k key position   d_model width of the residual stream
           d_k = d_v = d_model / h width of a head   d_ff width of the feed-forward layer   N layers
 Shapes stand behind the lines that make them. A mask is bool, True where a query may look, broadcast to (b, h, q, k).
-Probes name what is worth seeing; nothing here records anything (model/scratch/probe.py).
+Attention passes one hook, where it is captured and edited from outside as that of every other model is
+(model/capture/forward_pass.py); nothing here records anything.
 """
 import math
 from collections.abc import Callable
@@ -13,10 +14,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from model.capture.forward_pass import Slot, attend
 from model.core import attention
+from model.core.query import Kind
 from model.scratch import positions
-from model.scratch.patches import PatchEmbedding
-from model.scratch.probe import Probe
 from model.scratch.tokens import PADDING
 
 
@@ -73,19 +74,15 @@ def look_ahead_mask(length: int) -> Tensor:
 # 3.2.1  Scaled dot-product attention, figure 2 (left)
 
 class ScaledDotProductAttention(nn.Module):
-    """Equation (1), from model/core/attention.py, as a module: so that an edit can change its mask or its temperature
-    from outside."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.allowed, self.temperature = Probe(), Probe()
+    """Equation (1), from model/core/attention.py, behind the hook."""
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None,
                 bias: Tensor | None = None) -> Tensor:
-        """The mixed values, (b, h, q, d_v)."""
-        mixed, _ = attention.attention(query, key, value, self.allowed(allowed), bias=bias,
-                                       temperature=self.temperature(1.0))
-        return mixed  # (b, h, q, d_v)
+        """The mixed values, (b, q, h, d_v)."""
+        def equation_one() -> Tensor:
+            return attention.attention(query, key, value, allowed, bias=bias)[0].transpose(1, 2)
+
+        return attend(self, (query, key, value), allowed, {"is_causal": False, "position_bias": bias}, equation_one)
 
 
 # 3.2.2  Multi-head attention, figure 2 (right)
@@ -100,7 +97,6 @@ class MultiHeadAttention(nn.Module):
                                                                  for _ in range(4))
         self.inside = inside
         self.attend = ScaledDotProductAttention()
-        self.query, self.key, self.value, self.mixed = (Probe() for _ in range(4))
 
     def split(self, x: Tensor) -> Tensor:
         """A vector cut into heads: (b, q, d_model) -> (b, h, q, d_k)."""
@@ -109,12 +105,12 @@ class MultiHeadAttention(nn.Module):
     def forward(self, x: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
         """`x` (b, q, d_model) looks at `memory` (b, k, d_model): at itself in self-attention, at the encoder's output
         in cross-attention."""
-        query = self.query(self.inside.turn(self.split(self.w_query(x))))        # (b, h, q, d_k)
-        key = self.key(self.inside.turn(self.split(self.w_key(memory))))         # (b, h, k, d_k)
-        value = self.value(self.split(self.w_value(memory)))                     # (b, h, k, d_v)
-        bias = self.inside.bias(self.heads, x.shape[1], memory.shape[1])         # (h, q, k) or None
-        mixed = self.mixed(self.attend(query, key, value, allowed, bias=bias))   # (b, h, q, d_v)
-        return self.w_output(mixed.transpose(1, 2).flatten(2))                   # Concat, W^O: (b, q, d_model)
+        query = self.inside.turn(self.split(self.w_query(x)))             # (b, h, q, d_k)
+        key = self.inside.turn(self.split(self.w_key(memory)))            # (b, h, k, d_k)
+        value = self.split(self.w_value(memory))                          # (b, h, k, d_v)
+        bias = self.inside.bias(self.heads, x.shape[1], memory.shape[1])  # (h, q, k) or None
+        mixed = self.attend(query, key, value, allowed, bias=bias)        # (b, q, h, d_v)
+        return self.w_output(mixed.flatten(2))                            # Concat, W^O: (b, q, d_model)
 
 
 # 3.3  Position-wise feed-forward networks, equation (2)
@@ -126,11 +122,10 @@ class FeedForward(nn.Module):
         super().__init__()
         self.w_1, self.w_2 = nn.Linear(config.d_model, config.d_ff), nn.Linear(config.d_ff, config.d_model)
         self.activation = {"relu": nn.ReLU, "gelu": nn.GELU}[config.activation]()
-        self.hidden = Probe()
 
     def forward(self, x: Tensor) -> Tensor:
         """(b, q, d_model) -> the same shape."""
-        return self.w_2(self.hidden(self.activation(self.w_1(x))))  # (b, q, d_ff) inside
+        return self.w_2(self.activation(self.w_1(x)))  # (b, q, d_ff) inside
 
 
 # 3.1 and 5.4  Residual connection, layer normalisation, dropout: "Add & Norm" in figure 1
@@ -144,13 +139,12 @@ class AddAndNorm(nn.Module):
         self.norm = nn.LayerNorm(config.d_model, eps=config.norm_epsilon)
         self.dropout = nn.Dropout(config.dropout)
         self.norm_first = config.norm_first
-        self.residual = Probe()
 
     def forward(self, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
         """x (b, q, d_model) with the output of `sublayer` added, and normalised."""
         if self.norm_first:
-            return self.residual(x + self.dropout(sublayer(self.norm(x))))
-        return self.residual(self.norm(x + self.dropout(sublayer(x))))
+            return x + self.dropout(sublayer(self.norm(x)))
+        return self.norm(x + self.dropout(sublayer(x)))
 
 
 # 3.1  Encoder and decoder stacks, figure 1
@@ -224,11 +218,38 @@ class Embedding(nn.Module):
         self.positions = positions.ADDED.get(config.positions, positions.Unplaced)(config.d_model, config.max_length)
         self.dropout = nn.Dropout(config.dropout)
         self.scale = math.sqrt(config.d_model)
-        self.embedded = Probe()
 
     def forward(self, ids: Tensor) -> Tensor:
         """ids (b, q) -> (b, q, d_model)."""
-        return self.embedded(self.dropout(self.positions(self.table(ids) * self.scale)))  # (b, q) -> (b, q, d_model)
+        return self.dropout(self.positions(self.table(ids) * self.scale))  # (b, q) -> (b, q, d_model)
+
+
+class PatchEmbedding(nn.Module):
+    """A picture as a sentence: z_0 = [x_class; x_1 E; …; x_n E] + E_pos, equation (1) of Dosovitskiy et al. 2021. It is
+    cut into square patches, each flattened and mapped by one linear map. Pixels are ink, from 0 (paper) to 1."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.side = config.patch
+        self.linear = nn.Linear(self.side**2, config.d_model)
+        self.start = nn.Parameter(torch.randn(1, config.d_model) * config.d_model**-0.5)   # [CLS]
+        self.positions = positions.ADDED.get(config.positions, positions.Unplaced)(config.d_model, config.max_length)
+
+    def widen(self) -> None:
+        """Begins with about unit variance, of inked patches (whose pixels' squares add up to some side² / 4) and of
+        positions alike: a model to which positions are faint takes long to find out what they are good for."""
+        nn.init.normal_(self.linear.weight, std=2 / self.side)
+        for table in self.positions.parameters():
+            nn.init.normal_(table)
+
+    def tokens(self, pictures: Tensor) -> Tensor:
+        """[CLS] and patches, row by row, without positions: (b, height, width) -> (b, 1 + patch, d_model)."""
+        cut = nn.functional.unfold(pictures[:, None], self.side, stride=self.side).transpose(1, 2)  # (b, patch, side²)
+        return torch.cat([self.start.expand(len(cut), -1, -1), self.linear(cut)], 1)
+
+    def forward(self, pictures: Tensor) -> Tensor:
+        """(b, height, width) -> (b, 1 + patch, d_model)."""
+        return self.positions(self.tokens(pictures))
 
 
 class Transformer(nn.Module):
@@ -238,7 +259,7 @@ class Transformer(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
-        self.embedding = self._patches() if config.patch else Embedding(config)
+        self.embedding = PatchEmbedding(config) if config.patch else Embedding(config)
         if config.encoder_layers:
             self.encoder = Stack(config, EncoderLayer, config.encoder_layers)
         if config.decoder_layers:
@@ -254,11 +275,6 @@ class Transformer(nn.Module):
             nn.init.normal_(self.embedding.table.weight, std=config.d_model**-0.5)
         if config.tie:
             self.output.weight = self.embedding.table.weight
-
-    def _patches(self) -> PatchEmbedding:
-        config = self.config
-        return PatchEmbedding(config.patch, config.d_model, config.max_length,
-                              positions.ADDED.get(config.positions, positions.Unplaced))
 
     def encode(self, source: Tensor) -> Tensor:
         """source ids (b, k) -> (b, k, d_model); of pictures (b, height, width) [CLS] and each patch is a k."""
@@ -284,3 +300,32 @@ class Transformer(nn.Module):
             return self.output(self.decode(*ids))
         source, target = ids
         return self.output(self.decode(target, self.encode(source), source))
+
+    def get_input_embeddings(self) -> nn.Module:   # these three are named as those of transformers' models
+        """The table of embeddings, or the map of patches."""
+        return self.embedding.linear if self.config.patch else self.embedding.table
+
+    def get_output_embeddings(self) -> nn.Module:
+        """The map from the last vectors to logits."""
+        return self.output
+
+    def get_encoder(self) -> "Transformer":
+        """What embeds the source: the same table embeds the target."""
+        return self
+
+
+def slots(config: Config) -> list[Slot]:
+    """Every attention in the order of the forward pass."""
+    own = "target" if config.encoder_layers else "source"   # the only text of a decoder alone is its source
+    found = [Slot(Kind.SELF, layer, f"encoder.layers.{layer}.attention", 0, "source")
+             for layer in range(config.encoder_layers)]
+    for layer in range(config.decoder_layers):
+        found.append(Slot(Kind.CAUSAL, layer, f"decoder.layers.{layer}.attention", 0, own))
+        if config.encoder_layers:
+            found.append(Slot(Kind.CROSS, layer, f"decoder.layers.{layer}.cross", 0, "source"))
+    return found
+
+
+def hook_names(model: Transformer) -> dict[int, str]:
+    """{id of the module that calls the hook: the name of its attention}."""
+    return {id(model.get_submodule(f"{slot.module}.attend")): slot.module for slot in slots(model.config)}

@@ -19,7 +19,7 @@ from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, To
 from model.core.trace import Trace
 from model.core.types import Progress
 from model.studies import rollout
-from model.studies.token_removal import Answer, ExplainedAnswer
+from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
 
 REMOVALS = ("deleted", "replaced", "hidden")   # the three definitions of taking a token away
 METHODS = ("weight_head", "weight_layer", "norm_head", "norm", "norm_residual", "norm_layernorm", "rollout", "flow",
@@ -53,7 +53,9 @@ class AttributionQuery:
 
     def explained(self, models: Models, report: Progress) -> tuple[ExplainedAnswer, AttentionRecord, Trace | str]:
         """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
-        explained: ExplainedAnswer = models.open(self.query, report).explained_answer(self, report)
+        report(0.0, "reading the text")
+        explained = explained_answer(models.open(self.query, report), self.query, self.at,
+                                     (self.word, self.rival, self.other), LONGEST)
         trace: Trace | str
         try:
             trace = models.trace(explained.query, report)

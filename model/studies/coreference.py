@@ -24,6 +24,7 @@ from model.core.query import Edit, Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
 from model.core.types import KindHeadId, Progress, Span, quiet
+from model.studies.predictions import log_probability
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -459,7 +460,7 @@ def _way(model: OpenModel) -> str:
 
 
 def _likelihoods(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:
-    right, wrong = (model.log_probability(Query(question.model, question.revision, text, edits=question.edits), span)
+    right, wrong = (log_probability(model, Query(question.model, question.revision, text, edits=question.edits), span)
                     for text, span in scored_texts(case, _way(model)))
     return right, wrong
 

@@ -47,7 +47,7 @@ class InductionMeanQuery:
         """The means. Raises UserError for a model that is no decoder on its own."""
         opened = models.open(self, report)
         scores = mean_scores(opened, draws=self.draws, report=report)
-        return replace(scores, copying=opened.copying_scores(scores.heads))
+        return replace(scores, copying=copying(opened, scores.heads)) if opened.ours else scores
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class InductionScores:
     prefix: np.ndarray                  # prefix matching (Olsson et al. 2022): mean weight from a token's second
     #                                     occurrence to the token after its first
     uniform: float                      # what uniform rows would give, about
-    copying: np.ndarray | None = None   # whether a head raises what it looks at, -1 to 1 (head_analysis.copying); None
+    copying: np.ndarray | None = None   # whether a head raises what it looks at, -1 to 1 (see `copying`); None
     #                                     for a model that was not trained here
 
     def frame(self) -> "DataFrame":
@@ -71,6 +71,24 @@ class InductionScores:
     def nbytes(self) -> int:
         """Bytes of the scores."""
         return self.previous.nbytes + self.prefix.nbytes
+
+
+def copying(opened: OpenModel, heads: Sequence[HeadId]) -> np.ndarray:
+    """Does each head of a decoder say what it looks at? Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, from -1 to 1
+    (Elhage et al. 2021), float64 (head).
+
+    1 means that every token looked at raises its own logit; layer norms and everything between are left out, as they
+    do. The product's non-zero eigenvalues are those of the small matrix W_V W_O W_U W_E, (d_model, d_model). """
+    trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
+    embedding, unembedding = (part().weight.detach().numpy() for part in (opened.network.get_input_embeddings,
+                                                                        opened.network.get_output_embeddings))
+    shares = []
+    for layer, head in heads:
+        attention = trace.attention(Kind.CAUSAL, layer)
+        eigenvalues = np.linalg.eigvals(attention.value.weight[head] @ attention.w_output[head]
+                                        @ unembedding.T @ embedding)
+        shares.append(float(eigenvalues.real.sum() / np.abs(eigenvalues).sum()))
+    return np.array(shares)
 
 
 def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:

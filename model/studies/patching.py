@@ -1,19 +1,17 @@
-"""Which heads change the answer when their output is taken from another text: questions, answers and the measure.
-numpy and pandas only.
+"""Which heads change the answer when their output is taken from another text.
 
 Activation patching (Vig et al. 2020, "Causal Mediation Analysis"; Geiger et al. 2021, "Causal Abstractions"): one part
 of the pass of a text is what it is in the pass of its twin, and the rest of the model goes on from there. What the
 answer then does is an effect of that part, and not a correlate. A head that matters only together with others shows
 nothing alone; so every layer is patched as a whole too. """
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core import measures
-from model.core.finite import check_finite
-from model.core.models import Models
+from model.core.models import Models, OpenModel, PassAnswer, check_lengths
 from model.core.query import Kind, Query, UserError
 from model.core.statistics import cosine
 from model.core.types import HeadId, Progress
@@ -39,21 +37,10 @@ class PatchQuery:
 
     def answer(self, models: Models, report: Progress) -> "PatchEffects":
         """What each patch does. Raises UserError for texts of different lengths and where nothing is answered."""
-        return models.open(self.first, report).patch_heads(self, report)
+        return patch_heads(models.open(self.first, report), self, report)
 
 
-@dataclass(frozen=True, eq=False)
-class PassAnswer:
-    """What a model says in one pass."""
-
-    kind: str                    # next, mask, target, label or vector
-    positions: tuple[int, ...]   # of the tokens at which it answers
-    numbers: np.ndarray          # logits, float32 (position, vocabulary), or the sentence vector, float32 (d_model)
-
-    def __post_init__(self) -> None:
-        check_finite("in its answer", self.numbers.max(-1))   # a logit of −∞ is a word that is never said
-
-
+TOKENS = 256   # of all rows of a pass in which several heads are patched, each in a row of its own
 Measure = Callable[[PassAnswer], float]
 
 
@@ -91,13 +78,6 @@ class PatchEffects:
         return self.words is not None and self.plain < 0 < number
 
 
-def check_lengths(other: Query, there: int, here: int) -> None:
-    """Raises UserError unless both passes have as many tokens on the side that looks."""
-    if there != here:
-        raise UserError(f"A head's output is taken token by token, and there are {there} tokens in “{other.text[:60]}” "
-                        f"and {here} here; choose a text of as many tokens.")
-
-
 def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[int, int] | None, int | None]:
     """(the measure of an answer, the ids of the two words, the row of the positions that it is taken at).
 
@@ -115,27 +95,38 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
     return lambda answer: float(answer.numbers[row, other]) - float(answer.numbers[row, one]), (one, other), row
 
 
-def patch_effects(first: PassAnswer, second: PassAnswer, places: Sequence[HeadId],
-                  again: Callable[[list[list[HeadId]]], Iterator[PassAnswer]], name: Callable[[int], str],
-                  report: Progress) -> PatchEffects:
-    """Every head of `places` patched alone, every layer, and all of them.
-
-    again(trials): the first text's answer with the heads of each trial patched; name(id): a word of the vocabulary.
-    Raises UserError where the model answers nothing.
-    """
+def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> PatchEffects:
+    """Every head of one kind patched alone, every layer, and all of them. Raises UserError for texts of different
+    lengths, and for a model that answers nothing."""
+    asked, other = opened.tokens(question.first), opened.tokens(question.second)
+    if (asked.picture is None) != (other.picture is None):
+        raise UserError("A head's output can only be taken from a question of the same sort; compare two pictures or "
+                        "two texts.")
+    plain, taken = opened.run(asked), opened.run(other)
+    first, second = plain.answer(0), taken.answer(0)
+    outputs = {layer: taken.heads[kind, layer] for kind, layer in sorted(taken.heads) if kind is question.kind}
+    if not outputs:
+        raise UserError(f"{opened.card.title} has no {question.kind} attention that can be patched here; choose a kind "
+                        f"that the page offers, or a verified model.")
+    if (question.kind, min(outputs)) not in plain.heads:
+        raise UserError("Only one of the two texts has a target; give one to both.")
+    looking = len(next(iter(outputs.values())))
+    check_lengths(question.second, looking, len(plain.heads[question.kind, min(outputs)]))
     if min(len(first.numbers), len(second.numbers)) == 0:
         raise UserError("This model answers nothing at this text (no mask, no “it”), so that no answer can turn; "
                         "choose a text that it answers.")
     measure, words, row = measure_of(first, second)
-    layers = sorted({layer for layer, _ in places})
-    trials = [*([head] for head in places), *([head for head in places if head[0] == layer] for layer in layers),
-              list(places)]
-    numbers: list[float] = []
-    for answer in again(trials):
-        numbers.append(measure(answer))
-        report(len(numbers) / len(trials), f"patched head {min(len(numbers), len(places))} of {len(places)}")
+    heads = [(layer, head) for layer, mixed in outputs.items() for head in range(mixed.shape[1])]
+    trials = [*([head] for head in heads), *([head for head in heads if head[0] == layer] for layer in outputs), heads]
+    size, numbers = max(1, TOKENS // max(looking, len(asked.source))), []
+    for start in range(0, len(trials), size):
+        report(start / len(trials), f"patched head {min(start, len(heads))} of {len(heads)}")
+        rows = [{(question.kind, layer, head): outputs[layer][:, head] for layer, head in chosen}
+                for chosen in trials[start:start + size]]
+        patched = opened.run(asked, rows=rows)
+        numbers += [measure(patched.answer(number)) for number in range(len(rows))]
+    name = opened.vocabulary.name
     return PatchEffects(words and (name(words[0]), name(words[1])),
-                   words is not None and bool(first.numbers[row].argmax() == second.numbers[row].argmax()),
-                   None if row is None else first.positions[row], measure(first), measure(second),
-                   tuple(places), np.array(numbers[:len(places)]), dict(zip(layers, numbers[len(places):])),
-                   numbers[-1])
+                        words is not None and bool(first.numbers[row].argmax() == second.numbers[row].argmax()),
+                        None if row is None else first.positions[row], measure(first), measure(second), tuple(heads),
+                        np.array(numbers[:len(heads)]), dict(zip(outputs, numbers[len(heads):])), numbers[-1])

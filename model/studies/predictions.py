@@ -1,14 +1,14 @@
 """Ask what a model predicts: the next token, the likelihood of a text, a pronoun."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.core.finite import check_finite
 from model.core.masks import frozen_array
-from model.core.models import Models
-from model.core.query import Kind, Query, UserError
-from model.core.record import AttentionMap, AttentionRecord, Card, Tokens
-from model.core.types import KindHeadId, Progress
+from model.core.models import Models, OpenModel
+from model.core.query import Kind, NoNextWord, Query, UserError
+from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.types import Progress, Span
 
 NAMED = 50   # tokens whose text travels along, the most probable first
 
@@ -21,7 +21,7 @@ class NextWordQuery:
 
     def answer(self, models: Models, report: Progress) -> "NextWord":
         """What it says. Raises NoNextWord for a model that is no decoder."""
-        return models.open(self.query, report).next_word(self.query, report)
+        return next_word(models.open(self.query, report), self.query, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class LikelihoodQuery:
 
     def answer(self, models: Models, report: Progress) -> "SequenceLikelihood":
         """The factors. Raises UserError for a model that predicts no next token."""
-        return models.open(self.query, report).sequence_likelihood(self.query, report)
+        return sequence_likelihood(models.open(self.query, report), self.query, report)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,77 +102,74 @@ class SequenceLikelihood:
         return float(np.exp(-self.log_probabilities.mean()))
 
 
+def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
+    """All logits of the last position, under the query's edits; without any from a plain pass with the model's own
+    kernel. Raises NoNextWord for a model that writes none."""
+    import torch
+
+    if opened.task != "next" and not (opened.task == "target" and opened.ours):
+        raise NoNextWord(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
+    asked = opened.tokens(query, report)
+    if query.edits:
+        logits = opened.run(asked, query.edits, report).outputs()[0, -1]
+    else:
+        with torch.inference_mode():
+            logits = opened.forward(asked.tensors)[0, -1]
+    ids = logits.topk(min(NAMED, len(logits))).indices.tolist()
+    words = opened.vocabulary
+    return NextWord(logits.numpy(), tuple(ids), tuple(map(words.name, ids)), words.ends)
+
+
+def sequence_likelihood(opened: OpenModel, query: Query, report: Progress) -> SequenceLikelihood:
+    """The probabilities of a decoder's text from the second token on, or of our translator's target with its end; a
+    first token that only starts is no part of the text. Raises UserError for a model that predicts no next token, and
+    for a text of one token."""
+    import torch
+
+    asked, title = opened.tokens(query, report), opened.card.title
+    if not (opened.task == "next" or (opened.ours and asked.target is not None)):
+        raise UserError(f"{title} predicts no next token of a text; choose a decoder, such as SmolLM2, or the "
+                        f"translator.")
+    tokens = asked.target or asked.source
+    if len(tokens) < 2:
+        raise UserError("A single token has nothing before it to be predicted from; type another word.")
+    ids, texts = tokens.ids[1:], tokens.texts[1:]
+    if opened.task == "target":
+        ids, texts = (*ids, opened.vocabulary.ends[0]), (*texts, opened.vocabulary.name(opened.vocabulary.ends[0]))
+    logits = opened.run(asked, query.edits, report, every=True).outputs()[0, :len(ids)].double()
+    logs = logits.log_softmax(-1)[torch.arange(len(ids)), torch.tensor(ids)]
+    return SequenceLikelihood(texts, ids, logs.numpy())
+
+
+def log_probability(opened: OpenModel, query: Query, span: Span) -> float:
+    """ln P of the words at `span`, the mean over their tokens in nats, under the query's edits.
+
+    A next-word model predicts them from what stands before; a masked-word model with all tokens of the span masked
+    at once, as Kocijan et al. 2019 (section 2) do. Raises UserError for a model that does neither. """
+    import torch
+
+    title = opened.card.title
+    if opened.task not in ("next", "mask") or opened.ours:
+        raise UserError(f"{title} does not say words, so there is no probability to compare; choose a next-word or a "
+                        f"masked-word model.")
+    asked = opened.tokens(query)
+    tokens = [token for token, (start, end) in enumerate(asked.source.spans)
+              if asked.source.segments[token] == 0 and start < span[1] and span[0] < end]
+    before = 0 if opened.task == "mask" else 1
+    if not tokens or tokens[0] < before:
+        raise UserError(f"{title} has nothing to say {query.text[slice(*span)]!r} from; put words before it, or "
+                        f"shorten the text.")
+    if opened.task == "mask":
+        masked = asked.tensors["input_ids"].clone()
+        masked[0, tokens] = opened.tokenizer.mask_token_id
+        asked = replace(asked, tensors={**asked.tensors, "input_ids": masked})
+    logits = opened.run(asked, query.edits, every=True).outputs()[0, [token - before for token in tokens]]
+    check_finite("in its answer", logits.max(-1).values.numpy())
+    wanted = torch.tensor([asked.source.ids[token] for token in tokens])
+    return float(logits.log_softmax(-1)[torch.arange(len(tokens)), wanted].mean())
+
+
 PRONOUNS = ("il", "elle")
-
-
-@dataclass(frozen=True)
-class DecisionQuery:
-    """One sentence and, if there is one, its twin of as many words."""
-
-    model: str
-    revision: str
-    text: str
-    twin: str = ""
-
-    def answer(self, models: Models, report: Progress) -> "Decision":
-        """What its pronoun depends on. Raises UserError for another model than our translator and for a translation
-        without il or elle."""
-        return models.open(self, report).pronoun_decision(self, report)
-
-
-@dataclass(frozen=True, eq=False)
-class Decision:
-    """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) where the translation says one
-    of them, after the same French words."""
-
-    said: str                              # il or elle
-    share: float                           # with nothing silenced
-    twin: float | None                     # of the same word when the twin is read; None without a twin
-    heads: tuple[KindHeadId, ...]          # in the order of zero and mean
-    zero: np.ndarray                       # with each head alone silenced to 0, float32 (head)
-    mean: np.ndarray                       # with each head alone silenced to its mean, float32 (head)
-    layers: tuple[tuple[Kind, int], ...]   # in the order of whole
-    whole: np.ndarray                      # with all heads of a layer silenced, float32 (layer)
-    source: tuple[str, ...]                # the words of the sentence
-    patched: np.ndarray                    # with the encoder's output at one word taken from the twin, float32 (word);
-    #                                        empty without a twin of as many words
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.zero.nbytes + self.mean.nbytes + self.whole.nbytes + self.patched.nbytes
-
-
-@dataclass(frozen=True)
-class DecisionSetQuery:
-    """The same over many test sentences, twins of nouns that were never trained on together."""
-
-    model: str
-    revision: str
-    pairs: int = 100
-
-    def answer(self, models: Models, report: Progress) -> "DecisionSet":
-        """What their pronouns hang on. Raises UserError for another model than our translator."""
-        return models.open(self, report).pronoun_decisions(self, report)
-
-
-@dataclass(frozen=True)
-class DecisionSet:
-    """What the choice of the pronoun hangs on over many sentences."""
-
-    # {words: share of sentences whose il or elle changes when the encoder's output at these words comes from the twin},
-    # over twins whose nouns differ in gender
-    moved: dict[str, float]
-    # {kind: (the head that most often gives the right noun more weight in both twins, in what share of twins, its mean
-    # weight on both nouns)}, of the encoder's row of "it" and the cross-attention's row that produces the pronoun
-    points: dict[Kind, tuple[KindHeadId, float, float]]
-    sentences: int   # how many were tried
-
-
-def no_translator(card: Card) -> UserError:
-    """The error for another model than our translator."""
-    return UserError(f"{card.title} is not the translator that was trained here; choose it to see where il or elle is "
-                     f"decided.")
 
 
 def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:

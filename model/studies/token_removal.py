@@ -1,17 +1,15 @@
-"""What taking a token away does to an answer: an `ExplainedAnswer` is an open model with one question put to it.
-
-This is what both kinds of models share; model/scratch/attribution.py and model/pretrained/attribution.py each have
-their own `forward`, `forward_hidden`, `embedding_table` and `output_projection`. torch is imported where it computes.
-"""
+"""What taking a token away does to an answer: an `ExplainedAnswer` is an open model with one question put to it. torch
+is imported where it computes."""
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from model.core.finite import check_finite
-from model.core.query import Query, UserError
+from model.core.models import ModelInput, OpenModel
+from model.core.query import Hide, Query, UserError
 from model.core.record import Tokens
 from model.core.threads import for_this_thread
 from model.core.types import KindHeadId, Progress
@@ -44,40 +42,65 @@ class Answer:
 
 
 class ExplainedAnswer:
-    """An open model with one question put to it. Raises UserError for fewer than FEWEST tokens."""
+    """An open model with one question put to it: a decoder before a word, a masked-word model at a mask, a resolver at
+    "it", a sentence model with all its tokens, or an encoder–decoder with those of its source. Raises UserError for
+    fewer than FEWEST tokens."""
 
     answer: Answer
 
-    def __init__(self, query: Query, tokens: Tokens, tensors: "dict[str, Tensor]", place: int | None,
-                 neutral: int) -> None:
-        if len(tokens) < FEWEST:
+    def __init__(self, opened: OpenModel, query: Query, asked: ModelInput, place: int | None,
+                 target: "Tensor | None" = None) -> None:
+        if len(asked.source) < FEWEST:
             raise UserError(TOO_FEW)
-        self.query, self.tokens = query, tokens   # tokens: those that can be taken away
-        self.tensors = tensors                    # the arguments of a forward pass, each (1, token)
-        self.place = place                        # the token whose output answers; None for a vector of all tokens, and
-        #                                           where a token of the other side answers
-        self.neutral = neutral                    # the id that replaces a token
+        self.opened, self.query = opened, query
+        self.tokens, self.tensors = asked.source, asked.tensors   # that can be taken away; arguments of the network
+        self.place = place    # the token whose output answers; None for a vector of all, and for an encoder–decoder
+        self.target = target  # of an encoder–decoder, the ids (1, token) up to the word
+        self.neutral = opened.vocabulary.neutral   # the id that replaces a token
         # how much each row of attention counts for the answer, (query)
-        self.rows = np.full(len(tokens), 1 / len(tokens)) if place is None else np.eye(len(tokens))[place]
+        count = len(self.tokens)
+        if target is not None:
+            self.rows = np.eye(target.shape[1])[-1]
+        elif place is None and opened.vector_of == "mean":
+            self.rows = np.full(count, 1 / count)
+        else:
+            self.rows = np.eye(count)[place or 0]
         self.ids: tuple[int, ...] = ()            # of the word, and of the rival where there is one
-        self.other: Any = None                    # the sentence vector (1, d) that the answer is a cosine with
+        self.other: Tensor | None = None          # the sentence vector (1, d) that the answer is a cosine with
 
-    def forward(self, tensors: "dict[str, Tensor]", place: int | None) -> "Tensor":
+    def _with_target(self, tensors: "dict[str, Tensor]") -> "dict[str, Tensor]":
+        if self.target is None:
+            return tensors
+        return {**tensors, "decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
+
+    def _answers(self, outputs: "Tensor", place: int | None) -> "Tensor":
         """Logits (variant, vocabulary) at the place, or sentence vectors (variant, d)."""
-        raise NotImplementedError
-
-    def forward_hidden(self, token: int) -> "Tensor":
-        """The same for the text with one token hidden as key. Raises UserError where a row would be empty."""
-        raise NotImplementedError
+        return outputs if self.opened.task == "vector" else outputs[:, -1 if self.last else place]
 
     @property
-    def embedding_table(self) -> "nn.Module":
-        """The module of input embeddings."""
-        raise NotImplementedError
+    def last(self) -> bool:
+        """Whether the last token answers, of which a decoder computes the logits alone."""
+        return self.opened.task in ("next", "target")
 
-    def output_projection(self, head: KindHeadId, output: np.ndarray) -> "nn.Module":
-        """The module of W_O in this head's layer; output: its weights as the trace has them."""
-        raise NotImplementedError
+    def forward(self, tensors: "dict[str, Tensor]", place: int | None) -> "Tensor":
+        """Logits (variant, vocabulary) at the place, or sentence vectors (variant, d), of a plain pass."""
+        return self._answers(self.opened.forward(self._with_target(tensors)), place)
+
+    def forward_hidden(self, token: int) -> "Tensor":
+        """`forward` of the text itself, with this token hidden from every query. Raises UserError where a row would be
+        empty."""
+        asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
+        done = self.opened.run(asked, frozenset([Hide("source", token)]))
+        return self._answers(done.outputs(), self.place)
+
+    def output_projection(self, output: np.ndarray) -> "nn.Module":
+        """The module whose weights are the very numbers of `output` in memory. Raises UserError if there is none."""
+        for module in self.opened.network.modules():
+            weight = getattr(module, "weight", None)
+            if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
+                return module
+        raise UserError(f"{self.opened.card.title} keeps its output matrices in a way that is not known here; choose "
+                        f"another model.")
 
     def value(self, outputs: "Tensor") -> "Tensor":
         """The answer of each output (variant, width), (variant): ln P(word) − ln P(rival), or the cosine with the other
@@ -151,10 +174,15 @@ class ExplainedAnswer:
             leaves.append(output.detach().requires_grad_())
             return leaves[-1]
 
-        with torch.enable_grad(), _hooked(self.embedding_table.register_forward_hook(for_this_thread(watch))):
+        with torch.enable_grad(), _hooked(self._embeddings().register_forward_hook(for_this_thread(watch))):
             value = self.value(self.forward(self.tensors, self.place))[0]
         slope, = torch.autograd.grad(value, leaves[0])
         return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
+
+    def _embeddings(self) -> "nn.Module":
+        """The module that embeds the tokens."""
+        network = self.opened.network if self.target is None else self.opened.network.get_encoder()
+        return network.get_input_embeddings()
 
     def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray,
                          report: Progress) -> tuple[np.ndarray, np.ndarray]:
@@ -163,7 +191,7 @@ class ExplainedAnswer:
         import torch
 
         size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
-        parts, module = slice(head[2] * width, (head[2] + 1) * width), self.output_projection(head, output)
+        parts, module = slice(head[2] * width, (head[2] + 1) * width), self.output_projection(output)
         with torch.inference_mode():
             outputs = [self.forward(self.tensors, self.place)]
             for start in range(0, len(mixes), size):
@@ -203,10 +231,136 @@ def _hooked(*hooks: Any) -> Iterator[None]:
             hook.remove()
 
 
-def answer_of(explained: ExplainedAnswer, kind: str, words: Callable[[int], str]) -> Answer:
-    """The answer, once its ids are known. words(id): a token of the vocabulary as text."""
+def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tuple[str, str, str],
+                     longest: int) -> ExplainedAnswer:
+    """The model with this question put to it, for a text of at most `longest` tokens. words: the word, its rival and
+    the other sentence, each empty if not given. Raises UserError for a model without an answer to explain."""
+    title = opened.card.title
+    if not opened.editable:
+        raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be compared with "
+                        f"it; choose a verified model.")
+    if query.edits:
+        raise UserError("Tokens are taken away from the model as it is; take the edits away.")
+    asked = opened.tokens(query)
+    if "input_ids" not in asked.tensors:
+        raise UserError(f"{title} reads pictures, and this page takes words of a text away; hide a patch on the page "
+                        f"Compare instead.")
+    if opened.task == "none" or (opened.task == "label" and not opened.ours):
+        raise UserError(f"{title} answers with no word and no sentence vector, so that there is nothing to explain; "
+                        f"choose MiniLM, SmolLM2 or BERT.")
+    if len(asked.source) > longest:
+        raise UserError(f"Each token is taken away three times, so this page takes texts of at most {longest} tokens "
+                        f"and this one has {len(asked.source)}; shorten it.")
+    word, rival, other = words
+    explained, original = _PUT[opened.task](opened, query, asked, at)
+    if opened.task == "vector":
+        _compare(explained, other)
+    else:
+        explained.ids = _ids(explained, original, word, rival)
+    explained.answer = _answer_of(explained)
+    return explained
+
+
+Put = tuple[ExplainedAnswer, int | None]   # and the id of the word that stands there, where there is one
+
+
+def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
+    """The text up to the word; what follows it is never seen by a decoder."""
+    tokens = asked.source
+    wanted = _token_at(tokens, last_word(tokens, query.text) if at is None else at)
+    last = max(token for token, segment in enumerate(tokens.segments) if segment >= 0)
+    place = last if wanted is None else wanted - 1
+    first = replace(asked, source=first_tokens(tokens, place + 1),
+                    tensors={name: tensor[:, :place + 1] for name, tensor in asked.tensors.items()})
+    return ExplainedAnswer(opened, query, first, place), None if wanted is None else tokens.ids[wanted]
+
+
+def _mask(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
+    """The text with a mask: its own first, or one instead of the word."""
+    mask, original = opened.tokenizer.mask_token_id, None
+    if mask not in asked.source.ids:
+        tokens = asked.source
+        wanted = _token_at(tokens, min(last_word(tokens, query.text), len(query.text) - 1) if at is None else at)
+        if wanted is None:
+            raise UserError("There is no word at that position of the text; click one.")
+        (start, end), original = tokens.spans[wanted], tokens.ids[wanted]
+        query = replace(query, text=query.text[:start] + opened.tokenizer.mask_token + query.text[end:])
+        asked = opened.tokens(query)
+    if mask not in asked.source.ids:
+        raise UserError(f"{opened.card.title} reads no mask instead of the word; choose another word.")
+    return ExplainedAnswer(opened, query, asked, asked.source.ids.index(mask)), original
+
+
+def _label(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
+    """At "it", where a resolver answers: the first at or after the character `at`, or the last."""
+    places = [place for place, text in enumerate(asked.source.texts) if text.lower() == "it"]
+    if not places:
+        raise UserError('There is no "it" in this text, so there is nothing to resolve; type a sentence of the '
+                        'model\'s words with "it".')
+    chosen = [place for place in places if at is None or asked.source.spans[place][1] > at] or places
+    return ExplainedAnswer(opened, query, asked, chosen[-1 if at is None else 0]), None
+
+
+def _target(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
+    """The source, and the target up to the word; a target that the model writes is written once and stays as it is."""
+    assert asked.target is not None
+    wanted = min(max(1, target_word(asked.target) if at is None else at), len(asked.target))
+    tensors = {name: tensor for name, tensor in asked.tensors.items() if not name.startswith("decoder")}
+    explained = ExplainedAnswer(opened, query, replace(asked, tensors=tensors), None,
+                                asked.tensors["decoder_input_ids"][:, :wanted])
+    return explained, asked.target.ids[wanted] if wanted < len(asked.target) else None
+
+
+def _vector(opened: OpenModel, query: Query, asked: ModelInput, _at: int | None) -> Put:
+    return ExplainedAnswer(opened, query, asked, None), None
+
+
+_PUT = {"next": _next, "mask": _mask, "label": _label, "target": _target, "vector": _vector}
+
+
+def _compare(explained: ExplainedAnswer, other: str) -> None:
+    """Notes the vector of the other sentence."""
     import torch
 
+    if not other.strip():
+        raise UserError("A sentence vector is compared with that of another sentence; type one.")
+    asked = explained.opened.tokens(replace(explained.query, text=other, text_b=None))
+    with torch.inference_mode():
+        vector = explained.forward(asked.tensors, None).clone()
+    explained.other = torch.tensor(vector.numpy())   # a tensor of inference would not take part in a gradient
+
+
+def _ids(explained: ExplainedAnswer, original: int | None, word: str, rival: str) -> tuple[int, ...]:
+    """The ids of word and rival: as typed, or the original there, or the model's best; the rival of our own models is
+    the most probable other word."""
+    import torch
+
+    with torch.inference_mode():
+        best = explained.forward(explained.tensors, explained.place)[0].topk(2).indices.tolist()
+    first = _number(explained.opened, word) if word.strip() else best[0] if original is None else original
+    if rival.strip():
+        return first, _number(explained.opened, rival)
+    return (first, next(other for other in best if other != first)) if explained.opened.ours else (first,)
+
+
+def _number(opened: OpenModel, word: str) -> int:
+    number = opened.vocabulary.number(word)
+    if number is None:
+        raise UserError(f"“{word}” is not in the vocabulary of {opened.card.title}; choose another word.")
+    return number
+
+
+def _token_at(tokens: Tokens, at: int) -> int | None:
+    """The first token of the first text that reaches behind this character."""
+    return next((token for token, (_, end) in enumerate(tokens.spans) if end > at and tokens.segments[token] == 0),
+                None)
+
+
+def _answer_of(explained: ExplainedAnswer) -> Answer:
+    """The answer, once its ids are known."""
+    import torch
+
+    words, kind = explained.opened.vocabulary.name, explained.opened.task
     with torch.inference_mode():
         outputs = explained.forward(explained.tensors, explained.place)
         value = float(explained.value(outputs)[0])

@@ -1,13 +1,20 @@
 """The figures of the tasks and the page made of them, on models that have hardly been trained."""
+import random
 from dataclasses import replace
 
 import pytest
+import torch
 
+from benchmarks import baseline, tasks_table
 from benchmarks import tasks as benchmark
-from benchmarks import tasks_table
+from model.core.query import Kind, Query, Silence
 from model.core.threads import one_thread
-from model.scratch import lexicon, task
+from model.core.types import quiet
+from model.scratch import grammar, lexicon, models, task, tokens
+from model.scratch.source import card
+from model.scratch.tasks import resolver
 from model.scratch.train import train
+from model.scratch.transformer import Config, Transformer
 
 SCORES = dict.fromkeys(("loss_unseen", "right_unseen", "loss_longer", "right_longer"), 0.25)
 
@@ -49,3 +56,60 @@ def test_every_row_of_the_page_is_as_wide_as_its_table(found):
     assert len(widths) == 18 and len(tables) > 80
     assert "| 3·4 | 0.250 | 0.500 |" in tables
     assert f"exactly right by greedy decoding: {found['translator']['exact']:.3f}" in "\n".join(lines)
+
+
+@pytest.fixture(scope="module")
+def sentences():
+    rng = random.Random(5)
+    return [sentence for _ in range(17) for sentence in grammar.twins(rng, "test")]
+
+
+@pytest.fixture(scope="module")
+def encoder():
+    torch.manual_seed(13)
+    model = Transformer(Config(vocabulary=len(resolver.WORDS), d_model=30, heads=3, d_ff=7, dropout=0.0,
+                               encoder_layers=2, decoder_layers=0)).eval()
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.4)
+    return model
+
+
+@pytest.mark.parametrize("mode", ["zero", "mean"])
+def test_silence_over_many_sentences_is_the_edit_on_one(encoder, sentences, mode):
+    silence = Silence(Kind.SELF, 1, 2, mode)
+    found = benchmark.judge(encoder, sentences,
+                                 lambda model, chosen: resolver.correct_rows(model, resolver.batch(chosen)).tolist(),
+                                 [silence])
+    told = {"tokenizer": "", "max_tokens": 64, "note": ""}
+    model = models.open_network(models.Resolver, card("induction", "r", encoder, told), encoder,
+                                tokens.WordTokenizer(resolver.WORDS))
+    for i, sentence in enumerate(sentences):
+        record = model.record(Query("m", "r", grammar.join_words(sentence.english), edits=frozenset({silence})), quiet)
+        assert found[i] == (record.prediction.texts[0][0] == sentence.antecedent.english)
+
+
+def test_the_table_of_silence_has_each_head_the_pointers_and_as_many_others(encoder):
+    seen = []
+
+    def right(silences):
+        seen.append(tuple(silences))
+        return 1 - len(seen[-1]) / 10
+
+    rows = benchmark.silencing_table(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
+    assert [row["heads"] for row in rows] == ["none",
+                                              *(f"self {layer}·{head}" for layer in range(2) for head in range(3)),
+                                             "all that point: 2", "as many others at random: 2"]
+    assert rows[-1]["mean"] == pytest.approx(0.8) and rows[1]["zero"] == pytest.approx(0.9)
+    assert all(not {(each.layer, each.head) for each in silences} & {(1, 0), (1, 2)} for silences in seen[-5:])
+
+
+def test_a_bag_of_words_counts_words_without_their_order(sentences):
+    first, second = baseline.bag(sentences[:2])
+    assert first.sum() == len(sentences[0].english) and (first - second).abs().sum() == 2
+    model = baseline.train(steps=3, size=5)
+    assert 0 <= baseline.accuracy(model, sentences) <= 1
+    with torch.no_grad():
+        model.weight.zero_()
+        model.bias.zero_()
+        model.bias[baseline.antecedents(sentences[:1])] = 1
+    assert baseline.accuracy(model, sentences[:1]) == 1

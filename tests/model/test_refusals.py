@@ -8,8 +8,10 @@ import pytest
 from model.ask import sources
 from model.core.query import Hide, Kind, Query, Silence, UserError
 from model.core.types import quiet
-from model.studies.attribution import AttributionQuery
-from model.studies.patching import PatchQuery
+from model.studies.attribution import LONGEST
+from model.studies.patching import PatchQuery, patch_heads
+from model.studies.predictions import next_word
+from model.studies.token_removal import explained_answer
 from tests.model import tiny, tiny_vision
 
 TEXT = "the cat sat on a mat"
@@ -38,44 +40,59 @@ def asked(tmp_path_factory):
     return ask
 
 
+def record(model: Any, query: Query) -> Any:
+    return model.record(query, quiet)
+
+
+def patch(model: Any, question: PatchQuery) -> Any:
+    return patch_heads(model, question, quiet)
+
+
+def following(model: Any, query: Query) -> Any:
+    return next_word(model, query, quiet)
+
+
+def explain(model: Any, query: Query) -> Any:
+    return explained_answer(model, query, None, ("", "", ""), LONGEST)
+
+
 def refusals(asked: Callable[..., tuple[Any, Query]]) -> dict[str, Refusal]:
-    def call(method: str, name: str, wrap: Callable[[Query], Any] = lambda query: query,
+    def call(question: Callable[[Any, Any], Any], name: str, wrap: Callable[[Query], Any] = lambda query: query,
              **more: Any) -> Callable[[], Any]:
         def run() -> Any:
             model, query = asked(name, **more)
-            return getattr(model, method)(wrap(query), quiet)
+            return question(model, wrap(query))
         return run
 
     silenced = {"edits": [Silence(Kind.CAUSAL, 0, 0)]}
     patched = lambda kind: lambda query: PatchQuery(query, replace(query, text="the animal sat on a mat"), kind)
-    explained = lambda query: AttributionQuery(query)
     return {
-        "edits of reported weights": Refusal(call("record", "bloom", **silenced), ("cannot be edited", "verified"),
-                                             call("record", "llama", **silenced)),
-        "patches of reported weights": Refusal(call("patch_heads", "bloom", patched(Kind.CAUSAL)),
-                                               ("cannot be edited", "verified model"),
-                                               call("patch_heads", "llama", patched(Kind.CAUSAL))),
-        "patches of a kind that is not there": Refusal(call("patch_heads", "llama", patched(Kind.CROSS)),
+        "edits of reported weights": Refusal(call(record, "bloom", **silenced), ("cannot be edited", "verified"),
+                                             call(record, "llama", **silenced)),
+        "patches of reported weights": Refusal(call(patch, "bloom", patched(Kind.CAUSAL)),
+                                               ("attention that can be patched", "verified model"),
+                                               call(patch, "llama", patched(Kind.CAUSAL))),
+        "patches of a kind that is not there": Refusal(call(patch, "llama", patched(Kind.CROSS)),
                                                        ("no cross attention",),
-                                                       call("patch_heads", "llama", patched(Kind.CAUSAL))),
-        "a token that is not there": Refusal(call("record", "llama", continuation=(70,)), ("(it has 70)",),
-                                             call("record", "llama", continuation=(69,))),
-        "a head that is not there": Refusal(call("record", "llama", edits=[Silence(Kind.CAUSAL, 0, 9)]),
-                                            ("no head 9", "grid"), call("record", "llama", **silenced)),
-        "a hidden token that is not there": Refusal(call("next_word", "llama", edits=[Hide("source", 99)]),
+                                                       call(patch, "llama", patched(Kind.CAUSAL))),
+        "a token that is not there": Refusal(call(record, "llama", continuation=(70,)), ("(it has 70)",),
+                                             call(record, "llama", continuation=(69,))),
+        "a head that is not there": Refusal(call(record, "llama", edits=[Silence(Kind.CAUSAL, 0, 9)]),
+                                            ("no head 9", "grid"), call(record, "llama", **silenced)),
+        "a hidden token that is not there": Refusal(call(following, "llama", edits=[Hide("source", 99)]),
                                                     ("no token 99",),
-                                                    call("next_word", "llama", edits=[Hide("source", 1)])),
-        "a next word of a masked-word model": Refusal(call("next_word", "bert"), ("does not write a next token",),
-                                                      call("next_word", "llama")),
-        "a next word of ours that reads only": Refusal(call("next_word", "resolver-narrow", text="the cat"),
+                                                    call(following, "llama", edits=[Hide("source", 1)])),
+        "a next word of a masked-word model": Refusal(call(following, "bert"), ("does not write a next token",),
+                                                      call(following, "llama")),
+        "a next word of ours that reads only": Refusal(call(following, "resolver-narrow", text="the cat"),
                                                        ("does not write a next token", "decoder"),
-                                                       call("next_word", "llama")),
-        "an explanation under edits": Refusal(call("explained_answer", "llama", explained, **silenced),
-                                              ("take the edits away",), call("explained_answer", "llama", explained)),
-        "a pair for a model with a target": Refusal(call("record", "t5", text_b="a cat"), ("one text, not a pair",),
-                                                    call("record", "bert", text_b="a cat")),
-        "a target for a model without": Refusal(call("record", "bert", target="a cat"), ("no target side",),
-                                                call("record", "t5", target="a cat")),
+                                                       call(following, "llama")),
+        "an explanation under edits": Refusal(call(explain, "llama", **silenced),
+                                              ("take the edits away",), call(explain, "llama")),
+        "a pair for a model with a target": Refusal(call(record, "t5", text_b="a cat"), ("one text, not a pair",),
+                                                    call(record, "bert", text_b="a cat")),
+        "a target for a model without": Refusal(call(record, "bert", target="a cat"), ("no target side",),
+                                                call(record, "t5", target="a cat")),
     }
 
 

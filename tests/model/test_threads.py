@@ -9,7 +9,8 @@ import pytest
 from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.core.types import quiet
 from model.scratch import source
-from model.studies.attribution import AttributionQuery
+from model.studies.attribution import LONGEST
+from model.studies.token_removal import explained_answer
 
 THREADS = 8
 TEXT = "the animal didn ' t cross the street because it was too tired"
@@ -39,8 +40,8 @@ def questions(model, kind):
         query = Query(card.id, card.revision, text)
         yield lambda query=query: numbers(model.record(query, quiet))
     yield lambda: [block.after for block in model.trace(plain, quiet).blocks]
-    if model.card.id == "resolver-wide" or model.head == "next":
-        yield lambda: [model.explained_answer(AttributionQuery(plain), quiet).gradient()]
+    if model.card.id == "resolver-wide" or model.task == "next":
+        yield lambda: [explained_answer(model, plain, None, ("", "", ""), LONGEST).gradient()]
 
 
 def numbers(record):

@@ -12,9 +12,9 @@ from model.ask import sources
 from model.core import heads
 from model.core.query import Kind, Silence
 from model.lessons import positions
+from model.lessons.pronoun_choice import DecisionQuery
 from model.studies import coreference as coref_report
 from model.studies.coreference import AnswersQuery, Case, CasesQuery, map_of, noun_weights, shipped_cases, words_of
-from model.studies.predictions import DecisionQuery
 from viz.link import from_params, to_params
 from viz.page import pages
 from viz.pages.coreference import Twins

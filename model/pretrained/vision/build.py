@@ -82,8 +82,8 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: Any, proce
     facts = facts_of(examined, len(tokens), dtype)
     card = picture_card(card_of(place, fingerprint, network, _in_words(cut, probe), facts), network, len(tokens))
     names = {id(module): name for name, module in network.named_modules()}
-    return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, pooling, True,
-                        examined.reasons, names, plan_of(network, card, head, examined), processor, cut, comparison)
+    return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
+                        plan_of(network, card, head, examined), pooling, True, processor, cut, comparison)
 
 
 def picture_probe(network: Any, processor: Any) -> Probe:
@@ -149,7 +149,8 @@ def build_towers(place: ModelFiles, fingerprint: str, network: Any, readers: tup
 
 def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     """The same model with weights drawn anew, as `model.pretrained.load` draws them."""
-    whole = model.picture.comparison.network if isinstance(model, TwoTowers) else model.network
+    compared = model.picture.comparison if isinstance(model, TwoTowers) else None
+    whole = model.network if compared is None else compared.network
     with seeded(SEED):
         network = drawn_anew(whole).float()
     reasons = (model.picture if isinstance(model, TwoTowers) else model).reasons
@@ -158,4 +159,4 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     if isinstance(model, TwoTowers):
         return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))
     return build_picture_model(place, fingerprint, network, model.processor,
-                               "none" if model.pooling else model.head)
+                               "none" if model.pooling else model.task)

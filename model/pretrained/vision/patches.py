@@ -8,17 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from model.capture.forward_pass import Unsupported
-from model.core.models import LastVectorsQuery
+from model.capture.trace import close
+from model.core.models import ModelInput, Pass
 from model.core.query import Query, UserError
-from model.core.record import CANDIDATES, AttentionRecord, Card, Prediction
+from model.core.record import CANDIDATES, AttentionRecord, Prediction
 from model.core.threads import for_this_thread
 from model.core.tokens import CLS, Tokens, patch_tokens
-from model.core.trace import LastVectors, Trace
-from model.core.types import Progress
-from model.pretrained.trace import close
+from model.core.trace import Trace
+from model.core.types import Progress, quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from model.pretrained.model import PretrainedModel
+    from model.pretrained.vision.picture_model import PictureModel
 
 
 class Parts(NamedTuple):
@@ -332,29 +335,32 @@ def _unit(vectors: "Tensor") -> "Tensor":
 
 class TwoTowers:
     """Both towers behind one name: what has a picture is put to the picture tower, which compares it with the text;
-    what has none to the text tower."""
+    what has none to the text tower. Words are those of the text tower."""
 
-    def __init__(self, picture: Any, text: Any) -> None:
-        self.picture, self.text = picture, text   # a PictureModel, a PretrainedModel
+    ours = False
+    vector_of = "mean"
 
-    def tower(self, query: Query) -> Any:
+    def __init__(self, picture: "PictureModel", text: "PretrainedModel") -> None:
+        self.picture, self.text = picture, text
+        self.card, self.nbytes = picture.card, picture.nbytes + text.nbytes
+        self.network, self.tokenizer = text.network, text.tokenizer
+        self.vocabulary, self.task, self.editable = text.vocabulary, text.task, text.editable
+
+    def tower(self, query: Query) -> "PretrainedModel":
         """The tower that a query is put to."""
         return self.text if query.image is None else self.picture
 
-    @property
-    def card(self) -> Card:
-        """That of the picture tower."""
-        return self.picture.card
+    def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
+        """The query as its tower takes it."""
+        return self.tower(query).tokens(query, report)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the weights of both."""
-        return self.picture.nbytes + self.text.nbytes
+    def run(self, asked: ModelInput, *given: Any, **options: Any) -> Pass:
+        """One captured pass of the tower that reads this."""
+        return (self.text if asked.picture is None else self.picture).run(asked, *given, **options)
 
-    @property
-    def tokenizer(self) -> Any:
-        """That of the text tower."""
-        return self.text.tokenizer
+    def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
+        """A plain pass of the tower that reads this."""
+        return (self.picture if "pixel_values" in tensors else self.text).forward(tensors)
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
         """The record of the query's tower."""
@@ -363,19 +369,3 @@ class TwoTowers:
     def trace(self, query: Query, report: Progress) -> Trace:
         """The trace of the query's tower."""
         return self.tower(query).trace(query, report)
-
-    def last_vectors(self, question: LastVectorsQuery, report: Progress) -> LastVectors:
-        """What the last block of the query's tower puts out."""
-        return self.tower(question.query).last_vectors(question, report)
-
-    def patch_heads(self, question: Any, report: Progress) -> Any:
-        """Every head of the queries' tower patched. Raises UserError for a picture and a text."""
-        if (question.first.image is None) != (question.second.image is None):
-            raise UserError("A head's output can only be taken from the same tower; compare two pictures or two texts.")
-        return self.tower(question.first).patch_heads(question, report)
-
-    def __getattr__(self, name: str) -> Any:
-        """Whatever else a model can be asked is asked of the text tower."""
-        if name.startswith("__") or name in ("text", "picture"):
-            raise AttributeError(name)
-        return getattr(self.text, name)

@@ -1,22 +1,16 @@
 """Which digit is marked? A Vision Transformer learns to name the digit above the dot, on the canvases of
-model/scratch/pictures/canvas.py. Nothing tells it what the dot is for."""
+model/scratch/canvas.py. Nothing tells it what the dot is for."""
 import random
 
 import numpy as np
 import torch
 
-from model.scratch.pictures import canvas
-from model.scratch.pictures.canvas import COLUMNS, PAPER, ROWS, Canvas
-from model.scratch.pictures.digits import CLASSES, SIDE
+from model.scratch import canvas
+from model.scratch.canvas import CLASSES, COLUMNS, ROWS, SIDE, Canvas, ink
 from model.scratch.task import Batch, Task, correct_rows
 from model.scratch.transformer import Config, Transformer
 
 WORDS = tuple(map(str, range(CLASSES)))   # the classes
-
-
-def ink(pixels: np.ndarray) -> torch.Tensor:
-    """Grey pixels (…), uint8, as the model reads them: 0 paper to 1 ink, float32."""
-    return torch.from_numpy((PAPER - pixels).astype(np.float32) / PAPER)
 
 
 def batch(canvases: list[Canvas]) -> Batch:

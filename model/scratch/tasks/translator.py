@@ -1,6 +1,8 @@
 """English to French on the resolver's sentences: "it" becomes il or elle, and the adjective agrees, by the gender of
 what "it" is."""
 import random
+from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -35,15 +37,17 @@ def draw(rng: random.Random, size: int) -> Batch:
     return batch([next(source) for _ in range(size)])
 
 
-def greedy(model: Transformer, source: torch.Tensor) -> list[list[int]]:
+def greedy(model: Transformer, source: torch.Tensor,
+           run: Callable[[Callable[[], torch.Tensor]], torch.Tensor] = lambda forward: forward()) -> list[list[int]]:
     """The most probable next word until [EOS], for source ids (b, k): the ids that were produced, without [BOS] and
-    [EOS]."""
+    [EOS]. run(forward): each pass, as under edits."""
     with torch.inference_mode():
-        memory = model.encode(source)
+        memory = run(lambda: model.encode(source))
         target = torch.full((len(source), 1), BEGIN)
         ended = torch.zeros(len(source), dtype=torch.bool)
         while not ended.all() and target.shape[1] <= LONGEST:
-            following = model.output(model.decode(target, memory, source)[:, -1]).argmax(-1).masked_fill(ended, PADDING)
+            states = run(partial(model.decode, target, memory, source))
+            following = model.output(states[:, -1]).argmax(-1).masked_fill(ended, PADDING)
             ended |= following == END
             target = torch.cat([target, following[:, None]], 1)
     return [[number for number in row if number not in (BEGIN, END, PADDING)] for row in target.tolist()]

@@ -51,6 +51,7 @@ from model.studies.induction import (
     repeated,
     scores,
 )
+from model.studies.predictions import sequence_likelihood
 from model.studies.rollout import STAGES, Sublayer, contributions, sublayer, transformed_values
 from model.studies.syntax import Sentence, SyntaxQuery, shipped_treebank
 from model.studies.syntax import run as syntax_report
@@ -415,7 +416,8 @@ def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         rows = []
         for step, edits in enumerate(views):
             report((number + step / len(views)) / len(texts), f"passage {number + 1} of {len(texts)}")
-            found = opened.sequence_likelihood(Query(asked.model, asked.revision, text, edits=frozenset(edits)), quiet)
+            query = Query(asked.model, asked.revision, text, edits=frozenset(edits))
+            found = sequence_likelihood(opened, query, quiet)
             rows.append(-found.log_probabilities[WIDTH + SINKS:].mean())
         losses.append(rows)
     whole, without, with_sinks = np.array(losses).T

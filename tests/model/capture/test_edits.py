@@ -5,6 +5,7 @@ import pytest
 from model.core import heads
 from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
 from model.core.query import Window as WindowEdit
+from model.studies.predictions import sequence_likelihood
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
 
@@ -143,12 +144,12 @@ def test_each_tokens_probability_is_the_windows_own(opened):
 
     model = opened("llama")
     query = Query("m", "r", TEXT, edits=frozenset([WindowEdit(2, 1)]))
-    found = model.sequence_likelihood(query, lambda fraction, text: None)
+    found = sequence_likelihood(model, query, lambda fraction, text: None)
     ids = ask(model).maps[0].queries.ids
     logs = eager_logits("llama", ids, 2, 1)[:-1].double().log_softmax(-1)
     expected = logs[torch.arange(len(ids) - 1), torch.tensor(ids[1:])]
     np.testing.assert_allclose(found.log_probabilities, expected.numpy(), atol=1e-5)
-    plain = model.sequence_likelihood(Query("m", "r", TEXT), lambda fraction, text: None)
+    plain = sequence_likelihood(model, Query("m", "r", TEXT), lambda fraction, text: None)
     assert np.abs(plain.log_probabilities - found.log_probabilities).max() > 0.01
 
 

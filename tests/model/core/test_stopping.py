@@ -7,11 +7,14 @@ from model.core.models import LastVectorsQuery
 from model.core.query import Kind, Patch, Query, UserError
 from model.core.threads import Cancelled, stop_between_layers, stoppable
 from model.core.types import quiet
+from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.scratch import source
 from model.studies.atlas.build import Item, ShardWorker, Task
-from model.studies.attribution import AttributionQuery, attribute
-from model.studies.patching import PatchQuery
-from model.studies.predictions import DecisionQuery, DecisionSetQuery
+from model.studies.attribution import LONGEST, AttributionQuery, attribute
+from model.studies.patching import PatchQuery, patch_heads
+from model.studies.predictions import log_probability, next_word, sequence_likelihood
+from model.studies.token_removal import explained_answer
+from tests.model.only import Only
 
 TEXT = "the animal didn ' t cross the street because it was too tired"
 OTHER = "the animal didn ' t cross the street because it was too wide"
@@ -40,20 +43,20 @@ def questions(kind):
         "patched record": lambda model: model.record(
             query(model, edits=frozenset([Patch(kind, 0, 0, query(model, OTHER))])), quiet),
         "trace": lambda model: model.trace(query(model), quiet),
-        "last vectors": lambda model: model.last_vectors(LastVectorsQuery(query(model), kind), quiet),
-        "next word": lambda model: model.next_word(query(model), quiet),
-        "span": lambda model: model.log_probability(query(model), (4, 10)),
-        "likelihood": lambda model: model.sequence_likelihood(query(model), quiet),
-        "patching": lambda model: model.patch_heads(PatchQuery(query(model), query(model, OTHER), kind), quiet),
+        "last vectors": lambda model: LastVectorsQuery(query(model), kind).answer(Only(model), quiet),
+        "next word": lambda model: next_word(model, query(model), quiet),
+        "span": lambda model: log_probability(model, query(model), (4, 10)),
+        "likelihood": lambda model: sequence_likelihood(model, query(model), quiet),
+        "patching": lambda model: patch_heads(model, PatchQuery(query(model), query(model, OTHER), kind), quiet),
         "attribution": lambda model: attribute(
-            AttributionQuery(query(model)), model.explained_answer(AttributionQuery(query(model)), quiet),
+            AttributionQuery(query(model)), explained_answer(model, query(model), None, ("", "", ""), LONGEST),
             model.record(query(model), quiet), "", quiet),
         "corpus": lambda model: ShardWorker(Task(model.card.id, model.card.revision), model)(
             (Item(0, "a.txt", 1, TEXT), Item(1, "a.txt", 2, OTHER))),
-        "decision": lambda model: model.pronoun_decision(
-            DecisionQuery(model.card.id, model.card.revision, "The cat saw it ."), quiet),
-        "decisions": lambda model: model.pronoun_decisions(
-            DecisionSetQuery(model.card.id, model.card.revision, 1), quiet)}
+        "decision": lambda model: DecisionQuery(
+            model.card.id, model.card.revision, "The cat saw it .").answer(Only(model), quiet),
+        "decisions": lambda model: DecisionSetQuery(
+            model.card.id, model.card.revision, 1).answer(Only(model), quiet)}
 
 
 ASKED = [*(("gpt2", Kind.CAUSAL, name) for name in ("record", "patched record", "trace", "last vectors", "next word",
@@ -111,7 +114,7 @@ def test_a_question_that_everybody_left_ends_within_its_pass_and_can_be_asked_ag
         if not left:
             left.append(desk.ask("q", "a"))
             left[0].withdraw("a")
-            model.transformer.encoder.layers[1].register_forward_pre_hook(lambda *_: left.append("ran on"))
+            model.network.encoder.layers[1].register_forward_pre_hook(lambda *_: left.append("ran on"))
         return model.record(query(model), quiet)
 
     desk = JobQueue(answer, Cache(10**6))

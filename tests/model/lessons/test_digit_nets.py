@@ -5,7 +5,7 @@ import torch
 
 from model.lessons import digit_patches
 from model.lessons.digit_patches import COUNTS, KINDS, STEPS, DigitRunQuery
-from model.scratch.pictures.digits import digits
+from model.scratch.canvas import digits
 
 
 @pytest.fixture

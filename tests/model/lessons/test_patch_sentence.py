@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from model.lessons import digit_patches as lesson
-from model.scratch.pictures import canvas
-from model.scratch.pictures.digits import SIDE
+from model.scratch import canvas
+from model.scratch.canvas import SIDE
 from model.scratch.tasks import marked_digit
 
 

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from benchmarks import configs
 from model.__main__ import main
+from model.capture import verify
 from model.core.query import Kind, Query, UserError
 from model.core.record import Reported
 from model.pretrained import accounting, catalogue, load
-from model.pretrained import model as pretrained
 from model.pretrained.environment import prepare
 from model.pretrained.load import SUFFIX
 from tests.model import tiny, tiny_vision
@@ -240,9 +240,9 @@ def test_every_harmless_key_has_a_reason_and_types_that_are():
 
 def test_row_sum_error_of_reported_weights_counts_both_sides(tmp_path, report, monkeypatch):
     model = load.open_model(str(tiny.save(tmp_path / "bloom", "bloom")), report)
-    of_model = pretrained.verify.layers_of
+    of_model = verify.layers_of
     short = lambda layer: dataclasses.replace(layer, weights=layer.weights * np.float32(0.9995))
-    monkeypatch.setattr(pretrained.verify, "layers_of", lambda *given: {
+    monkeypatch.setattr(verify, "layers_of", lambda *given: {
         kind: tuple(map(short, layers)) for kind, layers in of_model(*given).items()})
     record = model.record(Query("", "", "the animal cross street"), report)
     assert isinstance(record.maps[0].layers[0], Reported)

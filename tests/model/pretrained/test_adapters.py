@@ -296,7 +296,7 @@ def test_a_base_of_the_catalogue_is_found(tmp_path, name, minilm, report):
     folder = write(tmp_path / "mine", tensors, target_modules=["query"], task_type="FEATURE_EXTRACTION",
                    base_model_name_or_path=name)
     model = load.open_model(str(folder), report)
-    assert model.card.revision == load.revision(str(folder)) != minilm.card.revision and model.head == "vector"
+    assert model.card.revision == load.revision(str(folder)) != minilm.card.revision and model.task == "vector"
     assert f"applied to {name}" in model.card.note
     for module in ("encoder.layer.0.attention.self.query", "encoder.layer.5.attention.self.query"):
         weight = minilm.network.get_submodule(module).weight.detach().numpy() + tensors[

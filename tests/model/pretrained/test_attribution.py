@@ -7,9 +7,9 @@ import torch
 from model.capture import forward_pass
 from model.core import heads
 from model.core.query import Kind, Query, Temper, UserError
-from model.pretrained import attribution, trace
 from model.studies import rollout
-from model.studies.attribution import REMOVALS, AttributionQuery, agreement, attribute, ceiling
+from model.studies.attribution import LONGEST, REMOVALS, AttributionQuery, agreement, attribute, ceiling
+from model.studies.token_removal import explained_answer
 from model.studies.weight_swap import SwapQuery, swap_weights
 
 TEXT = "the animal didn't cross the street because it was too tired."
@@ -20,9 +20,14 @@ def asked(model, text=TEXT, target=None, **more) -> AttributionQuery:
     return AttributionQuery(Query(model.card.id, model.card.revision, text, target=target), **more)
 
 
+def put(model, question):
+    words = question.word, question.rival, question.other
+    return explained_answer(model, question.query, question.at, words, LONGEST)
+
+
 def parts(model, question, report):
-    explained = attribution.explained_answer(model, question, report)
-    return explained, model.record(explained.query, report), trace.trace(model, explained.query, report)
+    explained = put(model, question)
+    return explained, model.record(explained.query, report), model.trace(explained.query, report)
 
 
 def answered(model, report, **more):
@@ -38,7 +43,7 @@ def close(one, other, share=1e-5):
 def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(family, opened, minilm, report):
     model = minilm if family == "minilm" else opened(family)
     query = asked(model).query
-    record, found = model.record(query, report), trace.trace(model, query, report)
+    record, found = model.record(query, report), model.trace(query, report)
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind,
                                            layer.index), found.block(record.maps[0].kind, layer.index)
@@ -63,7 +68,7 @@ def _bias(norm) -> np.ndarray:
 def test_lengths_of_one_head_are_those_of_its_vectors(minilm, report):
     query = asked(minilm).query
     layer = minilm.record(query, report)[Kind.SELF].layer(2)
-    changed = rollout.transformed_values(layer, trace.trace(minilm, query, report).attention(Kind.SELF, 2))
+    changed = rollout.transformed_values(layer, minilm.trace(query, report).attention(Kind.SELF, 2))
     weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
     rows = np.eye(layer.shape[1])[4]
     vectors = weights[5, 4][:, None] * changed[5]
@@ -201,8 +206,8 @@ def test_an_encoder_decoder_is_asked_for_a_word_of_its_target(family, opened, re
 def test_what_cannot_be_asked_is_one_sentence(opened, minilm, report):
     for model, words, more in ((opened("bloom"), "only reports", {}), (minilm, "type one", {}),
                                (minilm, "at most 64 tokens", {"text": "a " * 70, "other": "b"}),
-                               (opened("llama"), "unknown", {"word": "zebra"}),
+                               (opened("llama"), "vocabulary", {"word": "zebra"}),
                                (opened("llama"), "too few tokens", {"at": 4}),
                                (opened("gpt2"), "too few tokens", {"at": 0}), (opened("bert"), "no word", {"at": 999})):
         with pytest.raises(UserError, match=words):
-            attribution.explained_answer(model, asked(model, **more), report)
+            put(model, asked(model, **more))

@@ -5,13 +5,14 @@ import pytest
 from model.core import heads
 from model.core.query import Kind, Query, Silence, UserError
 from model.pretrained.load import SUFFIX, open_model, revision
+from model.studies.predictions import log_probability, next_word
 from tests.model import tiny
 
 TEXT = "the animal sat on mat because it was wide ."
 
 
 def ask(model, span, edits=frozenset()):
-    return model.log_probability(Query(model.card.id, model.card.revision, TEXT, edits=edits), span)
+    return log_probability(model, Query(model.card.id, model.card.revision, TEXT, edits=edits), span)
 
 
 def test_a_next_word_model_is_asked_behind_what_stands_before(opened):
@@ -48,8 +49,8 @@ def test_the_next_word_is_that_of_the_edited_pass(opened):
     plain = Query(model.card.id, model.card.revision, TEXT)
     edited = Query(model.card.id, model.card.revision, TEXT, edits=frozenset({Silence(Kind.CAUSAL, 1, 2)}))
     report = lambda *_: None
-    assert model.next_word(edited, report).ids[0] == model.record(edited, report).prediction.ids[0][0]
-    logits = {query: model.next_word(query, report).logits for query in (plain, edited)}
+    assert next_word(model, edited, report).ids[0] == model.record(edited, report).prediction.ids[0][0]
+    logits = {query: next_word(model, query, report).logits for query in (plain, edited)}
     best = model.record(edited, report).prediction
     shares = np.exp(logits[edited] - np.log(np.exp(logits[edited].astype(np.float64)).sum()))
     assert np.abs(logits[plain] - logits[edited]).max() > 1e-3

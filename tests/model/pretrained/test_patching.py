@@ -6,8 +6,7 @@ import pytest
 from model.core import heads
 from model.core.query import Kind, Patch, Query, Silence, UserError
 from model.core.types import quiet
-from model.pretrained import patching as passes
-from model.studies.patching import PatchQuery
+from model.studies.patching import PatchQuery, patch_heads
 
 TEXT = "the animal didn ' t cross the street because [MASK] was too tired"
 TWIN = TEXT.replace("tired", "wide")
@@ -131,7 +130,7 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
     """The picture of all heads against asking the model anew with each edit: ln P of the two words, from the record."""
     model = opened(name)
     side = {"target": "a cat sat on it"} if kind is Kind.CROSS else {}
-    found = passes.patch_heads(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), quiet)
+    found = patch_heads(model, PatchQuery(query(TEXT, **side), query(TWIN, **side), kind), quiet)
 
     def read(record):
         row = record.prediction.positions.index(found.place)
@@ -154,7 +153,7 @@ def test_the_effect_of_each_head_is_the_one_of_the_edit(opened, name, kind):
 def test_a_sentence_model_is_read_by_the_cosine_with_the_twins_vector(minilm):
     texts = [f"The animal didn't cross the street because it was too {word}." for word in ("tired", "wide")]
     first, second = (Query("minilm", minilm.card.revision, text) for text in texts)
-    found = passes.patch_heads(minilm, PatchQuery(first, second, Kind.SELF), quiet)
+    found = patch_heads(minilm, PatchQuery(first, second, Kind.SELF), quiet)
     vectors = [minilm.record(each, quiet).prediction.vector for each in (first, second)]
     edited = minilm.record(Query("minilm", minilm.card.revision, texts[0],
                                  edits=frozenset({Patch(Kind.SELF, 3, 1, second)})), quiet)

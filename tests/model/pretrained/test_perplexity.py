@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.core.query import Query, UserError
-from model.pretrained.perplexity import sequence_likelihood
+from model.studies.predictions import sequence_likelihood
 
 TEXT = "the cat sat on the mat"
 

@@ -136,11 +136,10 @@ def test_a_chat_is_refused_where_there_is_no_template_or_it_changes_the_text(tmp
 
 def test_a_mark_that_is_typed_counts_as_special_and_is_no_word(opened):
     from model.core.query import Query
-    from model.core.types import quiet
     from model.module.inputs import read
 
     model, text = opened("bert"), "the cat [SEP] sat [MASK] zzz"
-    tokens = model.question(Query(model.card.id, model.card.revision, text), quiet).source
+    tokens = model.tokens(Query(model.card.id, model.card.revision, text)).source
     looked = read(model.network, model.tokenizer, text).source.tokens
     assert tokens.texts == ("[CLS]", "the", "cat", "[SEP]", "sat", "[MASK]", "[UNK] zzz", "[SEP]")
     assert tokens.special == looked.special == (True, False, False, True, False, False, False, True)

@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 import torch
 
+from model.capture.trace import pairs_of
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, Silence, UserError
-from model.pretrained import trace
-from model.pretrained.trace import pairs_of
 from model.scratch import positions
+from tests.model.only import Only
 
 TEXT = "the animal didn't cross the street because it was too tired."
 FOLLOWED = ("bert", "roberta", "distilbert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
@@ -24,7 +24,7 @@ def close(one, other, share=1e-4):
 @pytest.mark.parametrize("family", FOLLOWED)
 def test_projections_make_the_records_vectors(opened, report, family):
     model = opened(family)
-    record, found = model.record(asked(model), report), trace.trace(model, asked(model), report)
+    record, found = model.record(asked(model), report), model.trace(asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
         layer = record[each.kind].layer(each.index)
         for head in range(layer.heads):
@@ -41,7 +41,7 @@ def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, re
     from model.core import heads
 
     model = opened(family)
-    record, found = model.record(asked(model), report), trace.trace(model, asked(model), report)
+    record, found = model.record(asked(model), report), model.trace(asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
         layer = record[each.kind].layer(each.index)
         mixed = heads.head_outputs(layer, np.arange(layer.shape[1]))
@@ -52,7 +52,7 @@ def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, re
 @pytest.mark.parametrize("family", ["bert", "gpt2", "llama", "gemma2"])
 def test_the_residual_stream_is_transformers_hidden_states(opened, report, family):
     model = opened(family)
-    found = trace.trace(model, asked(model), report)
+    found = model.trace(asked(model), report)
     ids = torch.tensor([model.tokenizer(TEXT)["input_ids"]])
     with torch.inference_mode():
         states = model.network(input_ids=ids, output_hidden_states=True).hidden_states
@@ -68,7 +68,7 @@ def test_the_residual_stream_is_transformers_hidden_states(opened, report, famil
     ("t5", True, "rms", "ReLU", False), ("gemma2", True, "rms", "GELU (tanh)", True)])
 def test_norms_and_activations_are_recognised(opened, report, family, norm_first, kind, activation, gated):
     model = opened(family)
-    for block in trace.trace(model, asked(model), report).blocks:
+    for block in model.trace(asked(model), report).blocks:
         assert block.norm_first is norm_first and {norm.kind for norm in block.norms} == {kind}
         assert (block.feed_forward.activation, block.feed_forward.gated) == (activation, gated)
         for norm in block.norms:
@@ -79,7 +79,7 @@ def test_norms_and_activations_are_recognised(opened, report, family, norm_first
 def test_post_norm_adds_before_it_normalises_and_pre_norm_after(opened, report):
     for family in ("bert", "gpt2"):
         model = opened(family)
-        for block in trace.trace(model, asked(model), report).blocks:
+        for block in model.trace(asked(model), report).blocks:
             first, second = block.norms
             middle = block.before + block.attentions[0].output
             close(second.input if block.norm_first else first.input, middle)
@@ -97,7 +97,7 @@ def test_the_boxes_of_a_block_end_in_what_the_block_hands_on(opened, report, fam
     from model.lessons import block
 
     model = opened(family)
-    for each in trace.trace(model, asked(model), report).blocks:
+    for each in model.trace(asked(model), report).blocks:
         found = block.boxes(each)
         if each.kind is Kind.SELF or len(each.attentions) == 1:
             assert [box.name for box in found[1:]] == names
@@ -109,7 +109,7 @@ def test_the_boxes_of_a_block_end_in_what_the_block_hands_on(opened, report, fam
 
 
 def test_embeddings_sum_to_what_the_first_block_gets(minilm, report):
-    start = trace.trace(minilm, asked(minilm, TEXT), report).start(Kind.SELF)
+    start = minilm.trace(asked(minilm, TEXT), report).start(Kind.SELF)
     assert {name for name, _ in start.parts} == {"token", "segment", "position"}
     total = torch.tensor(sum(part for _, part in start.parts))
     norm = minilm.network.embeddings.LayerNorm
@@ -123,7 +123,7 @@ def test_learned_positions_are_the_rows_that_the_tokens_got(opened, report, fami
     """RoBERTa counts from the row behind [PAD], which is row 0 of the small model; rotary positions and waves are not
     learned."""
     model = opened(family)
-    start = trace.trace(model, asked(model), report).embedded[0]
+    start = model.trace(asked(model), report).embedded[0]
     if not count:
         assert start.learned is None
         return
@@ -147,15 +147,15 @@ def test_what_cannot_be_followed_is_one_sentence(opened, report):
     for family, words in (("albert", "share one module"), ("bloom", "only reports its weights")):
         model = opened(family)
         with pytest.raises(UserError, match=words):
-            trace.trace(model, asked(model), report)
+            model.trace(asked(model), report)
     model = opened("bert")
     with pytest.raises(UserError, match="silenced"):
-        trace.trace(model, asked(model, edits=frozenset([Silence(Kind.SELF, 0, 0)])), report)
+        model.trace(asked(model, edits=frozenset([Silence(Kind.SELF, 0, 0)])), report)
 
 
 def test_nothing_stays_behind_in_the_model(minilm, report):
     hooks = [len(module._forward_hooks) for module in minilm.network.modules()]   # transformers leaves some of its own
-    trace.trace(minilm, asked(minilm, TEXT), report)
+    minilm.trace(asked(minilm, TEXT), report)
     assert [len(module._forward_hooks) for module in minilm.network.modules()] == hooks
 
 
@@ -165,16 +165,16 @@ def test_the_last_vectors_alone_are_those_of_the_trace_under_edits_too(opened, r
     kinds = set(model.record(asked(model), report).kinds) - {Kind.CROSS}
     for edits in (frozenset(), frozenset([Hide("source", 3)])):
         query = asked(model, edits=edits)
-        found = trace.trace(model, query, report)
+        found = model.trace(query, report)
         for kind in kinds:
-            close(trace.last_vectors(model, LastVectorsQuery(query, kind), report).vectors,
+            close(LastVectorsQuery(query, kind).answer(Only(model), report).vectors,
                   [block.after for block in found.blocks if block.kind is kind][-1])
 
 
 def test_last_vectors_of_a_kind_or_a_token_that_is_not_there_are_refused(opened, report):
     model = opened("bert")
-    with pytest.raises(UserError, match="no causal attention that can be followed"):
-        trace.last_vectors(model, LastVectorsQuery(asked(model), Kind.CAUSAL), report)
+    with pytest.raises(UserError, match="no block of causal attention that can be followed"):
+        LastVectorsQuery(asked(model), Kind.CAUSAL).answer(Only(model), report)
     with pytest.raises(UserError, match="There is no token 99"):
         query = asked(model, edits=frozenset([Hide("source", 99)]))
-        trace.last_vectors(model, LastVectorsQuery(query, Kind.SELF), report)
+        LastVectorsQuery(query, Kind.SELF).answer(Only(model), report)

@@ -5,13 +5,14 @@ import pytest
 import torch
 
 from model.core import heads
+from model.core.models import ModelInput
 from model.core.query import Kind, Query, Silence, UserError
-from model.scratch import attribution, edits, trace
 from model.scratch.source import open_model
 from model.scratch.transformer import look_ahead_mask
 from model.studies import rollout
-from model.studies.attribution import AttributionQuery, attribute
+from model.studies.attribution import LONGEST, AttributionQuery, attribute
 from model.studies.faithfulness import texts
+from model.studies.token_removal import explained_answer
 from model.studies.weight_swap import SwapQuery, swap_weights
 
 RESOLVER, INDUCTION = texts("resolver")[4].text, texts("induction")[0].text
@@ -28,8 +29,8 @@ def quiet(*_):
 
 def parts(model, text, **more):
     question = AttributionQuery(Query(model.card.id, model.card.revision, text), **more)
-    explained = attribution.explained_answer(model, question, quiet)
-    return question, explained, model.record(explained.query, quiet), trace.trace(model, explained.query, quiet)
+    explained = explained_answer(model, question.query, question.at, (question.word, question.rival, ""), LONGEST)
+    return question, explained, model.record(explained.query, quiet), model.trace(explained.query, quiet)
 
 
 def close(one, other, share=1e-5):
@@ -41,7 +42,7 @@ def close(one, other, share=1e-5):
 def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(opened, name, text):
     model = opened[name]
     query = Query(name, model.card.revision, text)
-    record, found = model.record(query, quiet), trace.trace(model, query, quiet)
+    record, found = model.record(query, quiet), model.trace(query, quiet)
     for layer in record.maps[0].layers:
         attention, block = found.attention(record.maps[0].kind,
                                            layer.index), found.block(record.maps[0].kind, layer.index)
@@ -74,7 +75,7 @@ def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
 
     ids, french = torch.tensor([found.tokens.ids]), torch.tensor([target.ids[:place + 1]])
     pair = [words.index(found.answer.word), words.index(found.answer.rival)]
-    transformer = model.transformer
+    transformer = model.network
     rows = transformer.embedding.table.weight.detach()[ids].requires_grad_()
     memory = transformer.encoder(transformer.embedding.positions(rows * transformer.embedding.scale), None)
     logits = transformer.output(transformer.decode(french, memory, ids))[0, -1]
@@ -96,7 +97,7 @@ def test_removals_of_the_resolver_are_the_transformer_asked_directly(opened):
 
     def difference(some, place):
         with torch.inference_mode():
-            logits = model.transformer(torch.tensor([some]))[0, place]
+            logits = model.network(torch.tensor([some]))[0, place]
         return float(logits[pair[0]] - logits[pair[1]])
 
     plain = difference(ids, found.place)
@@ -116,7 +117,7 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
     model = opened["induction"]
     question, explained, record, seen = parts(model, INDUCTION)
     found = attribute(question, explained, record, seen, quiet)
-    transformer, words = model.transformer, model.tokenizer.words
+    transformer, words = model.network, model.tokenizer.words
     ids = torch.tensor([found.tokens.ids])
     rows = transformer.embedding.table.weight.detach()[ids].requires_grad_()
     x = transformer.embedding.positions(rows * transformer.embedding.scale)
@@ -140,9 +141,9 @@ def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
     distances, _ = explained.with_head_values((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output,
                                             np.zeros((1, len(explained.tokens), 32)), quiet)
     with torch.inference_mode():
-        plain = model.transformer(explained.tensors["input_ids"])[0, -1].softmax(-1)
-        with edits.apply_edits(model.transformer, [Silence(Kind.CAUSAL, 1, 0)]):
-            silent = model.transformer(explained.tensors["input_ids"])[0, -1].softmax(-1)
+        plain = model.network(explained.tensors["input_ids"])[0, -1].softmax(-1)
+    silent = model.run(ModelInput(explained.tokens, None, explained.tensors, None, ()),
+                       frozenset([Silence(Kind.CAUSAL, 1, 0)])).outputs()[0, -1].softmax(-1)
     assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
     found = swap_weights(SwapQuery(question, 1, 0, draws=20), explained, record, seen, quiet)
     assert found.permuted.shape == (20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1
@@ -151,7 +152,7 @@ def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
 
 def test_what_cannot_be_asked_is_one_sentence(opened):
     for name, text, words, more in (("translator", RESOLVER, "vocabulary", {"word": "zebu"}),
-                                    ("scratch", RESOLVER, "answers nothing", {}),
+                                    ("scratch", RESOLVER, "answers with no word", {}),
                                     ("resolver-wide", "the dog was too big", "no \"it\"", {}),
                                     ("induction", "a", "too few", {}),
                                     ("induction", INDUCTION * 8, "at most 64", {}),

@@ -9,6 +9,7 @@ from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
 from model.scratch.train import train
 from model.scratch.transformer import Transformer
+from model.studies.predictions import next_word
 
 HEADLINE = "The animal didn't cross the street because it was too tired."
 
@@ -19,12 +20,12 @@ def quiet(_fraction, _text):
 
 def opened(name: str, limit: int = 64):
     task = tasks.tasks()[name]
-    behaviour = {"resolver-wide": models.Resolver, "translator": models.Translator, "induction": models.Induction}[name]
+    behaviour = {"resolver-wide": models.Resolver, "translator": models.Translator, "induction": models.Writer}[name]
     tokenizer = (tokens.SignTokenizer if name == "induction" else tokens.WordTokenizer)(task.words)
     torch.manual_seed(3)
     model = Transformer(task.config).eval()
-    return behaviour(card("induction", "r", model, {"tokenizer": "", "max_tokens": limit, "note": ""}), model,
-                     tokenizer)
+    told = {"tokenizer": "", "max_tokens": limit, "note": ""}
+    return models.open_network(behaviour, card("induction", "r", model, told), model, tokenizer)
 
 
 def ask(model, text, **rest):
@@ -111,7 +112,7 @@ def test_induction_reads_single_signs_and_continues(induction):
     side = record[Kind.CAUSAL].queries
     assert side.texts == ("[BOS]", "q", "7", "q", induction.tokenizer.words[30])
     assert record.prediction.kind == "next" and record.prediction.positions == (0, 1, 2, 3, 4)
-    following = induction.next_word(Query("m", "r", "q7 q", continuation=(30,)), quiet)
+    following = next_word(induction, Query("m", "r", "q7 q", continuation=(30,)), quiet)
     assert following.ids[:20] == record.prediction.ids[-1] and len(following.logits) == len(induction.tokenizer)
     assert any(side.unknown) is False and ask(induction, "é").notes
 

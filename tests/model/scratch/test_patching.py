@@ -6,8 +6,8 @@ import torch
 
 from model.core import heads
 from model.core.query import Kind, Patch, Query, UserError
-from model.scratch import patching, source
-from model.studies.patching import PatchQuery
+from model.scratch import source
+from model.studies.patching import PatchQuery, patch_heads
 from tests.model.scratch.test_source import TARGET, TEXT, ask, quiet, small
 
 TWIN = "a cat saw a mouse it"   # TEXT with its fifth word changed
@@ -42,7 +42,7 @@ def test_a_patch_equals_a_difference_added_behind_the_output_projection():
     mine, layer, head, columns = small(), 0, 3, slice(18, 24)
     record = ask(mine, edits=[Patch(Kind.SELF, layer, head, other())])
     outputs = [heads.head_outputs(ask(mine, text)[Kind.SELF].layer(layer), np.arange(6))[head] for text in (TEXT, TWIN)]
-    projection = mine.transformer.encoder.layers[layer].attention.w_output
+    projection = mine.network.encoder.layers[layer].attention.w_output
     added = torch.from_numpy(outputs[1] - outputs[0]) @ projection.weight[:, columns].T
     handle = projection.register_forward_hook(lambda _module, _inputs, output: output + added)
     expected = ask(mine)
@@ -80,7 +80,7 @@ def test_the_side_that_looks_must_be_as_long(model):
 
 def test_the_untrained_model_has_no_answer_that_could_turn(model):
     with pytest.raises(UserError, match="answers nothing"):
-        patching.patch_heads(model, PatchQuery(other(TEXT), other(), Kind.SELF), quiet)
+        patch_heads(model, PatchQuery(other(TEXT), other(), Kind.SELF), quiet)
 
 
 @pytest.mark.parametrize("name", ["resolver-narrow", "resolver-wide"])
@@ -88,18 +88,18 @@ def test_the_resolvers_answer_turns_as_if_asked_head_by_head(name):
     opened = source.open_model(name)
     frame, *ends = NOUNS
     first, second = (Query(name, opened.card.revision, frame.format(word)) for word in ends)
-    found = patching.patch_heads(opened, PatchQuery(first, second, Kind.SELF), quiet)
+    found = patch_heads(opened, PatchQuery(first, second, Kind.SELF), quiet)
 
     def read(edits=()):
         query = Query(name, opened.card.revision, first.text, edits=frozenset(edits))
-        said = opened.run(query, opened.sides(query)[0], quiet)[0][found.place].log_softmax(-1)
+        said = opened.run(opened.tokens(query), query.edits).outputs()[0, found.place].log_softmax(-1)
         return float(said[opened.tokenizer.number(found.words[1])] - said[opened.tokenizer.number(found.words[0])])
 
     assert found.words == ("animal", "street") and found.plain < 0 < found.other and not found.same
     assert found.plain == pytest.approx(read(), abs=1e-4) and found.whole == pytest.approx(found.other, abs=1e-3)
     for place, number in zip(found.heads, found.patched, strict=True):
         assert number == pytest.approx(read([Patch(Kind.SELF, *place, second)]), abs=1e-3)
-    width = opened.transformer.config.heads
+    width = opened.network.config.heads
     for layer, number in found.layers.items():
         assert number == pytest.approx(read([Patch(Kind.SELF, layer, head, second) for head in range(width)]), abs=1e-3)
 
@@ -109,7 +109,7 @@ def test_the_translator_writes_on_under_a_patch_of_its_decoder():
     frame, *ends = NOUNS
     first, second = (Query("translator", opened.card.revision, frame.format(word)) for word in ends)
     for kind in (Kind.SELF, Kind.CROSS):
-        found = patching.patch_heads(opened, PatchQuery(first, second, kind), quiet)
+        found = patch_heads(opened, PatchQuery(first, second, kind), quiet)
         assert found.words == ("il", "elle") and found.plain < 0 < found.other
         edit = Patch(kind, 0, 0, second)
         written = opened.record(Query("translator", opened.card.revision, first.text, edits=frozenset({edit})), quiet)

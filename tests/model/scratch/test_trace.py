@@ -3,11 +3,12 @@ import numpy as np
 import pytest
 import torch
 
+from model.core import heads
 from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, Query, UserError
-from model.scratch import trace
-from model.scratch.probe import capture
+from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.types import quiet
 from model.scratch.source import open_model
+from tests.model.only import Only
 
 TEXT, TARGET = "The animal did not cross the street", "das Tier ging"
 
@@ -18,17 +19,16 @@ def model():
 
 
 def test_the_stream_and_the_projections_are_those_of_the_pass(model):
-    query = Query("scratch", model.card.revision, TEXT, target=TARGET)
-    with capture(model.transformer) as seen:
-        record = model.record(query, lambda *_: None)
-    found = trace.trace(model, query, lambda *_: None)
+    query, streams = Query("scratch", model.card.revision, TEXT, target=TARGET), []
+    record = model.record(query, quiet)
+    handles = [layer.register_forward_hook(lambda _layer, _given, x: streams.append(x[0].numpy()))
+               for stack in (model.network.encoder, model.network.decoder) for layer in stack.layers]
+    found = model.trace(query, quiet)
+    for handle in handles:
+        handle.remove()
     assert len(found.blocks) == 12
-    for block in found.blocks:
-        side = "encoder" if block.kind is Kind.SELF else "decoder"
-        stream = seen[f"{side}.layers.{block.index}.after_feed_forward.residual"][0].numpy()
-        assert np.abs(block.after - stream).max() < 1e-5
-        hidden = seen[f"{side}.layers.{block.index}.feed_forward.hidden"][0].numpy()
-        assert np.abs(block.feed_forward.hidden - hidden).max() < 1e-5
+    for block, stream in zip(found.blocks, streams, strict=True):
+        assert np.abs(block.after - stream).max() < 1e-5 and block.feed_forward.activation == "ReLU"
         for each in block.attentions:
             layer = record[each.kind].layer(each.index)
             for head in range(layer.heads):
@@ -38,8 +38,17 @@ def test_the_stream_and_the_projections_are_those_of_the_pass(model):
     assert found.attention(Kind.CROSS, 3).memory.shape[0] == len(record[Kind.SELF].queries)
 
 
+def test_a_silenced_head_is_silent_in_the_trace(model):
+    query = Query("scratch", model.card.revision, TEXT, edits=frozenset([Silence(Kind.SELF, 0, 1)]))
+    attention = model.trace(query, quiet).attention(Kind.SELF, 0)
+    mixed = heads.head_outputs(model.record(query, quiet)[Kind.SELF].layer(0), np.arange(len(attention.x)))
+    mixed[1] = 0
+    made = sum(mix @ part for mix, part in zip(mixed, attention.w_output, strict=True)) + attention.b_output
+    assert np.abs(made - attention.output).max() < 1e-5
+
+
 def test_embedding_and_position_sum_to_the_first_stream(model):
-    found = trace.trace(model, Query("scratch", model.card.revision, TEXT), lambda *_: None)
+    found = model.trace(Query("scratch", model.card.revision, TEXT), quiet)
     start = found.start(Kind.SELF)
     assert [name for name, _ in start.parts] == ["token", "position"]
     assert np.abs(sum(part for _, part in start.parts) - start.output).max() < 1e-6
@@ -51,15 +60,15 @@ def test_embedding_and_position_sum_to_the_first_stream(model):
 @pytest.mark.parametrize("edits", [frozenset(), frozenset([Hide("source", 2)])])
 def test_the_last_vectors_alone_are_those_of_the_trace(model, edits):
     query = Query("scratch", model.card.revision, TEXT, target=TARGET, edits=edits)
-    found = trace.trace(model, query, lambda *_: None)
+    found = model.trace(query, quiet)
     for kind in (Kind.SELF, Kind.CAUSAL):
-        last = trace.last_vectors(model, LastVectorsQuery(query, kind), lambda *_: None)
+        last = LastVectorsQuery(query, kind).answer(Only(model), quiet)
         assert np.abs(last.vectors - [block.after for block in found.blocks if block.kind is kind][-1]).max() < 1e-5
 
 
 def test_a_decoder_that_was_given_nothing_has_no_last_vectors(model):
     query = Query("scratch", model.card.revision, TEXT)
-    with pytest.raises(UserError, match="no block of causal attention here"):
-        trace.last_vectors(model, LastVectorsQuery(query, Kind.CAUSAL), lambda *_: None)
-    with pytest.raises(UserError, match="no block of cross attention here"):
-        trace.last_vectors(model, LastVectorsQuery(query, Kind.CROSS), lambda *_: None)
+    with pytest.raises(UserError, match="no block of causal attention that"):
+        LastVectorsQuery(query, Kind.CAUSAL).answer(Only(model), quiet)
+    with pytest.raises(UserError, match="no block of cross attention that"):
+        LastVectorsQuery(query, Kind.CROSS).answer(Only(model), quiet)

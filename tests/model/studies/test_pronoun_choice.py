@@ -6,8 +6,9 @@ import pytest
 from model.ask import sources
 from model.core.heads import weights
 from model.core.query import Kind, Query, Silence, UserError
+from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.scratch.tasks import translator
-from model.studies.predictions import DecisionQuery, DecisionSetQuery, pronoun_of, rows_by_produced_token
+from model.studies.predictions import pronoun_of, rows_by_produced_token
 
 TIRED = "The animal didn't cross the street because it was too tired."
 WIDE = TIRED.replace("tired", "wide")

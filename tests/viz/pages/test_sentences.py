@@ -10,6 +10,7 @@ from model.ask import sources
 from model.core.query import Kind, Patch, Query, Silence, Temper
 from model.core.record import Layer
 from model.core.view import View
+from model.lessons.pronoun_choice import Decision, DecisionSet
 from model.studies import coreference
 from model.studies.alignment import Group
 from model.studies.attribution import FEWEST, Answer, agreement, ceiling
@@ -20,7 +21,6 @@ from model.studies.faithfulness import report as faithfulness_report
 from model.studies.induction import InductionScores
 from model.studies.patching import PatchEffects
 from model.studies.patterns import PatternChance
-from model.studies.predictions import Decision, DecisionSet
 from model.training.processes import Film, HeadScores
 from tests import headline
 from tests.fabricate import SENTENCE, record

@@ -12,7 +12,7 @@ from viz.widgets.control_widgets import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import Lesson
 
-TESTED = 250    # held-out digits (model/scratch/pictures/digits.py)
+TESTED = 250    # held-out digits (model/scratch/canvas.py)
 SMOOTH = 10     # steps whose mean loss is drawn
 
 

@@ -7,7 +7,8 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import Kind, UserError
 from model.core.types import KindHeadId
-from model.studies.predictions import PRONOUNS, Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from model.studies.predictions import PRONOUNS
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label

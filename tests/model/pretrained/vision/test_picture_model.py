@@ -7,8 +7,10 @@ from model.ask.sources import models
 from model.core.models import LastVectorsQuery, TraceQuery
 from model.core.query import Kind, NoNextWord, Patch, UserError, Window
 from model.core.types import quiet
-from model.studies.attribution import AttributionQuery
+from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery
+from model.studies.predictions import next_word, sequence_likelihood
+from model.studies.token_removal import explained_answer
 from tests.model import tiny_vision
 
 
@@ -40,11 +42,11 @@ def test_the_last_blocks_vectors_are_those_of_the_trace(folder):
 def test_what_is_of_texts_alone_is_refused_in_a_sentence(folder):
     opened = models.open(asked(folder, "cat"), quiet)
     with pytest.raises(NoNextWord, match="choose a decoder"):
-        opened.next_word(asked(folder, "cat"), quiet)
+        next_word(opened, asked(folder, "cat"), quiet)
     with pytest.raises(UserError, match="predicts no next token"):
-        opened.sequence_likelihood(asked(folder, "cat"), quiet)
+        sequence_likelihood(opened, asked(folder, "cat"), quiet)
     with pytest.raises(UserError, match="takes words of a text away; hide a patch"):
-        opened.explained_answer(AttributionQuery(asked(folder, "cat")), quiet)
+        explained_answer(opened, asked(folder, "cat"), None, ("", "", ""), LONGEST)
     with pytest.raises(UserError):
         asked(folder, "cat", [Window(4, 1)]).answer(models, quiet)
 

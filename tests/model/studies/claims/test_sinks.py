@@ -6,6 +6,7 @@ import pytest
 
 from model.core.query import Kind, Window
 from model.core.types import quiet
+from model.studies.claims import measured
 from model.studies.claims.claim import SINKS, WIDTH, Reason, judge
 from model.studies.claims.measured import first_share, first_token, received, restored, window
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
@@ -35,20 +36,21 @@ def test_received_is_a_mean_over_those_that_may_look():
 
 def losses(whole: float, without: float, with_sinks: float):
     """A model whose loss is that of the edits: a little more with each letter of the text, as passages differ."""
-    def likelihood(query, report):
+    def likelihood(_opened, query, _report):
         edit = next(iter(query.edits), None)
         loss = whole if edit is None else {Window(WIDTH + SINKS): without, Window(WIDTH, SINKS): with_sinks}[edit]
         return SimpleNamespace(log_probabilities=np.full(60, -loss - len(query.text) / 1e6))
 
-    return FakeModels(None, sequence_likelihood=likelihood)
+    return likelihood
 
 
 @pytest.mark.parametrize(("planted_losses", "reason", "decides"), [
     ((3.0, 5.0, 3.2), Reason.ABOVE, "window_cost"), ((3.0, 3.0, 3.0), Reason.NOTHING, "window_restored"),
     ((3.0, 5.0, 4.5), Reason.BELOW, "window_restored"), ((3.0, 5.0, 5.5), Reason.BELOW, "window_sinks"),
     ((3.0, 2.5, 2.0), Reason.BELOW, "window_cost")])
-def test_a_window_that_costs_and_sinks_that_give_it_back(planted_losses, reason, decides):
-    judged = judge(window(ASKED, losses(*planted_losses), quiet).findings)
+def test_a_window_that_costs_and_sinks_that_give_it_back(planted_losses, reason, decides, monkeypatch):
+    monkeypatch.setattr(measured, "sequence_likelihood", losses(*planted_losses))
+    judged = judge(window(ASKED, FakeModels(None), quiet).findings)
     assert (judged.reason, judged.finding.name) == (reason, decides)
 
 

@@ -6,16 +6,18 @@ import pytest
 import torch
 
 from model.core import heads
-from model.core.query import Kind, Query, Silence
-from model.scratch import baseline, grammar, head_analysis, models, tokens
+from model.core.query import Kind, Query
+from model.scratch import grammar, head_scores, models, tokens
 from model.scratch.source import card
-from model.scratch.tasks import induction, resolver, translator
+from model.scratch.tasks import induction as induction_task
+from model.scratch.tasks import resolver, translator
 from model.scratch.transformer import Config, Transformer
+from model.studies import induction
 
 HEADS = 3
 
 
-def network(words: int, **layers) -> Transformer:
+def small(words: int, **layers) -> Transformer:
     torch.manual_seed(13)
     model = Transformer(Config(vocabulary=words, d_model=30, heads=HEADS, d_ff=7, dropout=0.0, **layers)).eval()
     for parameter in model.parameters():
@@ -31,17 +33,17 @@ def sentences():
 
 @pytest.fixture(scope="module")
 def encoder():
-    return network(len(resolver.WORDS), encoder_layers=2, decoder_layers=0)
+    return small(len(resolver.WORDS), encoder_layers=2, decoder_layers=0)
 
 
 @pytest.fixture(scope="module")
 def both():
-    return network(len(translator.WORDS), encoder_layers=1, decoder_layers=2)
+    return small(len(translator.WORDS), encoder_layers=1, decoder_layers=2)
 
 
 def opened(behaviour, model, words):
     told = {"tokenizer": "", "max_tokens": 64, "note": ""}
-    return behaviour(card("induction", "r", model, told), model, tokens.WordTokenizer(words))
+    return models.open_network(behaviour, card("induction", "r", model, told), model, tokens.WordTokenizer(words))
 
 
 def quiet(_fraction, _text):
@@ -49,7 +51,7 @@ def quiet(_fraction, _text):
 
 
 def test_looks_are_the_weights_of_the_record(encoder, sentences):
-    found = head_analysis.noun_weights(encoder, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
+    found = head_scores.noun_weights(encoder, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
     model = opened(models.Resolver, encoder, resolver.WORDS)
     for i in (0, 7, 33):
         record = model.record(Query("m", "r", grammar.join_words(sentences[i].english)), quiet)
@@ -59,7 +61,7 @@ def test_looks_are_the_weights_of_the_record(encoder, sentences):
 
 
 def test_cross_looks_start_at_the_row_that_writes_the_pronoun(both, sentences):
-    found = head_analysis.noun_weights(both, sentences, translator.batch, Kind.CROSS,
+    found = head_scores.noun_weights(both, sentences, translator.batch, Kind.CROSS,
                                        lambda sentence: sentence.french_pronoun)
     model = opened(models.Translator, both, translator.WORDS)
     sentence = sentences[9]
@@ -78,7 +80,7 @@ def test_heads_are_named_by_what_they_do_on_twins(sentences, always, name, table
     picked = [{"answer": each.answer, "wrong": 1 - each.answer}.get(always, always) for each in sentences]
     weights = np.zeros((34, 1, 2), np.float32)
     weights[np.arange(34), 0, picked] = 0.7
-    head, = head_analysis.tabulate_pointing({4: weights}, sentences, Kind.SELF)
+    head, = head_scores.tabulate_pointing({4: weights}, sentences, Kind.SELF)
     assert (head.name, head.table, head.layer) == (name, table, 4)
     assert head.both == (name == "resolving") and set(head.by_frame.values()) == {float(name == "resolving")}
 
@@ -86,35 +88,8 @@ def test_heads_are_named_by_what_they_do_on_twins(sentences, always, name, table
 def test_a_head_that_hardly_looks_at_the_nouns_has_no_name(sentences):
     weights = np.zeros((34, 1, 2), np.float32)
     weights[:, 0] = (0.010, 0.009)
-    head, = head_analysis.tabulate_pointing({0: weights}, sentences, Kind.SELF)
+    head, = head_scores.tabulate_pointing({0: weights}, sentences, Kind.SELF)
     assert head.name == "" and head.mass == pytest.approx(0.019)
-
-
-@pytest.mark.parametrize("mode", ["zero", "mean"])
-def test_silence_over_many_sentences_is_the_edit_on_one(encoder, sentences, mode):
-    silence = Silence(Kind.SELF, 1, 2, mode)
-    found = head_analysis.judge(encoder, sentences,
-                                 lambda model, chosen: resolver.correct_rows(model, resolver.batch(chosen)).tolist(),
-                                 [silence])
-    model = opened(models.Resolver, encoder, resolver.WORDS)
-    for i, sentence in enumerate(sentences):
-        record = model.record(Query("m", "r", grammar.join_words(sentence.english), edits=frozenset({silence})), quiet)
-        assert found[i] == (record.prediction.texts[0][0] == sentence.antecedent.english)
-
-
-def test_the_table_of_silence_has_each_head_the_pointers_and_as_many_others(encoder):
-    seen = []
-
-    def right(silences):
-        seen.append(tuple(silences))
-        return 1 - len(seen[-1]) / 10
-
-    rows = head_analysis.silencing_table(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
-    assert [row["heads"] for row in rows] == ["none",
-                                              *(f"self {layer}·{head}" for layer in range(2) for head in range(HEADS)),
-                                             "all that point: 2", "as many others at random: 2"]
-    assert rows[-1]["mean"] == pytest.approx(0.8) and rows[1]["zero"] == pytest.approx(0.9)
-    assert all(not {(each.layer, each.head) for each in silences} & {(1, 0), (1, 2)} for silences in seen[-5:])
 
 
 def test_swapping_every_word_swaps_the_answer_and_swapping_none_does_not(both, sentences):
@@ -139,27 +114,15 @@ def test_swapping_every_word_swaps_the_answer_and_swapping_none_does_not(both, s
     pair = next(pair for pair in zip(sentences[::2], sentences[1::2], strict=True)
                 if pair[0].nouns[0].feminine != pair[0].nouns[1].feminine)
     answer = 0 if pair[0].antecedent.feminine else 1
-    assert head_analysis.flip_rate(Told(), pair, translator.batch, lambda sentence: range(len(sentence.english))) == 1
-    assert head_analysis.flip_rate(Told(), pair, translator.batch, lambda sentence: []) == 0
+    assert head_scores.flip_rate(Told(), pair, translator.batch, lambda sentence: range(len(sentence.english))) == 1
+    assert head_scores.flip_rate(Told(), pair, translator.batch, lambda sentence: []) == 0
 
 
 def test_copying_tells_a_head_that_copies_from_one_that_suppresses():
-    model = network(len(induction.WORDS), encoder_layers=0, decoder_layers=1)
-    attention = model.decoder.layers[0].attention
+    network = small(len(induction_task.WORDS), encoder_layers=0, decoder_layers=1)
+    model, attention = opened(models.Writer, network, induction_task.WORDS), network.decoder.layers[0].attention
     with torch.no_grad():
         attention.w_output.weight.copy_(attention.w_value.weight.T)  # the product is then positive semi-definite
-        assert head_analysis.copying(model, 0, 1) == pytest.approx(1, abs=1e-4)
+        assert induction.copying(model, [(0, 1)]) == pytest.approx(1, abs=1e-4)
         attention.w_output.weight.neg_()
-    assert head_analysis.copying(model, 0, 1) == pytest.approx(-1, abs=1e-4)
-
-
-def test_a_bag_of_words_counts_words_without_their_order(sentences):
-    first, second = baseline.bag(sentences[:2])
-    assert first.sum() == len(sentences[0].english) and (first - second).abs().sum() == 2
-    model = baseline.train(steps=3, size=5)
-    assert 0 <= baseline.accuracy(model, sentences) <= 1
-    with torch.no_grad():
-        model.weight.zero_()
-        model.bias.zero_()
-        model.bias[baseline.antecedents(sentences[:1])] = 1
-    assert baseline.accuracy(model, sentences[:1]) == 1
+    assert induction.copying(model, [(0, 1)]) == pytest.approx(-1, abs=1e-4)

@@ -1,14 +1,15 @@
 """Canvases: splits that share neither digit nor places, twins that differ in the dot alone, no place that gives the
 answer away."""
+import hashlib
 import random
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from model.scratch.pictures import canvas
-from model.scratch.pictures.canvas import COLUMNS, PLACES, ROWS
-from model.scratch.pictures.digits import SIDE, digits
+from model.core.files import ASSETS
+from model.scratch import canvas
+from model.scratch.canvas import COLUMNS, PLACES, ROWS, SIDE, digits
 
 SPLITS = ("train", "validation", "test")
 
@@ -53,3 +54,48 @@ def test_where_a_digit_stands_does_not_say_whether_it_is_meant():
     first = np.mean([each.digit == min(each.places) for each in canvases if len(each.places) == 2])
     low = np.mean([each.answer == min(each.labels) for each in canvases if len(each.places) == 2])
     assert abs(first - 0.5) < 0.03 and abs(low - 0.5) < 0.03
+
+
+def test_the_file_is_the_one_whose_checksum_and_licence_are_written_down():
+    told = (ASSETS / "digits" / "README.md").read_text(encoding="utf-8")
+    assert hashlib.sha256(canvas.FILE.read_bytes()).hexdigest() in told and "CC BY 4.0" in told
+
+
+def test_the_splits_are_all_digits_and_share_none():
+    parts = {split: digits(split) for split in ("train", "validation", "test")}
+    assert [len(part.labels) for part in parts.values()] == [1297, 250, 250]
+    rows = [tuple(row) for part in parts.values() for row in np.c_[part.ink.reshape(-1, 64), part.labels]]
+    assert len(set(rows)) == len(rows) == 1797
+    assert all(part.ink.min() == 0 and part.ink.max() == 1 for part in parts.values())
+
+
+def test_the_labels_are_those_of_the_pictures():
+    known, held_out = digits(), digits("test")
+    apart = ((held_out.ink[:, None] - known.ink[None]) ** 2).sum((2, 3))
+    assert (known.labels[apart.argmin(1)] == held_out.labels).mean() > 0.97   # the nearest written digit
+    assert all((known.labels[known.of(label)] == label).all() for label in range(10))
+
+
+def test_a_digit_read_where_it_stands_is_itself_and_a_move_moves_it():
+    ink = digits().ink[:5]
+    still = np.broadcast_to(np.eye(2), (5, 2, 2))
+    np.testing.assert_allclose(canvas.warped(ink, still, np.zeros((5, 2))), ink, atol=1e-6)
+    down = canvas.warped(ink, still, np.tile([1.0, 0.0], (5, 1)))
+    np.testing.assert_allclose(down[:, :-1], ink[:, 1:], atol=1e-6)
+    assert (down[:, -1] == 0).all()
+    half = canvas.warped(ink, still, np.tile([0.0, 0.5], (5, 1)))
+    np.testing.assert_allclose(half[:, :, :-1], (ink[:, :, :-1] + ink[:, :, 1:]) / 2, atol=1e-6)
+
+
+def test_variants_are_near_and_always_the_same():
+    found = canvas.variants()
+    assert found.shape == (canvas.VARIANTS, 1297, 8, 8) and (found[0] == digits().ink).all()
+    assert found.min() >= 0 and found.max() <= 1
+    ratio = found.sum((2, 3)) / found[0].sum((1, 2))
+    assert 0.9 < ratio.mean() < 1.1 and not (found[1] == found[0]).all((1, 2)).any()
+
+
+def test_what_was_read_cannot_be_changed():
+    with pytest.raises(ValueError):
+        digits().ink[0] = 0
+    assert isinstance(digits("test"), canvas.Digits)

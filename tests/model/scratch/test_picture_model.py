@@ -6,11 +6,14 @@ import pytest
 from PIL import Image
 
 from model.core import pictures
+from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, UserError
 from model.core.trace import CLOSE
-from model.scratch.pictures.picture_model import processed
+from model.scratch.models import processed
 from model.scratch.source import card, open_model, revision, sides
 from model.scratch.tasks import marked_digit
+from model.studies.token_removal import explained_answer
+from tests.model.only import Only
 
 MODEL = "marked-digit"
 
@@ -60,8 +63,7 @@ def test_the_trace_is_of_the_same_pass(model, record):
     np.testing.assert_allclose(sum(part for _, part in start.parts), start.output, atol=1e-5)
     scale = np.abs(trace.blocks[0].before).max()
     assert np.abs(trace.blocks[0].before - start.output).max() < CLOSE * scale
-    from model.core.models import LastVectorsQuery
-    last = model.last_vectors(LastVectorsQuery(record.query, Kind.SELF), quiet).vectors
+    last = LastVectorsQuery(record.query, Kind.SELF).answer(Only(model), quiet).vectors
     assert np.abs(last - trace.blocks[-1].after).max() < CLOSE * np.abs(last).max()
 
 
@@ -95,12 +97,11 @@ def test_what_it_cannot_read_is_refused(model, record):
         model.record(Query(MODEL, "r", "seven", image=record.query.image), quiet)
     with pytest.raises(UserError, match="reads no target"):
         model.record(query(record.query.image, target="seven"), quiet)
-    from model.studies.attribution import AttributionQuery
     with pytest.raises(UserError, match="reads pictures"):
-        model.explained_answer(AttributionQuery(record.query), quiet)
+        explained_answer(model, record.query, None, ("", "", ""), 64)
 
 
 def test_its_card_says_what_it_is(model):
     assert sides(MODEL) == {"image"} and model.card.max_tokens == 26 and "8 × 8 pixels" in model.card.tokenizer
-    assert "Dosovitskiy" in card(MODEL, "r", model.transformer, {"tokenizer": "", "max_tokens": 1,
+    assert "Dosovitskiy" in card(MODEL, "r", model.network, {"tokenizer": "", "max_tokens": 1,
                                                                  "note": ""}).architecture

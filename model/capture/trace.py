@@ -1,4 +1,4 @@
-"""The trace of a pretrained model: hooks watch the pass of an answer, and each module is recognised by its numbers.
+"""The trace of a model: hooks watch the pass of an answer, and each module is recognised by its numbers.
 
 No family is known by name. The value projection is the matrix whose output is the record's values; queries and keys are
 found by the lengths of their vectors, which rotary positions keep; W_O is the matrix that reads the mix of values; a
@@ -7,17 +7,15 @@ with a reason.
 """
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.capture import forward_pass
 from model.capture.forward_pass import Slot
-from model.core import heads
-from model.core.models import LastVectorsQuery
-from model.core.query import Kind, Patch, Query, Silence, UserError
+from model.capture.verify import Wiring
+from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord, Layer
 from model.core.threads import for_this_thread
 from model.core.trace import (
@@ -26,16 +24,16 @@ from model.core.trace import (
     Block,
     Embedded,
     FeedForwardTrace,
-    LastVectors,
     Norm,
     Projection,
     Trace,
 )
 from model.core.types import Progress
-from model.pretrained import patching, predict
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from model.capture.model import NetworkModel
 
 
 class Unfollowed(Exception):
@@ -142,57 +140,51 @@ class Call:
         return None if bias is None else bias.detach().numpy()
 
 
-def trace(model: Any, query: Query, report: Progress) -> Trace:
+def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
     """The trace of the pass that answers the query. Raises UserError where the model is built in a way that cannot be
     followed."""
     title = model.card.title
     if model.wiring is None:
         raise UserError(f"{title} only reports its weights, so its insides cannot be followed; choose a verified "
                         f"model.")
-    if any(isinstance(edit, Silence | Patch) for edit in query.edits):
-        raise UserError("A pass with silenced or patched heads cannot be traced; take the edit away.")
-    names = {slot.module: _block_name(slot.module, title) for slot in model.wiring.slots.values()}
-    with _watch_calls(model.network, set(names.values())) as calls:
-        record = model.record(query, report)
+    mixed: dict[tuple[Kind, int], Tensor] = {}
     try:
-        return _assemble(record, model, names, calls)
+        names = {slot.module: _block_name(slot.module) for slot in model.wiring.slots.values()}
+        with _watch_calls(model.network, set(names.values())) as calls:
+            record = model.recorded(query, report, mixed)
+        return _assemble(record, mixed, model, model.wiring, names, calls)
     except Unfollowed as error:
         raise UserError(f"The insides of {title} cannot be followed, as {error}; its attention itself is shown on the "
                         f"page Heads.") from error
 
 
-def last_vectors(model: Any, question: LastVectorsQuery, report: Progress) -> LastVectors:
-    """What the last block of one kind puts out. Raises UserError where the model is built in a way that cannot be
-    followed, and for a kind that it has not."""
-    title, all_slots = model.card.title, model.wiring.slots.values() if model.wiring else ()
-    slots = [slot for slot in all_slots if slot.kind is question.kind]
-    if not slots:
-        raise UserError(f"{title} has no {question.kind} attention that can be followed; choose another kind, or a "
-                        f"verified model.")
-    asked = model.question(question.query, report)
-    name = _block_name(max(slots, key=lambda slot: slot.index).module, title)
-    outputs: list[np.ndarray] = []   # of every call of the block: layers that share one module call it again
+@contextmanager
+def last_vectors(model: "NetworkModel") -> Iterator[dict[Kind, np.ndarray]]:
+    """A dictionary that is filled, in this thread's pass, with what the last block of each kind puts out, (t, d_model).
+    Cross-attention has no block of its own."""
+    found: dict[Kind, np.ndarray] = {}
+    slots = model.wiring.slots.values() if model.wiring else ()
 
-    def watch(_module: Any, _arguments: tuple, output: Any) -> None:
-        outputs.append(_rows(_first(output)))
+    def watch(kind: Kind) -> Callable[..., None]:
+        def keep(_module: Any, _arguments: tuple, output: Any) -> None:   # layers that share one module call it again
+            found[kind] = _rows(_first(output)).astype(np.float32)
+        return for_this_thread(keep)
 
-    hook = model.network.get_submodule(name).register_forward_hook(for_this_thread(watch))
-    try:
-        session = patching.session(model, question.query, asked.lengths, report)
-        with model.threads(asked):
-            forward_pass.run(session, lambda: model.network(**asked.tensors, **predict.last_only(model)))
-    finally:
-        hook.remove()
-    return LastVectors(outputs[-1].astype(np.float32))
+    with ExitStack() as hooks:
+        for kind in {slot.kind for slot in slots} - {Kind.CROSS}:
+            last = max((slot for slot in slots if slot.kind is kind), key=lambda slot: slot.index)
+            with suppress(Unfollowed):
+                block = model.network.get_submodule(_block_name(last.module))
+                hooks.callback(block.register_forward_hook(watch(kind)).remove)
+        yield found
 
 
-def _block_name(module: str, title: str) -> str:
+def _block_name(module: str) -> str:
     """A block's name ends with its number: encoder.layer.0 of encoder.layer.0.attention.self."""
     parts = module.split(".")
     numbers = [index for index, part in enumerate(parts) if part.isdigit()]
     if not numbers:
-        raise UserError(f"The insides of {title} cannot be followed, as its layers have no numbers; choose another "
-                        f"model.")
+        raise Unfollowed("its layers have no numbers")
     return ".".join(parts[:numbers[0] + 1])
 
 
@@ -235,14 +227,15 @@ def _rows(tensor: "Tensor") -> np.ndarray:
     return tensor.detach().reshape(-1, tensor.shape[-1]).numpy() if tensor.ndim > 1 else tensor.detach().numpy()
 
 
-def _assemble(record: AttentionRecord, model: Any, names: dict[str, str], calls: dict[str, Call]) -> Trace:
+def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", model: "NetworkModel",
+              wiring: Wiring, names: dict[str, str], calls: dict[str, Call]) -> Trace:
     slots: dict[str, list[Slot]] = {}
-    for slot in model.wiring.slots.values():
+    for slot in (slot for slot in wiring.slots.values() if slot.kind in record.kinds):
         slots.setdefault(names[slot.module], []).append(slot)
         if slot.occurrence:
             raise Unfollowed("its layers share one module")
     _check_size(calls, model.card.title)
-    blocks = tuple(_block(record, name, members, calls) for name, members in slots.items())
+    blocks = tuple(_block(record, mixed, name, members, calls) for name, members in slots.items())
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
     return Trace(record.query, tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds), blocks)
 
@@ -254,13 +247,14 @@ def _check_size(calls: dict[str, Call], title: str) -> None:
                         f"{LARGEST / 2**20:,.0f}; take a shorter text.")
 
 
-def _block(record: AttentionRecord, name: str, slots: list[Slot], calls: dict[str, Call]) -> Block:
+def _block(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", name: str, slots: list[Slot],
+           calls: dict[str, Call]) -> Block:
     inside = sorted((call for path, call in calls.items() if path.startswith(name + ".")), key=lambda call: call.order)
     linears = [call for call in inside if call.module.weight.ndim == 2 and _is_linear(call)]
     attentions, used = [], set()
     for slot in slots:
         layer = record[slot.kind].layer(slot.index)
-        attention, matrices = _attention(slot, cast(Layer, layer), linears)
+        attention, matrices = _attention(slot, cast(Layer, layer), mixed[slot.kind, slot.index].numpy(), linears)
         attentions.append(attention)
         used |= matrices
     norms = tuple(norm_of(call.name.removeprefix(name + "."), call) for call in inside
@@ -277,14 +271,16 @@ def _is_linear(call: Call) -> bool:
     return call.matrix.shape == (call.input.shape[-1], call.output.shape[-1])
 
 
-def _attention(slot: Slot, layer: Layer, linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
-    """The matrices round one attention, and the names of the modules that hold them."""
+def _attention(slot: Slot, layer: Layer, mixed: np.ndarray,
+               linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
+    """The matrices round one attention, and the names of the modules that hold them. mixed: what its heads put out,
+    edits included, (q, head, d_v)."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
     query, q_layout = _find_matrix("queries", own, layer.query, exact=False)
     others = [call for call in own if call is not query or q_layout[1]]
     key, k_layout = _find_matrix("keys", others, layer.key, exact=False)
     value, v_layout = _find_matrix("values", own, layer.value, exact=True)
-    output = _reader(layer, [call for call in linears if call.order > value.order])
+    output = _reader(mixed.reshape(len(mixed), -1), [call for call in linears if call.order > value.order])
     pairs = pairs_of(q_layout[0](query.output).swapaxes(0, 1), layer.query)
     weight = output.matrix.reshape(layer.heads, -1, output.matrix.shape[1])
     attention = AttentionTrace(slot.kind, slot.index, query.input, value.input, _projection(query, q_layout[0]),
@@ -330,17 +326,16 @@ def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
     raise Unfollowed(f"no single matrix makes its {what}")
 
 
-def _reader(layer: Layer, linears: list[Call]) -> Call:
-    """W_O: the first matrix that reads the heads' mixed values, side by side."""
-    rows = np.unique([0, layer.shape[1] // 2, layer.shape[1] - 1])
-    mixed = np.concatenate(list(heads.head_outputs(layer, rows)), axis=-1)
+def _reader(mixed: np.ndarray, linears: list[Call]) -> Call:
+    """W_O: the first matrix that reads the heads' mixed values, side by side, (q, head · d_v)."""
     for call in linears:
-        if call.input.shape == (layer.shape[1], mixed.shape[1]) and close(call.input[rows], mixed):
+        if close(call.input, mixed):
             return call
     raise Unfollowed("no matrix reads the mix of its values as it is")
 
 
-def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: Any, calls: dict[str, Call]) -> Embedded:
+def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "NetworkModel",
+              calls: dict[str, Call]) -> Embedded:
     """What the first block gets: the tables that were read before it, and the norm over their sum."""
     output = next(block for block in blocks if block.kind is kind).before
     outside = [call for call in calls.values()

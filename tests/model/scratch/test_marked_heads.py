@@ -3,15 +3,15 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.tasks import share_right, silencing
 from model.core import heads
 from model.core.pictures import keep
 from model.core.query import Kind, Patch, Query, Silence
-from model.scratch import weights
+from model.scratch import head_scores, weights
 from model.scratch.catalogue import weights_file
-from model.scratch.pictures import marked_heads
 from model.scratch.source import open_model
 from model.scratch.tasks import marked_digit
-from tests.model.scratch.pictures.test_picture_model import png
+from tests.model.scratch.test_picture_model import png
 
 MODEL = "marked-digit"
 
@@ -36,11 +36,12 @@ def by(found, role, layer):
 
 
 def test_rows_are_those_of_the_record(model, canvases):
-    found = marked_heads.row_weights(model, canvases[:4], lambda canvas: 1 + canvas.marker)
+    found = head_scores.row_weights(model, marked_digit.batch(canvases[:4]).inputs,
+                                    [1 + canvas.marker for canvas in canvases[:4]])
     for number, canvas in enumerate(canvases[:4]):
         for layer in record(canvas)[Kind.SELF].layers:
             expected = heads.row_weights(layer, 1 + canvas.marker)
-            np.testing.assert_allclose(found[layer.index][number], expected, atol=1e-5)
+            np.testing.assert_allclose(found[Kind.SELF, layer.index][number], expected, atol=1e-5)
 
 
 def test_the_shipped_model_is_right_on_held_out_digits_and_places():
@@ -55,19 +56,19 @@ def test_its_scores_are_what_the_weights_reach(model, canvases):
 
 
 def test_one_head_fetches_the_digit_and_the_other_tells_the_digits_of_the_dot(model, canvases):
-    found = marked_heads.looking(model, canvases)
+    found = head_scores.looking(model, canvases)
     fetch = by(found, "digit", 1)
     assert fetch.named and fetch.weight > 0.9 and fetch.elsewhere < 0.05
     assert not by(found, "marker", 0).named and not by(found, "digit", 0).named
-    assert marked_heads.turned(model, canvases, 0, 0, "digits") > 0.9   # through the digits' own patches
-    assert marked_heads.turned(model, canvases, 0, 0, "cls") < 0.1      # and not through [CLS]
-    assert marked_heads.turned(model, canvases, 1, 0, "cls") > 0.9 > 0.1 > marked_heads.turned(model, canvases, 1, 0,
+    assert head_scores.turned(model, canvases, 0, 0, "digits") > 0.9   # through the digits' own patches
+    assert head_scores.turned(model, canvases, 0, 0, "cls") < 0.1      # and not through [CLS]
+    assert head_scores.turned(model, canvases, 1, 0, "cls") > 0.9 > 0.1 > head_scores.turned(model, canvases, 1, 0,
                                                                                                "digits")
 
 
 def test_silencing_either_head_costs_thirty_points(model, canvases):
-    whole = marked_heads.share_right(model, canvases)
-    assert all(whole - each["zero"] >= 0.3 for each in marked_heads.silencing(model, canvases).values())
+    whole = share_right(model, canvases)
+    assert all(whole - each["zero"] >= 0.3 for each in silencing(model, canvases).values())
 
 
 def test_exchange_everywhere_is_the_edit_patch(model, canvases):
@@ -78,11 +79,11 @@ def test_exchange_everywhere_is_the_edit_patch(model, canvases):
         back = Query(MODEL, "r", "", image=keep(png(pair[0].pixels()), "canvas").sha256)
         second = record(pair[1], frozenset([Patch(Kind.SELF, layer, 0, back)])).prediction.texts[0][0]
         expected = np.mean([answer == str(pair[1].answer), second == str(pair[0].answer)])
-        assert marked_heads.turned(model, pair, layer, 0) == expected
+        assert head_scores.turned(model, pair, layer, 0) == expected
 
 
 def test_silence_is_the_edit_of_the_record(model, canvases):
     silenced = [record(each, frozenset([Silence(Kind.SELF, 0, 0)])).prediction.texts[0][0] == str(each.answer)
                 for each in canvases[:6]]
-    assert marked_heads.share_right(model, canvases[:6], [Silence(Kind.SELF, 0, 0)]) == pytest.approx(np.mean(silenced))
+    assert share_right(model, canvases[:6], [Silence(Kind.SELF, 0, 0)]) == pytest.approx(np.mean(silenced))
     assert torch.is_grad_enabled()

@@ -1,0 +1,225 @@
+"""What every network has in common, our own and those of transformers: tokens in, one captured forward pass, a record
+out."""
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.capture import forward_pass, trace, verify
+from model.core import memory
+from model.core.finite import largest
+from model.core.models import ModelInput, Pass, PassAnswer, Vocabulary, check_lengths
+from model.core.query import Edit, Hide, Kind, Patch, Query, UserError, Window, no_last_keys
+from model.core.record import AttentionMap, AttentionRecord, Card, Prediction, Verification
+from model.core.threads import limited_threads
+from model.core.trace import Trace
+from model.core.types import KindHeadId, Progress, quiet
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class NetworkModel:
+    """A network with its card. Nothing in it changes after it is opened, so it may serve several threads.
+
+    A family says how it reads a query (`tokens`), how it is called (`call`), and what it answers (`outputs`, `answer`,
+    `prediction`); everything else is the same for all.
+    """
+
+    card: Card                        # what it is
+    network: Any                      # a torch module
+    tokenizer: Any                    # of transformers, or our own
+    wiring: verify.Wiring | None      # None where the capture cannot follow: reported weights are shown then
+    task: str                         # what it predicts: next, mask, target, label, vector or none
+    reasons: tuple[str, ...]          # clauses on why pictures are reported and not verified
+    names: dict[int, str]             # of the modules, by id(module)
+    plan: memory.Plan                 # what the size of an answer depends on
+
+    ours = False                      # whether it is our own Transformer, of a small vocabulary
+    looks_ahead = True                # of reported weights: whether they are those of an encoder
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the weights."""
+        return sum(weights.numel() * weights.element_size() for weights in self.network.parameters())
+
+    @property
+    def editable(self) -> bool:
+        """Whether its passes can be edited."""
+        return self.wiring is not None
+
+    @property
+    def vector_of(self) -> str:
+        """The tokens whose vectors a sentence vector is made of: mean or first."""
+        return "mean"
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The words that it answers with."""
+        raise NotImplementedError
+
+    def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
+        """The query as the network takes it. Raises UserError where it cannot be asked."""
+        raise NotImplementedError
+
+    def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> Any:
+        """What the network returns; every: logits of all tokens, where a decoder would only compute the last."""
+        raise NotImplementedError
+
+    def outputs(self, output: Any) -> "Tensor":
+        """The logits (row, token, vocabulary), or sentence vectors (row, d), in what the network returned."""
+        raise NotImplementedError
+
+    def answer(self, asked: ModelInput, output: Any, row: int = 0) -> PassAnswer:
+        """What the model says in one row of a pass. Raises UserError if it answers nothing."""
+        raise NotImplementedError
+
+    def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
+        """What the model answers, for people; None if it predicts nothing."""
+        raise NotImplementedError
+
+    def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
+        """Logits (row, token, vocabulary) or sentence vectors (row, d) of a plain pass, through which gradients
+        flow."""
+        return self.outputs(self.call(tensors))
+
+    def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
+            every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None, last: bool = False) -> Pass:
+        """One captured pass; `model.core.models.OpenModel.run` says what the arguments are."""
+        session, tensors = self.session(edits, asked.lengths, report), asked.tensors
+        heads: dict[tuple[Kind, int], Tensor] = {}
+        session.mixed = heads
+        if rows is not None:
+            session.tap = partial(_with_rows, rows)
+            tensors = {name: tensor.repeat(len(rows), *[1] * (tensor.ndim - 1)) for name, tensor in tensors.items()}
+        with ExitStack() as block:
+            block.enter_context(self.threads(asked))
+            ends = block.enter_context(trace.last_vectors(self)) if last else {}
+            output = forward_pass.run(session, lambda: self.call(tensors, every))
+        return Pass(partial(self.outputs, output), partial(self.answer, asked, output), heads, ends)
+
+    def session(self, edits: frozenset[Edit], lengths: tuple[int, int | None] | None,
+                report: Progress = quiet) -> forward_pass.Session:
+        """A session for one pass with these edits, and with what its patches take from other passes. lengths: its
+        tokens of source and target; None while the target is still being written."""
+        return forward_pass.Session(self.names, self.wiring.slots if self.wiring else {}, edits, report,
+                                    self._patches(edits, lengths))
+
+    def _patches(self, edits: Iterable[Edit], lengths: tuple[int, int | None] | None) -> "dict[Patch, Tensor]":
+        """The head's output (q, d_v) that each patch takes from another pass. Raises UserError for a pass of another
+        number of tokens."""
+        patches = [edit for edit in edits if isinstance(edit, Patch)]
+        taken = {}
+        for other in {patch.from_query for patch in patches}:
+            heads = self.run(self.tokens(other)).heads
+            for patch in (patch for patch in patches if patch.from_query == other):
+                if (patch.kind, patch.layer) not in heads:
+                    raise UserError(f"“{other.text[:60]}” was read without a target, so its decoder did nothing to "
+                                    f"take; give it a target.")
+                taken[patch] = heads[patch.kind, patch.layer][:, patch.head]
+                if lengths is not None:
+                    of_source = patch.kind is Kind.SELF or not (self.wiring and self.wiring.has(Kind.SELF))
+                    looking = lengths[0] if of_source else lengths[1] or 0
+                    check_lengths(other, len(taken[patch]), looking)
+        return taken
+
+    def threads(self, asked: ModelInput) -> AbstractContextManager[None]:
+        """As many threads as a pass of this question can use."""
+        return limited_threads(self.plan.operations_for(max(length or 0 for length in asked.lengths)))
+
+    def record(self, query: Query, report: Progress) -> AttentionRecord:
+        """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
+        return self.recorded(query, report)
+
+    def recorded(self, query: Query, report: Progress,
+                 mixed: "dict[tuple[Kind, int], Tensor] | None" = None) -> AttentionRecord:
+        """The record. mixed: if a dictionary, filled with every head's output (q, head, d_v) of its pass."""
+        asked = self.tokens(query, report)
+        with self.threads(asked):
+            if self.wiring is None:
+                maps, verification, output = self._reported(asked, report)
+            else:
+                session = self.session(query.edits, asked.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
+                session.mixed = mixed
+                output = forward_pass.run(session, lambda: self.call(asked.tensors))
+                report(0.92, "checking the picture")
+                maps, verification = self._captured(session.calls, asked, self.wiring)
+            return AttentionRecord(query, self.card, maps, verification, self.prediction(query, asked, output),
+                                   asked.omitted, asked.notes, asked.picture)
+
+    def _captured(self, calls: list[forward_pass.Call], asked: ModelInput,
+                  wiring: verify.Wiring) -> tuple[tuple[AttentionMap, ...], Verification]:
+        members: dict[Kind, list] = {kind: [] for kind in Kind}
+        layers = []
+        for call in calls:
+            slot = wiring.slots.get((call.module, call.occurrence))
+            if slot is None:
+                raise UserError(f"{self.card.title} used {call.module} in a way that was not seen when it was "
+                                f"verified; try another text or model.")
+            layers.append(call.layer(slot.index))
+            members[slot.kind].append(layers[-1])
+        verification = verify.check_answer(calls, layers, wiring)
+        if verification.status == "refused":
+            raise UserError(f"{self.card.title} is not shown for this text: {verification.reasons[-1]}, so the picture "
+                            f"may be wrong; try another text or model.")
+        if self.reasons:   # the picture is this network's, but something in its folder is not applied
+            verification = replace(verification, status="reported", reasons=self.reasons)
+        return _maps(members, asked), verification
+
+    def _reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
+        import torch
+
+        report(0.1, "asking the model for its own weights")
+        with torch.inference_mode():
+            output = self.network(**asked.tensors, output_attentions=True)
+        try:
+            members = verify.layers_of(output, asked.lengths, self.looks_ahead)
+        except forward_pass.Unsupported as error:
+            raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
+                            f"model.") from error
+        error_of_rows = largest(float(np.abs(layer.weights.sum(-1) - 1).max())
+                                for layers in members.values() for layer in layers)
+        return _maps(members, asked), Verification("reported", row_sum_error=error_of_rows,
+                                                   reasons=self.reasons), output
+
+    def trace(self, query: Query, report: Progress) -> Trace:
+        """Everything between the embeddings and the last block of the pass that answers the query. Raises UserError
+        where the model is built in a way that cannot be followed."""
+        return trace.trace(self, query, report)
+
+    def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:
+        """Raises UserError for an edit of a head or of a token that is not there."""
+        if edits and self.wiring is None:
+            raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
+        counts = dict(zip(("source", "target"), lengths, strict=True))
+        for edit in sorted(edits, key=repr):
+            if isinstance(edit, Hide):
+                if edit.token >= (counts[edit.side] or 0):
+                    raise UserError(f"There is no token {edit.token} on the {edit.side} side of this text; choose one "
+                                    f"that is shown.")
+            elif isinstance(edit, Window):
+                if self.wiring is not None and not self.wiring.has(Kind.CAUSAL):
+                    raise no_last_keys(self.card.title)
+            elif self.wiring is not None and edit.head not in range(self.wiring.heads(edit.kind, edit.layer)):
+                raise UserError(f"{self.card.title} has no head {edit.head} in {edit.kind} layer {edit.layer}; choose "
+                                f"one that the grid shows.")
+
+
+def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",
+               output: "Tensor") -> "Tensor":
+    """The output (row, q, head, d_v) of one attention with the replaced heads of each row in place."""
+    for row, replaced in enumerate(rows):
+        for (kind, layer, head), other in replaced.items():
+            if (kind, layer) == (slot.kind, slot.index):
+                output[row, :, head] = other
+    return output
+
+
+def _maps(members: "dict[Kind, list] | dict[Kind, tuple]", asked: ModelInput) -> tuple[AttentionMap, ...]:
+    source, target = asked.source, asked.target or asked.source
+    ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
+    return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in members.items() if layers)

@@ -1,0 +1,180 @@
+"""Where our translator decides between il and elle: heads silenced, and the encoder's output exchanged word by word
+with that of the twin."""
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.core.models import Models, OpenModel
+from model.core.query import Kind, Silence, UserError
+from model.core.types import KindHeadId, Progress
+from model.studies.predictions import PRONOUNS
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from model.scratch.models import Translator
+
+WORDS = {   # whose encoder output is exchanged: name -> positions in the English sentence
+    "it": lambda sentence: [sentence.pronoun], "the adjective": lambda sentence: [sentence.adjective],
+    "the first noun": lambda sentence: [sentence.places[0]], "the second noun": lambda sentence: [sentence.places[1]],
+    "both nouns": lambda sentence: sentence.places, "everything": lambda sentence: range(len(sentence.english)),
+}
+
+
+@dataclass(frozen=True)
+class DecisionQuery:
+    """One sentence and, if there is one, its twin of as many words."""
+
+    model: str
+    revision: str
+    text: str
+    twin: str = ""
+
+    def answer(self, models: Models, report: Progress) -> "Decision":
+        """What its pronoun depends on. Raises UserError for another model than our translator and for a translation
+        without il or elle."""
+        return decide(self, translator_of(models.open(self, report)), report)
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What one pronoun depends on. All shares are P(said) / (P(il) + P(elle)) where the translation says one
+    of them, after the same French words."""
+
+    said: str                              # il or elle
+    share: float                           # with nothing silenced
+    twin: float | None                     # of the same word when the twin is read; None without a twin
+    heads: tuple[KindHeadId, ...]          # in the order of zero and mean
+    zero: np.ndarray                       # with each head alone silenced to 0, float32 (head)
+    mean: np.ndarray                       # with each head alone silenced to its mean, float32 (head)
+    layers: tuple[tuple[Kind, int], ...]   # in the order of whole
+    whole: np.ndarray                      # with all heads of a layer silenced, float32 (layer)
+    source: tuple[str, ...]                # the words of the sentence
+    patched: np.ndarray                    # with the encoder's output at one word taken from the twin, float32 (word);
+    #                                        empty without a twin of as many words
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.zero.nbytes + self.mean.nbytes + self.whole.nbytes + self.patched.nbytes
+
+
+@dataclass(frozen=True)
+class DecisionSetQuery:
+    """The same over many test sentences, twins of nouns that were never trained on together."""
+
+    model: str
+    revision: str
+    pairs: int = 100
+
+    def answer(self, models: Models, report: Progress) -> "DecisionSet":
+        """What their pronouns hang on. Raises UserError for another model than our translator."""
+        return decide_set(self, translator_of(models.open(self, report)), report)
+
+
+@dataclass(frozen=True)
+class DecisionSet:
+    """What the choice of the pronoun hangs on over many sentences."""
+
+    # {words: share of sentences whose il or elle changes when the encoder's output at these words comes from the twin},
+    # over twins whose nouns differ in gender
+    moved: dict[str, float]
+    # {kind: (the head that most often gives the right noun more weight in both twins, in what share of twins, its mean
+    # weight on both nouns)}, of the encoder's row of "it" and the cross-attention's row that produces the pronoun
+    points: dict[Kind, tuple[KindHeadId, float, float]]
+    sentences: int   # how many were tried
+
+
+def translator_of(opened: OpenModel) -> "Translator":
+    """The model, if it is our translator. Raises UserError for any other: only its choice is known well enough."""
+    from model.scratch.models import Translator
+
+    if not isinstance(opened, Translator):
+        raise UserError(f"{opened.card.title} is not the translator that was trained here; choose it to see where il "
+                        f"or elle is decided.")
+    return opened
+
+
+class _Reading:
+    """One sentence up to its pronoun: the share of the pronoun that it chooses, under edits and with another encoder
+    output."""
+
+    def __init__(self, opened: "Translator", text: str) -> None:
+        import torch
+
+        from model.scratch.tasks.translator import greedy
+        from model.scratch.tokens import BEGIN
+
+        self.opened, self.model, number = opened, opened.network, opened.tokenizer.number
+        self.tokens = opened.pieces(text, "text")
+        self.source = torch.tensor([[piece.id for piece in self.tokens]])
+        french = [opened.tokenizer.words[id_] for id_ in greedy(self.model, self.source)[0]]
+        places = [place for place, word in enumerate(french) if word in PRONOUNS]
+        if not places:
+            raise UserError(f"The translation “{' '.join(french)}” has neither il nor elle; use a sentence with “it” "
+                            f"of the vocabulary below.")
+        self.pronoun = french[places[-1]]
+        self.prefix = torch.tensor([[BEGIN, *map(number, french[:places[-1]])]])
+        self.pair = [number(self.pronoun), number(next(word for word in PRONOUNS if word != self.pronoun))]
+        with torch.inference_mode():
+            self.encoded = self.model.encode(self.source)
+
+    def share(self, silences: Iterable[Silence] = (), memory: "Tensor | None" = None,
+              source: "Tensor | None" = None) -> float:
+        """The share of the pronoun. source: another sentence to read. memory: another encoder output."""
+        from model.capture import forward_pass
+
+        source = self.source if source is None else source
+
+        def decode() -> "Tensor":
+            encoded = self.model.encode(source) if memory is None else memory
+            return self.model.output(self.model.decode(self.prefix, encoded, source)[:, -1])[0, self.pair]
+
+        return float(forward_pass.run(self.opened.session(frozenset(silences), None), decode).softmax(-1)[0])
+
+
+def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> Decision:
+    """Where the translator decides in one sentence. Raises UserError for a translation without il or elle."""
+    reading = _Reading(opened, question.text)
+    attentions = [(slot.kind, slot.index) for slot in opened.wiring.slots.values()] if opened.wiring else []
+    count = opened.card.heads
+    heads = [(kind, layer, head) for kind, layer in attentions for head in range(count)]
+    silenced = {mode: np.array([reading.share([Silence(*head, mode)]) for head in heads], np.float32)
+                for mode in ("zero", "mean")}
+    report(0.7, "exchanging words with the twin")
+    whole = [reading.share([Silence(*attention, head) for head in range(count)]) for attention in attentions]
+    twin, patched = None, np.zeros(0, np.float32)
+    if question.twin:
+        other = _Reading(opened, question.twin)
+        twin = reading.share(source=other.source)
+        if other.source.shape == reading.source.shape:
+            shares = []
+            for word in range(reading.source.shape[1]):
+                memory = reading.encoded.clone()
+                memory[:, word] = other.encoded[:, word]
+                shares.append(reading.share(memory=memory))
+            patched = np.array(shares, np.float32)
+    return Decision(reading.pronoun, reading.share(), twin, tuple(heads), silenced["zero"], silenced["mean"],
+                    tuple(attentions), np.array(whole, np.float32), tuple(piece.text for piece in reading.tokens),
+                    patched)
+
+
+def decide_set(question: DecisionSetQuery, opened: "Translator", report: Progress) -> DecisionSet:
+    """The same over test sentences."""
+    from model.scratch.head_scores import flip_rate, noun_weights, tabulate_pointing
+    from model.scratch.tasks import translator
+
+    sentences = translator.test_sentences("test", 2 * question.pairs)
+    moved = {}
+    for number, (name, words) in enumerate(WORDS.items()):
+        report(number / (len(WORDS) + 1), f"exchanging {name}")
+        moved[name] = flip_rate(opened.network, sentences, translator.batch, words)
+    rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
+    points = {}
+    for kind, row in rows.items():
+        weights = noun_weights(opened.network, sentences, translator.batch, kind, row)
+        best = max(tabulate_pointing(weights, sentences, kind), key=lambda head: head.both)
+        points[kind] = (kind, best.layer, best.head), best.both, best.mass
+    return DecisionSet(moved, points, len(sentences))
