@@ -11,22 +11,19 @@ import json
 import os
 import platform
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import torch
 
-from benchmarks import baseline, tasks_table
-from model.capture.forward_pass import Slot
+from benchmarks import baseline, task_heads, tasks_table
 from model.core.files import write as write_file
 from model.core.query import Kind, Silence
 from model.core.threads import one_thread
-from model.core.types import KindHeadId, head_label, quiet
+from model.core.types import quiet
 from model.scratch import grammar, head_scores, weights
 from model.scratch.catalogue import WEIGHTS
 from model.scratch.source import open_model
@@ -34,73 +31,9 @@ from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, slots
 from model.studies import induction
 
-Result = TypeVar("Result")
 PAGE = Path(__file__).with_name("tasks.md")
 MARKED = "marked-digit"
 STRONGEST = 6  # heads of a large decoder that are listed, by each score
-
-
-def attentions(model: Transformer) -> list[tuple[Kind, int]]:
-    return [(slot.kind, slot.index) for slot in slots(model.config)]
-
-
-def silenced_pass(model: Transformer, right: Callable[[], Result],
-                  silences: Iterable[Silence]) -> Result:
-    """right(), whose pass over equally long texts has some heads silenced."""
-    silences = tuple(silences)
-
-    def silence(slot: Slot, _tensors: tuple, mixed: torch.Tensor) -> torch.Tensor:
-        for each in silences:
-            if (each.kind, each.layer) == (slot.kind, slot.index):
-                mean = mixed[:, :, each.head].mean(1, keepdim=True)
-                mixed[:, :, each.head] = mean if each.mode == "mean" else 0
-        return mixed
-
-    return head_scores.tapped(model, right, silence)
-
-
-def judge(model: Transformer, sentences: Sequence[grammar.Sentence],
-           right: Callable[[Transformer, list[grammar.Sentence]], Sequence[bool]],
-           silences: Iterable[Silence] = ()) -> np.ndarray:
-    """Which sentences the model gets right with some heads silenced, bool (sentence)."""
-    solved = np.zeros(len(sentences), bool)
-    for numbers in head_scores.equal_length_groups(sentences):
-        chosen = [sentences[i] for i in numbers]
-        solved[numbers] = np.asarray(silenced_pass(model, partial(right, model, chosen), silences))
-    return solved
-
-
-def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
-                    draws: int = 10) -> list[dict]:
-    """What silence costs: each head alone, all pointing heads together, and as many of the others, drawn at random, a
-    row each."""
-    places = [(kind, layer, head) for kind, layer in attentions(model) for head in range(model.config.heads)]
-    others = [place for place in places if place not in pointers]
-    rows: list[dict] = [{"heads": "none", "zero": right(()), "mean": right(())}]
-    sets = [(f"{kind} {head_label(layer, head)}", [[(kind, layer, head)]]) for kind, layer, head in places]
-    if pointers:
-        sets.append((f"all that point: {len(pointers)}", [list(pointers)]))
-    if 0 < len(pointers) <= len(others):
-        rng = random.Random(1)
-        sets.append((f"as many others at random: {len(pointers)}",
-                     [rng.sample(others, len(pointers)) for _ in range(draws)]))
-    for name, choices in sets:
-        figures = {mode: float(np.mean([right([Silence(*place, mode) for place in chosen]) for chosen in choices]))
-                   for mode in ("zero", "mean")}
-        rows.append({"heads": name} | figures)
-    return rows
-
-
-def share_right(model: Transformer, canvases: Sequence[marked_digit.Canvas], silences: Iterable[Silence] = ()) -> float:
-    """The share of canvases read right with some heads silenced."""
-    return float(silenced_pass(model, partial(marked_digit.right, model, list(canvases)), silences).mean())
-
-
-def silencing(model: Transformer, canvases: Sequence[marked_digit.Canvas]) -> dict[tuple[int, int], dict[str, float]]:
-    """{(layer, head): {mode: the share of canvases that is still read right with this head silenced}}."""
-    return {(layer, head): {mode: share_right(model, canvases, [Silence(Kind.SELF, layer, head, mode)])
-                            for mode in ("zero", "mean")}
-            for _, layer in attentions(model) for head in range(model.config.heads)}
 
 
 def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
@@ -117,7 +50,7 @@ def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list
 
 def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
     """The share that is right, by frame and by which noun is meant."""
-    return {role: head_scores.by_frame(right[answer::2], sentences[answer::2])
+    return {role: task_heads.by_frame(right[answer::2], sentences[answer::2])
             for answer, role in enumerate(tasks_table.ROLES)}
 
 
@@ -126,14 +59,14 @@ def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
     answer away."""
     nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at))
                for sentence in sentences]
-    return {"nearest": head_scores.by_frame(nearest, sentences),
-            "first": head_scores.by_frame([sentence.answer == 0 for sentence in sentences], sentences)}
+    return {"nearest": task_heads.by_frame(nearest, sentences),
+            "first": task_heads.by_frame([sentence.answer == 0 for sentence in sentences], sentences)}
 
 
 def heads_named(model: Transformer, encode: head_scores.Encode, kind: Kind, row: Callable,
                 splits: dict[str, list]) -> list[dict]:
     """Each head: its name by the validation sentences, its figures on the test sentences."""
-    seen = {split: head_scores.tabulate_pointing(head_scores.noun_weights(model, sentences, encode, kind, row),
+    seen = {split: task_heads.tabulate_pointing(head_scores.noun_weights(model, sentences, encode, kind, row),
                                                    sentences, kind)
             for split, sentences in splits.items()}
     return [{"name": judged.name, **asdict(figures)}
@@ -141,7 +74,7 @@ def heads_named(model: Transformer, encode: head_scores.Encode, kind: Kind, row:
 
 
 def share(model: Transformer, sentences: list, right: Callable) -> Callable[[Iterable[Silence]], float]:
-    return lambda silences: float(judge(model, sentences, right, silences).mean())
+    return lambda silences: float(task_heads.judge(model, sentences, right, silences).mean())
 
 
 def look_at_resolver(name: str, folder: Path, size: int) -> dict:
@@ -149,12 +82,12 @@ def look_at_resolver(name: str, folder: Path, size: int) -> dict:
     splits = {split: resolver.test_sentences(split, size) for split in grammar.SPLITS[1:]}
     named = heads_named(model, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
     pointers = [(Kind.SELF, each["layer"], each["head"]) for each in named if each["name"]]
-    right = judge(model, splits["test"], resolver_right)
-    accuracy = {split: float(judge(model, each, resolver_right).mean())
+    right = task_heads.judge(model, splits["test"], resolver_right)
+    accuracy = {split: float(task_heads.judge(model, each, resolver_right).mean())
                 for split, each in splits.items()}
     return {"command": about["command"], "accuracy": accuracy, "by_role": by_role(right, splits["test"]),
             "heads": named,
-            "silenced": silencing_table(model, share(model, splits["test"], resolver_right), pointers)}
+            "silenced": task_heads.silencing_table(model, share(model, splits["test"], resolver_right), pointers)}
 
 
 def look_at_translator(folder: Path, size: int) -> dict:
@@ -169,7 +102,7 @@ def look_at_translator(folder: Path, size: int) -> dict:
     pronoun = share(model, mixed, pronoun_right)
     return {"command": about["command"], "exact": float(exact.mean()), "validation": float(validation.mean()),
             "by_role": by_role(exact, test), "mixed": len(mixed), "pronoun": pronoun(()), "heads": encoder + decoder,
-            "silenced": silencing_table(model, pronoun, pointers), "stages": stages(model, pronoun),
+            "silenced": task_heads.silencing_table(model, pronoun, pointers), "stages": stages(model, pronoun),
             "swapped": {name: head_scores.flip_rate(model, test, translator.batch, words)
                         for name, words in SWAPS.items()}}
 
@@ -215,17 +148,17 @@ def look_at_marked(folder: Path, size: int) -> dict:
     model, about = weights.load(folder / f"{MARKED}.safetensors")
     splits = {split: marked_digit.test_canvases(split, size) for split in ("validation", "test")}
     right = {split: marked_digit.right(model, canvases) for split, canvases in splits.items()}
-    test, named = splits["test"], head_scores.looking(model, splits["validation"])
-    silenced = silencing(model, test)
+    test, named = splits["test"], task_heads.looking(model, splits["validation"])
+    silenced = task_heads.silencing(model, test)
     places = [(layer, head) for layer in range(model.config.encoder_layers) for head in range(model.config.heads)]
+    exchanged = [(where, task_heads.rows_at(test, where, model.config.max_length)) for where in task_heads.WHERE]
     return {"command": about["command"], "parameters": sum(each.numel() for each in model.parameters()),
             "accuracy": {split: float(each.mean()) for split, each in right.items()},
             "twins": {split: marked_digit.both(each) for split, each in right.items()},
             "heads": [asdict(judged) | {"named": name.named}
-                      for name, judged in zip(named, head_scores.looking(model, test), strict=True)],
+                      for name, judged in zip(named, task_heads.looking(model, test), strict=True)],
             "circuit": [{"layer": layer, "head": head, **silenced[layer, head],
-                         **{where: head_scores.turned(model, test, layer, head, where)
-                            for where in head_scores.WHERE}}
+                         **{where: head_scores.turned(model, test, layer, head, rows) for where, rows in exchanged}}
                         for layer, head in places]}
 
 

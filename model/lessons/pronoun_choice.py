@@ -163,7 +163,7 @@ def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> D
 
 def decide_set(question: DecisionSetQuery, opened: "Translator", report: Progress) -> DecisionSet:
     """The same over test sentences."""
-    from model.scratch.head_scores import flip_rate, noun_weights, tabulate_pointing
+    from model.scratch.head_scores import flip_rate, noun_weights, right_twins
     from model.scratch.tasks import translator
 
     sentences = translator.test_sentences("test", 2 * question.pairs)
@@ -172,9 +172,11 @@ def decide_set(question: DecisionSetQuery, opened: "Translator", report: Progres
         report(number / (len(WORDS) + 1), f"exchanging {name}")
         moved[name] = flip_rate(opened.network, sentences, translator.batch, words)
     rows = {Kind.SELF: lambda sentence: sentence.pronoun, Kind.CROSS: lambda sentence: sentence.french_pronoun}
-    points = {}
+    points, answers = {}, np.array([sentence.answer for sentence in sentences])
     for kind, row in rows.items():
-        weights = noun_weights(opened.network, sentences, translator.batch, kind, row)
-        best = max(tabulate_pointing(weights, sentences, kind), key=lambda head: head.both)
-        points[kind] = (kind, best.layer, best.head), best.both, best.mass
+        weights = np.concatenate(list(noun_weights(opened.network, sentences, translator.batch, kind, row).values()), 1)
+        both = right_twins(weights.argmax(-1), answers)   # (layer · head)
+        best = int(both.argmax())
+        layer, head = divmod(best, opened.card.heads)
+        points[kind] = (kind, layer, head), float(both[best]), float(weights[:, best].sum(-1).mean())
     return DecisionSet(moved, points, len(sentences))

@@ -6,7 +6,6 @@ run in groups of equal length, so that there is no padding and an edit means her
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -30,10 +29,6 @@ from model.studies import induction
 DRAWS = 8          # random repeats that an induction model is put to
 MARKED_TWINS = 50  # pairs of canvases
 TWINS = 50         # pairs of sentences that the others are put to, of nouns that were not trained on
-CLS = 0            # its token; the patches follow
-WHERE = ("everywhere", "cls", "digits")   # rows of a head: of all tokens, of [CLS], of the patches with digits
-# a head points if it gives the two nouns at least this mass together; it is named if it does so this often
-POINTS, SURE = 0.5, 0.95
 
 Encode = Callable[[list[Sentence]], Batch]
 Scores = tuple[tuple[str, ...], tuple[KindHeadId, ...], np.ndarray]   # names, heads, float32 (name, head)
@@ -89,51 +84,6 @@ def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Enco
     return shares
 
 
-@dataclass(frozen=True)
-class Pointing:
-    """What a head does with the two nouns."""
-
-    kind: Kind                           # of its attention
-    layer: int                           # from 0
-    head: int                            # from 0
-    table: tuple[tuple[int, ...], ...]   # [adjective means][noun that gets more weight]: how many sentences
-    mass: float                          # mean weight on both nouns together
-    both: float                          # share of twins with the right noun in both sentences
-    by_frame: dict[str, float]           # {frame: the same share}
-
-    @property
-    def name(self) -> str:
-        """resolving, actor or place (a role head: it does not read the adjective), or nothing."""
-        if self.mass < POINTS:
-            return ""
-        shares = [row[0] / sum(row) for row in self.table]
-        roles = {"actor": min(shares), "place": 1 - max(shares)}
-        return "resolving" if self.both >= SURE else next((role for role, share in roles.items() if share >= SURE), "")
-
-
-def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
-    """What the heads of `noun_weights` do, as tables."""
-    answers = np.array([sentence.answer for sentence in sentences])
-    heads = []
-    for layer, weights in shares.items():
-        picked = weights.argmax(-1)  # (sentence, head)
-        for head in range(weights.shape[1]):
-            table = tuple(tuple(int(((answers == answer) & (picked[:, head] == noun)).sum()) for noun in (0, 1))
-                          for answer in (0, 1))
-            both = (picked[:, head] == answers).reshape(-1, 2).all(1)
-            mass = float(weights[:, head].sum(-1).mean())
-            heads.append(Pointing(kind, layer, head, table, mass, float(both.mean()), by_frame(both, sentences[::2])))
-    return heads
-
-
-def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, float]:
-    """The share that is right, by frame."""
-    outcomes = defaultdict(list)
-    for each, sentence in zip(right, sentences, strict=True):
-        outcomes[sentence.frame].append(bool(each))
-    return {frame: float(np.mean(outcome)) for frame, outcome in outcomes.items()}
-
-
 def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
             words: Callable[[Sentence], Sequence[int]]) -> float:
     """Of twins whose pronoun differs: how often il and elle change places when the encoder's output at some words comes
@@ -157,87 +107,35 @@ def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
     return float(np.mean(flips))
 
 
-def _cls(_canvas: Canvas) -> int:
-    return CLS
-
-
-def _digit(canvas: Canvas) -> int:
-    return 1 + canvas.digit
-
-
-def _marker(canvas: Canvas) -> int:
-    return 1 + canvas.marker
-
-
-# what a head may do: the row that looks, and the key that it looks at
-ROLES: dict[str, tuple[Callable[[Canvas], int], Callable[[Canvas], int]]] = {
-    "digit": (_cls, _digit),      # [CLS] fetches the marked digit
-    "marker": (_cls, _marker),    # [CLS] finds the dot
-    "below": (_digit, _marker),   # the marked digit looks at the dot below it
-    "above": (_marker, _digit),   # the dot looks at the digit above it
-}
-
-
-@dataclass(frozen=True)
-class Looking:
-    """What one row of a head does with one key, over canvases."""
-
-    role: str           # of ROLES
-    layer: int          # from 0
-    head: int           # from 0
-    weight: float       # mean weight of the row on the key
-    elsewhere: float    # the same row's mean weight on the key of the twin, where the dot is not
-    both: float         # share of twins in which the key has the row's largest weight in both
-
-    @property
-    def named(self) -> bool:
-        """Whether the head has this role: the key comes first in both of SURE of the twins."""
-        return self.both >= SURE
-
-
-def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
-    """Every role of every head over these twins."""
-    found, inputs = [], marked_digit.batch(list(canvases)).inputs
-    each, twin = np.arange(len(canvases)), np.arange(len(canvases)) ^ 1
-    for role, (row, key) in ROLES.items():
-        weights = np.stack(list(row_weights(model, inputs, [row(canvas) for canvas in canvases]).values()))
-        keys = np.array([key(canvas) for canvas in canvases])
-        first = weights.argmax(-1) == keys[:, None]                    # (layer, canvas, head)
-        both = first.reshape(len(weights), -1, 2, weights.shape[2]).all(2).mean(1)
-        own, other = (weights[:, each, :, chosen].mean(0) for chosen in (keys, keys[twin]))   # (layer, head)
-        found += [Looking(role, layer, head, float(own[layer, head]), float(other[layer, head]),
-                          float(both[layer, head]))
-                  for layer in range(len(weights)) for head in range(weights.shape[2])]
-    return found
-
-
-def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, where: str = "everywhere") -> float:
-    """The share of canvases that are read as their twins when this head puts out what it puts out for the twin, at the
-    rows of one of WHERE; all else stays.
+def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, rows: np.ndarray) -> float:
+    """The share of canvases that are read as their twins when this head puts out what it puts out for the twin, at some
+    rows, bool (canvas, token); all else stays.
 
     That is activation patching (Vig et al. 2020), as the edit `Patch` does it for one picture. """
     inputs, answers = marked_digit.batch(list(canvases)).inputs, np.array([canvas.answer for canvas in canvases])
-    rows = _rows(canvases, where, model.config.max_length)
 
     def exchange(slot: Slot, _tensors: tuple[Tensor, ...], mixed: Tensor) -> Tensor:
         if slot.index == layer:
             twin = mixed[:, :, head].unflatten(0, (-1, 2)).flip(1).flatten(0, 1)   # (canvas, q, d_v)
-            mixed[:, :, head] = torch.where(rows[..., None], twin, mixed[:, :, head])
+            mixed[:, :, head] = torch.where(torch.from_numpy(rows)[..., None], twin, mixed[:, :, head])
         return mixed
 
     said = tapped(model, lambda: model(*inputs), exchange)[:, 0].argmax(-1).numpy()
     return float((said == answers[np.arange(len(answers)) ^ 1]).mean())
 
 
-def _rows(canvases: Sequence[Canvas], where: str, tokens: int) -> torch.Tensor:
-    """The rows that are exchanged, bool (canvas, token)."""
-    rows = np.full((len(canvases), tokens), where == "everywhere")
-    if where == "cls":
-        rows[:, CLS] = True
-    if where == "digits":
-        for number, canvas in enumerate(canvases):
-            rows[number, [1 + place for place in canvas.places]] = True
-    return torch.from_numpy(rows)
+def digit_rows(canvases: Sequence[Canvas], tokens: int) -> np.ndarray:
+    """The patches with digits, bool (canvas, token)."""
+    rows = np.zeros((len(canvases), tokens), bool)
+    for number, canvas in enumerate(canvases):
+        rows[number, [1 + place for place in canvas.places]] = True
+    return rows
+
+
+def right_twins(picked: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The share of twins of which both are right, (head): what was picked (example, head), what was wanted
+    (example)."""
+    return (picked == wanted[:, None]).reshape(-1, 2, picked.shape[1]).all(1).mean(0)
 
 
 def score_heads(opened: OpenModel) -> Scores:
@@ -255,19 +153,22 @@ def score_heads(opened: OpenModel) -> Scores:
     if opened.task == "target":
         # the row that produces il or elle: the target is shifted by one
         rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
-    pointing = []
+    answers, heads, shares = np.array([sentence.answer for sentence in sentences]), [], []
     for kind, row in rows.items():
-        weights = noun_weights(opened.network, sentences, encode, kind, row)
-        pointing += tabulate_pointing(weights, sentences, kind)
-    return (("both",), tuple((head.kind, head.layer, head.head) for head in pointing),
-            np.array([[head.both for head in pointing]], np.float32))
+        for layer, weights in noun_weights(opened.network, sentences, encode, kind, row).items():
+            heads += [(kind, layer, head) for head in range(weights.shape[1])]
+            shares += right_twins(weights.argmax(-1), answers).tolist()
+    return ("both",), tuple(heads), np.array([shares], np.float32)
 
 
 def _marked(opened: OpenModel) -> Scores:
     """How often [CLS] looks most at the marked digit in both twins, and how often the answer becomes the twin's when
     the patches with digits get from the head what they get in the twin."""
     model, canvases = opened.network, marked_digit.test_canvases("validation", 2 * MARKED_TWINS)
-    fetching = {(each.layer, each.head): each.both for each in looking(model, canvases) if each.role == "digit"}
-    values = [[fetching[head] for head in fetching],
-              [turned(model, canvases, *head, "digits") for head in fetching]]
-    return ("fetch", "mark"), tuple((Kind.SELF, *head) for head in fetching), np.array(values, np.float32)
+    weights = row_weights(model, marked_digit.batch(canvases).inputs, [0] * len(canvases))
+    digits = np.array([1 + canvas.digit for canvas in canvases])
+    fetch = {slot: right_twins(looks.argmax(-1), digits) for slot, looks in weights.items()}
+    heads = [(kind, layer, head) for kind, layer in fetch for head in range(opened.card.heads)]
+    rows = digit_rows(canvases, model.config.max_length)
+    mark = [turned(model, canvases, layer, head, rows) for _, layer, head in heads]
+    return ("fetch", "mark"), tuple(heads), np.array([np.concatenate(list(fetch.values())), mark], np.float32)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from benchmarks import baseline, tasks_table
+from benchmarks import baseline, task_heads, tasks_table
 from benchmarks import tasks as benchmark
 from model.core.query import Kind, Query, Silence
 from model.core.threads import one_thread
@@ -77,7 +77,7 @@ def encoder():
 @pytest.mark.parametrize("mode", ["zero", "mean"])
 def test_silence_over_many_sentences_is_the_edit_on_one(encoder, sentences, mode):
     silence = Silence(Kind.SELF, 1, 2, mode)
-    found = benchmark.judge(encoder, sentences,
+    found = task_heads.judge(encoder, sentences,
                                  lambda model, chosen: resolver.correct_rows(model, resolver.batch(chosen)).tolist(),
                                  [silence])
     told = {"tokenizer": "", "max_tokens": 64, "note": ""}
@@ -95,7 +95,7 @@ def test_the_table_of_silence_has_each_head_the_pointers_and_as_many_others(enco
         seen.append(tuple(silences))
         return 1 - len(seen[-1]) / 10
 
-    rows = benchmark.silencing_table(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
+    rows = task_heads.silencing_table(encoder, right, [(Kind.SELF, 1, 0), (Kind.SELF, 1, 2)], draws=5)
     assert [row["heads"] for row in rows] == ["none",
                                               *(f"self {layer}·{head}" for layer in range(2) for head in range(3)),
                                              "all that point: 2", "as many others at random: 2"]

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import task_heads
 from model.core import heads
 from model.core.query import Kind, Query
 from model.scratch import grammar, head_scores, models, tokens
@@ -80,7 +81,7 @@ def test_heads_are_named_by_what_they_do_on_twins(sentences, always, name, table
     picked = [{"answer": each.answer, "wrong": 1 - each.answer}.get(always, always) for each in sentences]
     weights = np.zeros((34, 1, 2), np.float32)
     weights[np.arange(34), 0, picked] = 0.7
-    head, = head_scores.tabulate_pointing({4: weights}, sentences, Kind.SELF)
+    head, = task_heads.tabulate_pointing({4: weights}, sentences, Kind.SELF)
     assert (head.name, head.table, head.layer) == (name, table, 4)
     assert head.both == (name == "resolving") and set(head.by_frame.values()) == {float(name == "resolving")}
 
@@ -88,7 +89,7 @@ def test_heads_are_named_by_what_they_do_on_twins(sentences, always, name, table
 def test_a_head_that_hardly_looks_at_the_nouns_has_no_name(sentences):
     weights = np.zeros((34, 1, 2), np.float32)
     weights[:, 0] = (0.010, 0.009)
-    head, = head_scores.tabulate_pointing({0: weights}, sentences, Kind.SELF)
+    head, = task_heads.tabulate_pointing({0: weights}, sentences, Kind.SELF)
     assert head.name == "" and head.mass == pytest.approx(0.019)
 
 

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks.tasks import share_right, silencing
+from benchmarks.task_heads import looking, rows_at, share_right, silencing
 from model.core import heads
 from model.core.pictures import keep
 from model.core.query import Kind, Patch, Query, Silence
@@ -35,6 +35,11 @@ def by(found, role, layer):
     return next(each for each in found if (each.role, each.layer) == (role, layer))
 
 
+@pytest.fixture(scope="module")
+def turned(model):
+    return lambda some, layer, where: head_scores.turned(model, some, layer, 0, rows_at(some, where, 26))
+
+
 def test_rows_are_those_of_the_record(model, canvases):
     found = head_scores.row_weights(model, marked_digit.batch(canvases[:4]).inputs,
                                     [1 + canvas.marker for canvas in canvases[:4]])
@@ -55,15 +60,14 @@ def test_its_scores_are_what_the_weights_reach(model, canvases):
     assert right.mean() >= 0.96 and marked_digit.both(right) == right.reshape(-1, 2).all(1).mean() >= 0.93
 
 
-def test_one_head_fetches_the_digit_and_the_other_tells_the_digits_of_the_dot(model, canvases):
-    found = head_scores.looking(model, canvases)
+def test_one_head_fetches_the_digit_and_the_other_tells_the_digits_of_the_dot(model, canvases, turned):
+    found = looking(model, canvases)
     fetch = by(found, "digit", 1)
     assert fetch.named and fetch.weight > 0.9 and fetch.elsewhere < 0.05
     assert not by(found, "marker", 0).named and not by(found, "digit", 0).named
-    assert head_scores.turned(model, canvases, 0, 0, "digits") > 0.9   # through the digits' own patches
-    assert head_scores.turned(model, canvases, 0, 0, "cls") < 0.1      # and not through [CLS]
-    assert head_scores.turned(model, canvases, 1, 0, "cls") > 0.9 > 0.1 > head_scores.turned(model, canvases, 1, 0,
-                                                                                               "digits")
+    assert turned(canvases, 0, "digits") > 0.9   # through the digits' own patches
+    assert turned(canvases, 0, "cls") < 0.1      # and not through [CLS]
+    assert turned(canvases, 1, "cls") > 0.9 > 0.1 > turned(canvases, 1, "digits")
 
 
 def test_silencing_either_head_costs_thirty_points(model, canvases):
@@ -71,7 +75,7 @@ def test_silencing_either_head_costs_thirty_points(model, canvases):
     assert all(whole - each["zero"] >= 0.3 for each in silencing(model, canvases).values())
 
 
-def test_exchange_everywhere_is_the_edit_patch(model, canvases):
+def test_exchange_everywhere_is_the_edit_patch(canvases, turned):
     pair = canvases[:2]
     for layer in (0, 1):
         other = Query(MODEL, "r", "", image=keep(png(pair[1].pixels()), "canvas").sha256)
@@ -79,7 +83,7 @@ def test_exchange_everywhere_is_the_edit_patch(model, canvases):
         back = Query(MODEL, "r", "", image=keep(png(pair[0].pixels()), "canvas").sha256)
         second = record(pair[1], frozenset([Patch(Kind.SELF, layer, 0, back)])).prediction.texts[0][0]
         expected = np.mean([answer == str(pair[1].answer), second == str(pair[0].answer)])
-        assert head_scores.turned(model, pair, layer, 0) == expected
+        assert turned(pair, layer, "everywhere") == expected
 
 
 def test_silence_is_the_edit_of_the_record(model, canvases):

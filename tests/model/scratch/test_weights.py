@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import task_heads
 from model.core.query import Kind, Query
 from model.scratch import grammar, head_scores, source, story_grammar, weights
 from model.scratch.catalogue import NAMES, WEIGHTS, film_path, weights_file
@@ -44,7 +45,7 @@ def test_one_head_of_the_narrow_resolver_is_right_on_both_twins():
     model, _ = weights.load(WEIGHTS / "resolver-narrow.safetensors")
     sentences = fresh(200)
     seen = head_scores.noun_weights(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
-    best = max(head_scores.tabulate_pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
+    best = max(task_heads.tabulate_pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
     assert best.name == "resolving" and best.mass > 0.9
     assert sum(share >= 0.95 for share in best.by_frame.values()) >= len(best.by_frame) / 2
 

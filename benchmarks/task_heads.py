@@ -1,0 +1,197 @@
+"""What the heads of the small models do at their tasks, as tables: where a row looks in twins, what silencing costs.
+
+Examples come as twins, one after the other (model/scratch/head_scores.py). """
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+import torch
+
+from model.capture.forward_pass import Slot
+from model.core.query import Kind, Silence
+from model.core.types import KindHeadId, head_label
+from model.scratch import head_scores
+from model.scratch.canvas import Canvas
+from model.scratch.grammar import Sentence
+from model.scratch.head_scores import equal_length_groups, row_weights
+from model.scratch.tasks import marked_digit
+from model.scratch.transformer import Transformer, slots
+
+CLS = 0            # its token; the patches follow
+WHERE = ("everywhere", "cls", "digits")   # rows of a head: of all tokens, of [CLS], of the patches with digits
+# a head points if it gives the two nouns at least this mass together; it is named if it does so this often
+POINTS, SURE = 0.5, 0.95
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Pointing:
+    """What a head does with the two nouns."""
+
+    kind: Kind                           # of its attention
+    layer: int                           # from 0
+    head: int                            # from 0
+    table: tuple[tuple[int, ...], ...]   # [adjective means][noun that gets more weight]: how many sentences
+    mass: float                          # mean weight on both nouns together
+    both: float                          # share of twins with the right noun in both sentences
+    by_frame: dict[str, float]           # {frame: the same share}
+
+    @property
+    def name(self) -> str:
+        """resolving, actor or place (a role head: it does not read the adjective), or nothing."""
+        if self.mass < POINTS:
+            return ""
+        shares = [row[0] / sum(row) for row in self.table]
+        roles = {"actor": min(shares), "place": 1 - max(shares)}
+        return "resolving" if self.both >= SURE else next((role for role, share in roles.items() if share >= SURE), "")
+
+
+def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
+    """What the heads of `noun_weights` do, as tables."""
+    answers = np.array([sentence.answer for sentence in sentences])
+    heads = []
+    for layer, weights in shares.items():
+        picked = weights.argmax(-1)  # (sentence, head)
+        for head in range(weights.shape[1]):
+            table = tuple(tuple(int(((answers == answer) & (picked[:, head] == noun)).sum()) for noun in (0, 1))
+                          for answer in (0, 1))
+            both = (picked[:, head] == answers).reshape(-1, 2).all(1)
+            mass = float(weights[:, head].sum(-1).mean())
+            heads.append(Pointing(kind, layer, head, table, mass, float(both.mean()), by_frame(both, sentences[::2])))
+    return heads
+
+
+def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, float]:
+    """The share that is right, by frame."""
+    outcomes = defaultdict(list)
+    for each, sentence in zip(right, sentences, strict=True):
+        outcomes[sentence.frame].append(bool(each))
+    return {frame: float(np.mean(outcome)) for frame, outcome in outcomes.items()}
+
+
+def _cls(_canvas: Canvas) -> int:
+    return CLS
+
+
+def _digit(canvas: Canvas) -> int:
+    return 1 + canvas.digit
+
+
+def _marker(canvas: Canvas) -> int:
+    return 1 + canvas.marker
+
+
+# what a head may do: the row that looks, and the key that it looks at
+ROLES: dict[str, tuple[Callable[[Canvas], int], Callable[[Canvas], int]]] = {
+    "digit": (_cls, _digit),      # [CLS] fetches the marked digit
+    "marker": (_cls, _marker),    # [CLS] finds the dot
+    "below": (_digit, _marker),   # the marked digit looks at the dot below it
+    "above": (_marker, _digit),   # the dot looks at the digit above it
+}
+
+
+@dataclass(frozen=True)
+class Looking:
+    """What one row of a head does with one key, over canvases."""
+
+    role: str           # of ROLES
+    layer: int          # from 0
+    head: int           # from 0
+    weight: float       # mean weight of the row on the key
+    elsewhere: float    # the same row's mean weight on the key of the twin, where the dot is not
+    both: float         # share of twins in which the key has the row's largest weight in both
+
+    @property
+    def named(self) -> bool:
+        """Whether the head has this role: the key comes first in both of SURE of the twins."""
+        return self.both >= SURE
+
+
+def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
+    """Every role of every head over these twins."""
+    found, inputs = [], marked_digit.batch(list(canvases)).inputs
+    each, twin = np.arange(len(canvases)), np.arange(len(canvases)) ^ 1
+    for role, (row, key) in ROLES.items():
+        weights = np.stack(list(row_weights(model, inputs, [row(canvas) for canvas in canvases]).values()))
+        keys = np.array([key(canvas) for canvas in canvases])
+        first = weights.argmax(-1) == keys[:, None]                    # (layer, canvas, head)
+        both = first.reshape(len(weights), -1, 2, weights.shape[2]).all(2).mean(1)
+        own, other = (weights[:, each, :, chosen].mean(0) for chosen in (keys, keys[twin]))   # (layer, head)
+        found += [Looking(role, layer, head, float(own[layer, head]), float(other[layer, head]),
+                          float(both[layer, head]))
+                  for layer in range(len(weights)) for head in range(weights.shape[2])]
+    return found
+
+
+def rows_at(canvases: Sequence[Canvas], where: str, tokens: int) -> np.ndarray:
+    """The rows of one of WHERE, bool (canvas, token)."""
+    if where == "digits":
+        return head_scores.digit_rows(canvases, tokens)
+    return np.tile(np.arange(tokens) == CLS if where == "cls" else np.ones(tokens, bool), (len(canvases), 1))
+
+
+def attentions(model: Transformer) -> list[tuple[Kind, int]]:
+    return [(slot.kind, slot.index) for slot in slots(model.config)]
+
+
+def silenced_pass(model: Transformer, right: Callable[[], Result],
+                  silences: Iterable[Silence]) -> Result:
+    """right(), whose pass over equally long texts has some heads silenced."""
+    silences = tuple(silences)
+
+    def silence(slot: Slot, _tensors: tuple, mixed: torch.Tensor) -> torch.Tensor:
+        for each in silences:
+            if (each.kind, each.layer) == (slot.kind, slot.index):
+                mean = mixed[:, :, each.head].mean(1, keepdim=True)
+                mixed[:, :, each.head] = mean if each.mode == "mean" else 0
+        return mixed
+
+    return head_scores.tapped(model, right, silence)
+
+
+def judge(model: Transformer, sentences: Sequence[Sentence],
+           right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
+           silences: Iterable[Silence] = ()) -> np.ndarray:
+    """Which sentences the model gets right with some heads silenced, bool (sentence)."""
+    solved = np.zeros(len(sentences), bool)
+    for numbers in equal_length_groups(sentences):
+        chosen = [sentences[i] for i in numbers]
+        solved[numbers] = np.asarray(silenced_pass(model, partial(right, model, chosen), silences))
+    return solved
+
+
+def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
+                    draws: int = 10) -> list[dict]:
+    """What silence costs: each head alone, all pointing heads together, and as many of the others, drawn at random, a
+    row each."""
+    places = [(kind, layer, head) for kind, layer in attentions(model) for head in range(model.config.heads)]
+    others = [place for place in places if place not in pointers]
+    rows: list[dict] = [{"heads": "none", "zero": right(()), "mean": right(())}]
+    sets = [(f"{kind} {head_label(layer, head)}", [[(kind, layer, head)]]) for kind, layer, head in places]
+    if pointers:
+        sets.append((f"all that point: {len(pointers)}", [list(pointers)]))
+    if 0 < len(pointers) <= len(others):
+        rng = random.Random(1)
+        sets.append((f"as many others at random: {len(pointers)}",
+                     [rng.sample(others, len(pointers)) for _ in range(draws)]))
+    for name, choices in sets:
+        figures = {mode: float(np.mean([right([Silence(*place, mode) for place in chosen]) for chosen in choices]))
+                   for mode in ("zero", "mean")}
+        rows.append({"heads": name} | figures)
+    return rows
+
+
+def share_right(model: Transformer, canvases: Sequence[Canvas], silences: Iterable[Silence] = ()) -> float:
+    """The share of canvases read right with some heads silenced."""
+    return float(silenced_pass(model, partial(marked_digit.right, model, list(canvases)), silences).mean())
+
+
+def silencing(model: Transformer, canvases: Sequence[Canvas]) -> dict[tuple[int, int], dict[str, float]]:
+    """{(layer, head): {mode: the share of canvases that is still read right with this head silenced}}."""
+    return {(layer, head): {mode: share_right(model, canvases, [Silence(Kind.SELF, layer, head, mode)])
+                            for mode in ("zero", "mean")}
+            for _, layer in attentions(model) for head in range(model.config.heads)}
