@@ -456,7 +456,7 @@ def run_answers(question: AnswersQuery, model: OpenModel, report: Progress) -> A
 
 
 def _way(model: OpenModel) -> str:
-    return getattr(model, "head", "label")
+    return "label" if model.ours else model.task
 
 
 def _likelihoods(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float, float]:

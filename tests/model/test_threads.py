@@ -36,6 +36,10 @@ def questions(model, kind):
     for edit in edits(kind, card.layers, card.heads, other):
         query = Query(card.id, card.revision, TEXT, edits=frozenset([edit]))
         yield lambda query=query: numbers(model.record(query, quiet))
+    for layer, token in itertools.product(range(card.layers), range(1, 9)):   # several edits in one pass
+        mixed = Silence(kind, layer, 0, "mean"), Temper(kind, 0, card.heads - 1, 3.0), Hide("source", token)
+        query = Query(card.id, card.revision, TEXT, edits=frozenset(mixed))
+        yield lambda query=query: numbers(model.record(query, quiet))
     for text in (LONG, TEXT, LONG, OTHER) * 5:
         query = Query(card.id, card.revision, text)
         yield lambda query=query: numbers(model.record(query, quiet))
@@ -63,7 +67,7 @@ def model(request, opened):
 
 
 def test_eight_threads_get_what_one_gets(model):
-    kind = Kind.CAUSAL if getattr(model, "head", "") == "next" else Kind.SELF
+    kind = Kind.CAUSAL if model.task == "next" else Kind.SELF
     asked = list(questions(model, kind))
     expected = [answer(function) for function in asked]
     together = threading.Barrier(THREADS)

@@ -23,7 +23,7 @@ def rows_of(attention, x):
 
 @torch.inference_mode()
 def test_the_small_decoder_says_what_its_own_layers_say():
-    found, model = asked("stories", RABBIT), open_model("stories").transformer
+    found, model = asked("stories", RABBIT), open_model("stories").network
     ids = torch.tensor([found.tokens.ids])
     x = model.embedding(ids)
     assert found.embedded == pytest.approx((model.embedding.table(ids) * 8)[0].numpy())   # √64

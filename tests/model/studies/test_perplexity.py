@@ -26,7 +26,7 @@ def test_the_translators_factors_are_torchs_cross_entropy_token_by_token():
     found, model = likelihood("translator"), open_model("translator")
     source = torch.tensor([[piece.id for piece in model.tokenizer.pieces(TEXT)]])
     with torch.no_grad():
-        logits = model.transformer(source, torch.tensor([[BEGIN, *found.ids[:-1]]]))[0]
+        logits = model.network(source, torch.tensor([[BEGIN, *found.ids[:-1]]]))[0]
     assert found.ids[-1] == END and len(found.texts) == len(found.ids)
     losses = functional.cross_entropy(logits, torch.tensor(found.ids), reduction="none")
     np.testing.assert_allclose(found.log_probabilities, -losses.numpy(), atol=1e-5)

@@ -64,7 +64,7 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
         said = labelled(bb=0.7, cc=0.2) if not query.edits else labelled(cc=0.6, dd=0.1)
         return AttentionRecord(query, plain.card, plain.maps, plain.verification, said)
 
-    model = SimpleNamespace(record=record_of)
+    model = SimpleNamespace(ours=True, record=record_of)
     edits = frozenset({Silence(Kind.SELF, 1, 3)})
     plain, silenced = (run_answers(AnswersQuery("fake", "0", (case,), each), model, lambda *_: None)
                        for each in (frozenset(), edits))
@@ -78,7 +78,8 @@ def test_a_resolver_names_a_noun_at_the_pronoun_and_an_edit_reaches_it():
 def test_a_model_that_names_nothing_says_so():
     case = make_case("aa bb cc dd ee it gg", "it", "bb", "cc")
     with pytest.raises(UserError, match="names no noun at 'it'"):
-        run_answers(AnswersQuery("fake", "0", (case,)), SimpleNamespace(record=lambda query, report: record(7)),
+        run_answers(AnswersQuery("fake", "0", (case,)),
+                    SimpleNamespace(ours=True, record=lambda query, report: record(7)),
             lambda *_: None)
 
 

@@ -58,7 +58,7 @@ def test_every_sentence_holds_at_every_head(text):
 def passed(ids: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray, list[np.ndarray], np.ndarray]:
     """(length of the last vector before the first block and behind the last, weights of each head's last row (block,
     head, piece), neurons of each block, logits) of the small decoder, by its layers one after another."""
-    model = open_model("stories").transformer
+    model = open_model("stories").network
     x = model.embedding(torch.tensor([ids]))
     lengths, rows, neurons = [x[0, -1].norm()], [], []
     for layer in model.decoder.layers:
