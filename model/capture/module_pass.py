@@ -12,7 +12,7 @@ import numpy as np
 from torch import Tensor
 
 from model.capture.forward_pass import Unsupported
-from model.capture.module_attention import Attention, as_numbers
+from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
 from model.capture.verify import recompute
 from model.core.limits import LIMITS
@@ -76,7 +76,7 @@ def _registered(network: Any, forward: Callable[[], Any], new: "Callable[[], Obs
     """A model of transformers with the attention function that is registered there for models from a folder, which
     knows soft-caps and sinks. It reads the first text."""
     from model.capture import forward_pass
-    from model.capture.module_attention import Attention
+    from model.capture.torch_attention import Attention
 
     forward_pass.register()
     session = forward_pass.Session({id(module): name for name, module in network.named_modules()})

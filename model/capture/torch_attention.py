@@ -4,22 +4,204 @@ module that made it, and every softmax over scores that a module computed by han
 torch hands its functions to a mode that is on (torch.overrides.TorchFunctionMode), however a module came by them, and
 leaves its fast path while one is: so whoever observes a pass compares what it put out with a pass that nobody
 observed. """
+import functools
+import inspect
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from model.capture import multi_head
 from model.capture.forward_pass import Call, Memo, Unsupported, parse_mask
-from model.capture.module_attention import Attention, as_numbers, chosen_rows, item_of
-from model.capture.origins import Origins, Stream, tensors_in
+from model.capture.origins import NOTHING, Origins, Stream, tensors_in
 from model.core.limits import LIMITS
+from model.core.masks import empty_rows
 from model.core.query import UserError, first_line
+
+# rows of queries at most whose outputs are all compared; of longer ones as many, evenly chosen
+ROWS = 256
+# the largest difference that counts as the same, as a share of the largest output: what rounding in a type makes of it
+TOLERANCES = {torch.float16: 4e-3, torch.bfloat16: 3e-2}
+
+
+@dataclass(eq=False)
+class Attention:
+    """What a module computed in one call."""
+
+    module: str                  # its name in the network
+    call: Call | None            # what torch's attention was given and put out; None where only a softmax was seen
+    weights: np.ndarray | None   # float32 (head, query, key): what a softmax put out; None where the call is known
+    same_source: bool            # whether queries and keys, if they are as many, come from the same tensor
+    batch: int                   # how many texts stood side by side
+    dtype: torch.dtype = torch.float32   # that it computed in
+    # from the heads' mixed values (head, row, d_v) to what `call.outputs` holds; None where these are the mixed values
+    project: Callable[[np.ndarray], np.ndarray] | None = None
+    reasons: list[str] = field(default_factory=list)   # clauses on why it is not what it seems
+    queries: Stream = NOTHING   # whose positions look
+    keys: Stream = NOTHING      # whose positions are looked at
+    number: int = -1            # of this attention in the pass
+    beside: frozenset[frozenset] = frozenset()   # roots of what was joined with the queries' item, as another item
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(queries, keys)"""
+        if self.call is not None:
+            return self.call.query.shape[1], self.call.key.shape[1]
+        assert self.weights is not None
+        return self.weights.shape[1], self.weights.shape[2]
+
+    def is_finite(self) -> bool:
+        """Whether neither NaN nor infinity is among what was seen, outputs of rows that may look at nothing aside."""
+        call = self.call
+        seen = (self.weights,) if call is None else (call.query, call.key, call.value)
+        finite = all(part is None or bool(np.isfinite(part).all()) for part in seen)
+        if call is None or call.outputs is None:
+            return finite
+        return finite and bool(np.isfinite(call.outputs[self.compared]).all())
+
+    @functools.cached_property
+    def sees_nothing(self) -> np.ndarray:
+        """Rows that may look at nothing, bool (head, query)."""
+        if self.call is None:
+            assert self.weights is not None
+            return np.logical_not(self.weights.any(-1))
+        return np.broadcast_to(empty_rows(self.call.allowed, *self.shape), (len(self.call.query), self.shape[0]))
+
+    @property
+    def compared(self) -> np.ndarray:
+        """Which of the call's outputs are compared, bool (head or 1, row). Kernels give 0, NaN or a mean for a row that
+        may look at nothing; a projection mixes it with the other heads, so that there whole rows are left out, unless
+        none would be left: then those that are finite are compared with a head that adds nothing."""
+        assert self.call is not None and self.call.rows is not None and self.call.outputs is not None
+        sees = ~self.sees_nothing[:, self.call.rows]
+        if self.project is None:
+            return sees
+        whole = sees.all(0)
+        rows = whole if whole.any() else np.isfinite(self.call.outputs[0]).all(-1)
+        return np.asarray(rows)[None]
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference that counts as the same, as a share of the largest output."""
+        return TOLERANCES.get(self.dtype, 1e-4)
+
+
+def chosen_rows(n_queries: int) -> np.ndarray:
+    """The queries whose outputs are compared."""
+    return np.unique(np.linspace(0, n_queries - 1, min(n_queries, ROWS)).astype(int))
+
+
+def as_numbers(tensor: Tensor) -> np.ndarray:
+    """The tensor as float32 in this computer's memory: a copy, as a module may go on to write into its own."""
+    return tensor.detach().to("cpu", torch.float32, copy=True).contiguous().numpy()
+
+
+def item_of(tensor: Tensor, batch: int) -> Tensor:
+    """The part of one text in a tensor (batch, …), or the only one there is. Raises Unsupported where there are
+    fewer."""
+    if tensor.shape[0] == 1:
+        return tensor[0]
+    if batch >= tensor.shape[0]:
+        raise Unsupported(f"it has {tensor.shape[0]} items side by side and number {batch} was asked for")
+    return tensor[batch]
+
+
+@dataclass(eq=False)
+class Heads:
+    """The heads of one text, as torch's function makes them."""
+
+    parts: tuple[Tensor, Tensor, Tensor]          # query (head, q, d), key and value (head, k, d)
+    mask: Tensor | None                           # (1 or head, q, k), added to the scores
+    is_causal: bool                               # instead of a mask
+    dropout: float                                # probability, as it is applied
+    project: Callable[[np.ndarray], np.ndarray]   # (head, row, d) to the function's output, (1, row, d_model)
+    output: Tensor                                # of the function, (q, d_model)
+    batch: int                                    # texts side by side
+
+
+def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """All arguments of torch.nn.functional.multi_head_attention_forward, which nn.MultiheadAttention calls, by name."""
+    given = inspect.signature(functional.multi_head_attention_forward).bind(*args, **kwargs)
+    given.apply_defaults()
+    return given.arguments
+
+
+def heads_of(given: dict[str, Any], output: Tensor, batch: int) -> Heads:
+    """The heads of text number `batch` from torch's arguments, where queries are (q, batch, d_model) or (q, d_model).
+    Raises Unsupported for keys that are no tokens."""
+    if any(given.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v")) or given.get(
+            "add_zero_attn"):
+        raise Unsupported("it attends over keys that are no tokens: bias_k, add_zero_attn or static_k")
+    texts = given["query"].shape[1] if given["query"].ndim == 3 else 1
+    states = [item_of(part.transpose(0, 1), batch) if part.ndim == 3 else part
+              for part in (given["query"], given["key"], given["value"])]
+    count = given["num_heads"]
+    parts = [functional.linear(state, weight, bias).unflatten(-1, (count, -1)).transpose(0, 1)
+             for state, weight, bias in zip(states, *_projections(given), strict=True)]
+    causal = bool(given.get("is_causal")) and given.get("key_padding_mask") is None and not given["need_weights"]
+    mask = None if causal else _mask(given, texts, batch)
+    weight = as_numbers(given["out_proj_weight"])
+    bias = None if given["out_proj_bias"] is None else as_numbers(given["out_proj_bias"])
+
+    def project(mixed: np.ndarray) -> np.ndarray:
+        joined = mixed.swapaxes(0, 1).reshape(mixed.shape[1], -1) @ weight.T
+        return (joined if bias is None else joined + bias)[None]
+
+    dropout = given["dropout_p"] if given.get("training", True) else 0.0
+    whole = item_of(output.transpose(0, 1), batch) if output.ndim == 3 else output
+    return Heads((parts[0], parts[1], parts[2]), mask, causal, dropout, project, whole, texts)
+
+
+def _projections(given: dict[str, Any]) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
+    """Weights and biases of queries, keys and values."""
+    biases = (None,) * 3 if given["in_proj_bias"] is None else given["in_proj_bias"].chunk(3)
+    if given.get("use_separate_proj_weight"):
+        return tuple(given[f"{name}_proj_weight"] for name in "qkv"), biases
+    return given["in_proj_weight"].chunk(3), biases
+
+
+def _mask(given: dict[str, Any], texts: int, batch: int) -> Tensor | None:
+    """What is added to the scores of this text: who may not look where, and the padding nobody may look at."""
+    mask, padding = given.get("attn_mask"), given.get("key_padding_mask")
+    added: Tensor | None = None
+    if mask is not None:
+        mask = _additive(mask)
+        added = mask[None] if mask.ndim == 2 else (mask if len(mask) == 1 else item_of(
+            mask.unflatten(0, (texts, -1)), batch))
+    if padding is not None:
+        padding = _additive(padding)
+        row = (item_of(padding, batch) if padding.ndim == 2 else padding)[None, None]
+        added = row if added is None else added + row
+    return added
+
+
+def _additive(mask: Tensor) -> Tensor:
+    """A mask of booleans, which are true where nobody may look, as what is added to scores."""
+    if mask.dtype != torch.bool:
+        return mask.float()
+    return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
+
+
+def compare_output(found: Attention, output: Any, batch_first: bool, batch: int) -> None:
+    """Notes where nn.MultiheadAttention, or what somebody derived from it, gives back anything else than torch's
+    function gave it."""
+    call, states = found.call, output[0] if isinstance(output, tuple) else output
+    if call is None or call.outputs is None or call.rows is None or not isinstance(states, Tensor):
+        return
+    if states.ndim == 3:
+        states = item_of(states if batch_first else states.transpose(0, 1), batch)
+    ours = as_numbers(states[torch.from_numpy(call.rows).to(states.device)])[None]
+    scale = float(np.abs(call.outputs[np.isfinite(call.outputs)]).max(initial=0)) or 1.0
+    if ours.shape != call.outputs.shape or not np.allclose(ours, call.outputs, 0, found.tolerance * scale,
+                                                           equal_nan=True):
+        found.reasons.append("it puts out something else than the attention that it computed")
+
 
 SOFTMAX = frozenset({"softmax", "special_softmax", "_safe_softmax"})
 MIXING = frozenset({"matmul", "bmm", "einsum", "__matmul__"})
@@ -82,7 +264,7 @@ class Observer(TorchFunctionMode):
         self._origins.adopt(args, output)
         if isinstance(module, nn.MultiheadAttention) and running.found is not None:
             try:
-                multi_head.compare_output(running.found, output, module.batch_first, self.batch)
+                compare_output(running.found, output, module.batch_first, self.batch)
             except (Unsupported, ValueError, IndexError, RuntimeError):
                 running.found.reasons.append("it puts out something else than the attention that it computed")
 
@@ -93,7 +275,7 @@ class Observer(TorchFunctionMode):
         if name == "scaled_dot_product_attention":
             self._read(lambda: self._fused(result, *args, **kwargs))
         elif name == "multi_head_attention_forward":
-            self._read(lambda: self._multi_head(result, multi_head.named(args, kwargs)))
+            self._read(lambda: self._multi_head(result, _arguments(args, kwargs)))
         elif name == "flex_attention":
             self._read(lambda: self._flex(result[0], *args, **kwargs))
         elif "attention" in name or "attn" in name:   # flash_attn's, xformers', and torch's own behind its functions
@@ -186,7 +368,7 @@ class Observer(TorchFunctionMode):
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
         """What torch.nn.functional.multi_head_attention_forward was given and put out."""
         same = given["query"].shape[0] == given["key"].shape[0] and self._origins.same(given["query"], given["key"])
-        heads = multi_head.heads_of(given, result[0], self.batch)
+        heads = heads_of(given, result[0], self.batch)
         call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
         call.outputs = as_numbers(heads.output[torch.from_numpy(call.rows).to(heads.output.device)])[None]
         return Attention(call.module, call, None, same, heads.batch, heads.output.dtype, heads.project,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from model.core.limits import LIMITS
 from model.core.query import UserError, first_line
 from model.core.record import Tokens
-from model.module.arrange import Side
-from model.module.tokens import of_encoding
+from model.module.arrange import Side, of_encoding
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

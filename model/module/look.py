@@ -10,15 +10,14 @@ from model.core.query import Query, UserError, first_line, quoted
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
 from model.core.threads import Cancelled
 from model.module import inputs as module_inputs
-from model.module.arrange import Arranged, Side, arrange
+from model.module.arrange import Arranged, Side, arrange, named
 from model.module.inputs import Inputs
-from model.module.tokens import named
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from model.capture.module_attention import Attention
     from model.capture.module_pass import Observation
+    from model.capture.torch_attention import Attention
 
 PREFIX = "module:"
 NAME = 80   # characters, of a class's name
