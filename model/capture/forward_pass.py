@@ -246,7 +246,7 @@ class Session:
         here = [edit for edit in self.edits if not isinstance(edit, Hide | Window)
                 and (edit.kind, edit.layer) == (slot.kind, slot.index)]
         return (edited_mask(allowed, self.edits, slot.kind, slot.side),
-                {edit.head: edit.temperature for edit in here if isinstance(edit, Temper)},
+                {edit.head: edit.temperature for edit in here if isinstance(edit, Temper) and edit.temperature != 1},
                 [edit for edit in here if isinstance(edit, Silence | Patch)])
 
 

@@ -74,7 +74,7 @@ def test_the_side_that_looks_must_be_as_long(model):
         ask(model, target=TARGET, edits=[Patch(Kind.CROSS, 0, 1, other())])
     with pytest.raises(UserError, match="and 0 here"):
         ask(model, edits=[Patch(Kind.CROSS, 0, 1, other(target=TARGET))])
-    with pytest.raises(UserError, match="choose a head"):
+    with pytest.raises(UserError, match="has no head 5"):
         ask(model, edits=[Patch(Kind.SELF, 0, 5, other())])
 
 
