@@ -6,11 +6,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from model.capture import forward_pass, trace, verify
 from model.core import memory
-from model.core.finite import largest
 from model.core.models import ModelInput, Pass, PassAnswer, Vocabulary, check_lengths
 from model.core.query import Edit, Hide, Kind, Patch, Query, UserError, Window, no_last_keys
 from model.core.record import AttentionMap, AttentionRecord, Card, Prediction, Verification
@@ -40,7 +37,6 @@ class NetworkModel:
     plan: memory.Plan                 # what the size of an answer depends on
 
     ours = False                      # whether it is our own Transformer, of a small vocabulary
-    looks_ahead = True                # of reported weights: whether they are those of an encoder
 
     @property
     def nbytes(self) -> int:
@@ -141,7 +137,7 @@ class NetworkModel:
         asked = self.tokens(query, report)
         with self.threads(asked):
             if self.wiring is None:
-                maps, verification, output = self._reported(asked, report)
+                maps, verification, output = self.reported(asked, report)
             else:
                 session = self.session(query.edits, asked.lengths, lambda done, text: report(0.05 + 0.85 * done, text))
                 session.mixed = mixed
@@ -168,23 +164,11 @@ class NetworkModel:
                             f"may be wrong; try another text or model.")
         if self.reasons:   # the picture is this network's, but something in its folder is not applied
             verification = replace(verification, status="reported", reasons=self.reasons)
-        return _maps(members, asked), verification
+        return maps_of(members, asked), verification
 
-    def _reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
-        import torch
-
-        report(0.1, "asking the model for its own weights")
-        with torch.inference_mode():
-            output = self.network(**asked.tensors, output_attentions=True)
-        try:
-            members = verify.layers_of(output, asked.lengths, self.looks_ahead)
-        except forward_pass.Unsupported as error:
-            raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
-                            f"model.") from error
-        error_of_rows = largest(float(np.abs(layer.weights.sum(-1) - 1).max())
-                                for layers in members.values() for layer in layers)
-        return _maps(members, asked), Verification("reported", row_sum_error=error_of_rows,
-                                                   reasons=self.reasons), output
+    def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
+        """The weights that the model itself reports, where the capture cannot follow it, and what it returned."""
+        raise NotImplementedError
 
     def trace(self, query: Query, report: Progress) -> Trace:
         """Everything between the embeddings and the last block of the pass that answers the query. Raises UserError
@@ -219,7 +203,8 @@ def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, 
     return output
 
 
-def _maps(members: "dict[Kind, list] | dict[Kind, tuple]", asked: ModelInput) -> tuple[AttentionMap, ...]:
+def maps_of(members: "dict[Kind, list] | dict[Kind, tuple]", asked: ModelInput) -> tuple[AttentionMap, ...]:
+    """The maps of these layers, over the tokens of the question."""
     source, target = asked.source, asked.target or asked.source
     ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
     return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in members.items() if layers)

@@ -4,11 +4,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.capture.model import NetworkModel
+from model.capture import verify
+from model.capture.forward_pass import Unsupported
+from model.capture.model import NetworkModel, maps_of
 from model.core import memory
+from model.core.finite import largest
 from model.core.models import ModelInput, PassAnswer
 from model.core.query import Query, UserError
-from model.core.record import Prediction, Tokens
+from model.core.record import AttentionMap, Prediction, Tokens, Verification
 from model.core.types import Progress, quiet
 from model.pretrained import predict
 from model.pretrained.inputs import parameters_of, plain_ids, target_tokenizer, tokenize_query, with_target
@@ -86,6 +89,24 @@ class PretrainedModel(NetworkModel):
             return predict.top_classes(logits[0], self.network.config)
         words = target_tokenizer(self.network, self.tokenizer)
         return predict.top_tokens(self.task, logits, positions, words) if positions else None
+
+    def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
+        """The weights that the model itself reports, and what it returned. Raises UserError where they cannot be
+        right."""
+        import torch
+
+        report(0.1, "asking the model for its own weights")
+        with torch.inference_mode():
+            output = self.network(**asked.tensors, output_attentions=True)
+        try:
+            members = verify.layers_of(output, asked.lengths, self.looks_ahead)
+        except Unsupported as error:
+            raise UserError(f"{self.card.title} is not shown for this text: {error}; try another text or "
+                            f"model.") from error
+        error_of_rows = largest(float(np.abs(layer.weights.sum(-1) - 1).max())
+                                for layers in members.values() for layer in layers)
+        return maps_of(members, asked), Verification("reported", row_sum_error=error_of_rows,
+                                                   reasons=self.reasons), output
 
     def _logits_to_predict(self, asked: ModelInput, logits: "Tensor") -> "tuple[Tensor, list[int]]":
         """(logits (position, vocabulary), positions) where the network predicts, of all its logits (token, vocabulary)
