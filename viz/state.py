@@ -3,14 +3,16 @@ chose."""
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+import numpy as np
+
 from model.core import heads, pictures
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.types import HeadId
-from model.core.view import View
+from model.core.view import SCALES, View
 from viz import glow
 from viz.examples import Example, example_for, examples, token_of
-from viz.readable_scale import readable_scale, tenth_weight
+from viz.theme import strength
 
 WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # what is worked out from the record until somebody chooses it
 TEXTS = ("text", "text_b", "target")                      # what is typed
@@ -142,3 +144,28 @@ def _example_pair(example: Example | None, state: State, attention_map: Attentio
     if attention_map.kind.base is Kind.CAUSAL and query is not None and key is not None and key > query:
         query, key = key, query
     return None if query is None or key is None or query == key else (query, key)
+
+
+LONG = 32       # columns; the few large weights of a shorter row are most of it
+NUMBER = 10     # which of a row's weights, from the largest on, is to be seen
+SEEN = 0.1      # share of the ramp at which a cell is told from an empty one
+ROWS = 256      # rows that are looked at, in the middle of the text
+
+
+def tenth_weight(attention_map: AttentionMap, view: View) -> float | None:
+    """The median, over the rows in the middle of the text, of a row's tenth largest weight in the open head; None for
+    a text so short that the scale does not matter, where no row has ten, and for lines, which would be a cloud."""
+    rows, columns = len(attention_map.queries), len(attention_map.keys)
+    if columns <= LONG or view.lens == "lines":
+        return None
+    start = max(0, (rows - ROWS) // 2)
+    weights = heads.weights(attention_map.layer(view.layer), view.head, slice(start, min(rows, start + ROWS)))
+    tenth = np.partition(weights, -NUMBER, axis=1)[:, -NUMBER]
+    return float(np.median(tenth[tenth > 0])) if (tenth > 0).any() else None
+
+
+def readable_scale(tenth: float | None) -> str:
+    """The first scale on which a row's tenth weight can be seen; the last one where none shows it."""
+    if tenth is None:
+        return SCALES[0]
+    return next((scale for scale in SCALES if strength(np.array(tenth), scale) >= SEEN), SCALES[-1])

@@ -6,7 +6,7 @@ from model.core import heads
 from model.core.query import Kind
 from model.core.view import View
 from tests.fabricate import record
-from viz.readable_scale import LONG, readable_scale, tenth_weight
+from viz.state import LONG, readable_scale, tenth_weight
 from viz.theme import strength
 
 

@@ -12,7 +12,7 @@ from model.core import pictures
 from model.core.query import Kind, UserError
 from tests.conftest import ROOT
 from viz.session import Session
-from viz.widgets.corpus_result import CORPUS, CorpusResult, saved_corpus
+from viz.widgets.head_table import CORPUS, CorpusResult, saved_corpus
 
 
 def remembering():

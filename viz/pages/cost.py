@@ -32,8 +32,9 @@ PRESETS = {"rising": tuple(np.linspace(-5, 6, 12).round(1)), "falling": tuple(np
            "equal": (1.0,) * 12}
 CHECKED = (1024, 64)                     # tokens and tile of the comparison with the plain formula
 RANGE = "\u2060–\u2060"                 # from … to …, never broken over two lines
-SIZES = {name: tuple(2**power for power in span) for name, span in  # of the table, each chosen by a slider
-         {"n": range(4, 17), "d": range(4, 13), "k": range(1, 6), "r": range(2, 13)}.items()}
+# of the table, each chosen by a slider
+SIZES = {"n": tuple(2**power for power in range(4, 17)), "d": tuple(2**power for power in range(4, 13)),
+         "k": tuple(2**power for power in range(1, 6)), "r": tuple(2**power for power in range(2, 13))}
 SPAN = np.geomspace(2, 65_536, 64)       # lengths of the table's curves
 GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # of the curve drawn by hand, in units of its beginning
 DRAWN = drawn_control()

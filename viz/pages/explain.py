@@ -44,8 +44,8 @@ from viz.theme import READABLE
 from viz.widgets.control_widgets import button_setting, choice_for, toggle_for
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
+from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import folded_formula
 from viz.widgets.sentence_strip import sentence_strip
 
 PAGE = Page("Does attention explain?", "Test", 2, "record", controls=(

@@ -26,11 +26,20 @@ from viz.session import Kept, session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE, READABLE_WIDE
-from viz.widgets.corpus_result import AVERAGES, CORPUS, FROM_FILE, CorpusResult, saved_corpus
 from viz.widgets.figure import figure
+from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import kind_choice
-from viz.widgets.head_table import clickable_table, column_config, measures_table, silence_all
-from viz.widgets.lesson import folded_formula
+from viz.widgets.head_table import (
+    AVERAGES,
+    CORPUS,
+    FROM_FILE,
+    CorpusResult,
+    clickable_table,
+    column_config,
+    measures_table,
+    saved_corpus,
+    silence_all,
+)
 from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
@@ -207,8 +216,8 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     st.caption(words["many_table_about"])
     # the best mean fit, then each measure, its spread, and over how many texts
     names = [f"{each.name}_{what}" for each in MEASURES if each.name in averages.names for what in ("mean", "sd", "n")]
-    table = averages.frame()[["pattern", "fit", "fit_n", *names]].rename(
-        columns=lambda name: name.removesuffix("_mean"))
+    table = averages.frame()[["pattern", "fit", "fit_n", *names]]
+    table = table.rename(columns=lambda name: name.removesuffix("_mean"))
     clickable_table(page, table, _columns(table), key="many-table", alt=words["many_kept"].format(
         name=result.name, model=result.model, **counts))
     with st.container(horizontal=True, vertical_alignment="bottom"):

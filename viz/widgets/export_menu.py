@@ -1,14 +1,28 @@
-"""Files of the open head, of the grid and of the numbers, and the link of exactly this state."""
+"""How a view is taken away: its address, and its files in every format."""
 import streamlit as st
 
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.components.slider import slider
+from viz.link import left_out
 from viz.page import PageContext
 from viz.print.options import Options
+from viz.provenance import opens_elsewhere
 from viz.session import Kept
+from viz.state import State
 from viz.text import strings
-from viz.widgets.link_box import link_box
+
+
+def link_box(page: PageContext, state: State | None = None) -> None:
+    """Draws the address of this page in a state, by default in its own, and says what whoever gets it cannot do with
+    it."""
+    words, link = strings("frame"), page.link(state)
+    st.code(link, language=None, wrap_lines=True)
+    if not opens_elsewhere(link):
+        st.caption(words["link_here"])
+    if page.about.asks and left_out(state or page.state, page.name, page.about.controls):
+        st.caption(words["too_long"])
+
 
 _ZOOM = Kept(2)   # pixels of an exported picture for each of the screen's
 

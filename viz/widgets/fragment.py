@@ -1,5 +1,6 @@
-"""Parts of a page that answer without the rest of it."""
-from collections.abc import Callable
+"""Parts of a page that answer without the rest of it, or are folded away, such as what proves the page."""
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
@@ -54,3 +55,27 @@ def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
     with st.expander(title, key=key, on_change="rerun") as opened:
         if opened.open:
             draw()
+
+
+def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -> str:
+    """The functions' source, each under the module it comes from, and the shapes now."""
+    parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
+    if shapes:
+        parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
+    return "\n\n".join(parts)
+
+
+def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
+                   sources: str = "") -> None:
+    """What proves a page that is no lesson, folded away: its formulas in words, the source of the functions that
+    computed it, and whence they come. shown gives the functions once it is opened, so that it may import torch."""
+    def inside() -> None:
+        st.markdown(text)
+        st.code(source_listing(shown(), {}), language="python")
+        st.markdown(sources)
+
+    folded(title, inside, key=key)
+
+
+def _shape(value: Any) -> str:
+    return f"{value.dtype} {tuple(value.shape)}" if hasattr(value, "shape") else str(value)

@@ -1,13 +1,16 @@
 """Tables of heads: the one of the page Every head measured (what fits, what it measures, what silencing does), in which
 a click on a row opens the head, and plain ones of other pages."""
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.core.measures import BY_NAME, HeadMeasures
-from model.core.query import UserError
+from model.core.measures import BY_NAME, MEASURES, HeadMeasures
+from model.core.query import Kind, UserError
 from model.core.types import HeadId
+from model.studies.atlas.measured import FIT
+from model.studies.atlas.summary import Averages
 from model.studies.patterns import PATTERNS, TITLES, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz import provenance
@@ -120,3 +123,30 @@ def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None
 
 def _set_silencing(question: SilencingQuery | None) -> None:
     _SILENCING.value = question
+
+
+# {name: title}
+AVERAGES = {each.name: each.title for each in MEASURES} | {FIT + each.name: f"fit: {each.title}" for each in PATTERNS}
+FROM_FILE = "file_"   # before the name of an average, where it stands beside a measure of one text
+
+
+@dataclass(frozen=True, eq=False)
+class CorpusResult:
+    """The measures of every head over a file of texts."""
+
+    name: str             # of the file
+    model: str            # that read it
+    revision: str         # of the model
+    averages: Averages    # so far
+    total: int            # texts in the file
+
+
+CORPUS = Kept[CorpusResult | None](None)   # of the last file of texts
+
+
+def saved_corpus(model: str, revision: str, kind: Kind) -> CorpusResult | None:
+    """The last file's measures, if they are of this very model and kind."""
+    corpus = CORPUS.value
+    if corpus is None or (corpus.model, corpus.revision, corpus.averages.kind) != (model, revision, kind):
+        return None
+    return corpus

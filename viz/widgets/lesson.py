@@ -38,7 +38,6 @@ still being loaded. Controls are widgets of control_widgets.py (this file's neig
 call page.set; what one drags is `viz.components.handles`; a head of the record is chosen with
 `viz.widgets.head_picker`. """
 import functools
-import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -55,9 +54,9 @@ from viz.page_controls import Choice, Numbers
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.fragment import folded, fragment
+from viz.widgets.export_menu import link_box
+from viz.widgets.fragment import fragment, source_listing
 from viz.widgets.lesson_questions import LETTERS, ask, prompts
-from viz.widgets.link_box import link_box
 from viz.widgets.progress import remember_answers
 from viz.widgets.sheets import notebook_button
 
@@ -243,30 +242,6 @@ def lessons() -> list[str]:
     from viz.text import FOLDER
 
     return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
-
-
-def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -> str:
-    """The functions' source, each under the module it comes from, and the shapes now."""
-    parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
-    if shapes:
-        parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
-    return "\n\n".join(parts)
-
-
-def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
-                   sources: str = "") -> None:
-    """What proves a page that is no lesson, folded away: its formulas in words, the source of the functions that
-    computed it, and whence they come. shown gives the functions once it is opened, so that it may import torch."""
-    def inside() -> None:
-        st.markdown(text)
-        st.code(source_listing(shown(), {}), language="python")
-        st.markdown(sources)
-
-    folded(title, inside, key=key)
-
-
-def _shape(value: Any) -> str:
-    return f"{value.dtype} {tuple(value.shape)}" if hasattr(value, "shape") else str(value)
 
 
 PLACES = 17   # heights that make the curve

@@ -134,8 +134,6 @@ def test_only_attention_does_not_notice_a_shuffle(seed):
     assert found.pop("attention") < 1e-14 and min(found.values()) > 0.1
 
 
-
-
 def test_the_longest_path_is_that_of_a_walk():
     """Attention over r keys on each side, walked layer by layer; a dilated convolution of kernel k reaches k^L tokens
     after L layers."""

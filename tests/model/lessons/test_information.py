@@ -124,8 +124,6 @@ def test_smacof_never_makes_it_worse_and_ends_where_scipys_optimiser_does():
     assert raw[-1] == pytest.approx(best.fun, rel=1e-3)
 
 
-
-
 def test_heads_that_coincide_are_one_point():
     wanted = np.array([[0, 0, 1.0], [0, 0, 1], [1, 1, 0]])
     points, _ = information.smacof(wanted, information.classical(wanted))

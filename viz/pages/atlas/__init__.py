@@ -23,9 +23,8 @@ from viz.text import escape_markdown, strings
 from viz.theme import PAPER, READABLE_WIDE
 from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded
+from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
-from viz.widgets.lesson import folded_formula
 from viz.widgets.syntax_section import CONTROLS, folded_syntax_section
 
 COMPONENTS = ("pc1", "pc2")

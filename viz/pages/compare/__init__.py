@@ -19,10 +19,10 @@ from viz.pages.compare.difference import difference_section, grid_section, patch
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.control_widgets import choice_for, log_steps, slider_for
+from viz.widgets.export_menu import link_box
 from viz.widgets.fields import bind
+from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head
-from viz.widgets.lesson import folded_formula
-from viz.widgets.link_box import link_box
 from viz.widgets.pictures.choice import picture_options
 from viz.widgets.pictures.strip import patch_strip
 

@@ -46,9 +46,9 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for, toggle_for
 from viz.widgets.fields import bind
 from viz.widgets.figure import figure
+from viz.widgets.fragment import folded_formula
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_table import plain_table
-from viz.widgets.lesson import folded_formula
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import unknown_words, vocabulary
 

@@ -24,16 +24,15 @@ from viz.glossary import term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Choice
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
-from viz.readable_scale import tenth_weight
+from viz.state import tenth_weight
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
-from viz.widgets.corpus_result import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import bind, pills, segments, select, toggle
-from viz.widgets.fragment import fragment
+from viz.widgets.fragment import folded_formula, fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.head_picker import kind_choice
-from viz.widgets.lesson import folded_formula
+from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.pictures.strip import open_picture, patch_strip
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import vocabulary

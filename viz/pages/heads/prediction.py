@@ -16,10 +16,10 @@ from viz.page import PageContext
 from viz.page_controls import Choice, Places
 from viz.session import Kept, session
 from viz.text import escape_markdown, strings
+from viz.widgets.export_menu import link_box
 from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
-from viz.widgets.link_box import link_box
 
 # tokens of a text that is predicted; marks that a link holds; a mark is query · STRIDE + key
 LONGEST, MOST, STRIDE = 256, 400, 1000
