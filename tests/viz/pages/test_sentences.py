@@ -13,7 +13,7 @@ from model.core.view import View
 from model.lessons.pronoun_choice import Decision, DecisionSet
 from model.studies import coreference
 from model.studies.alignment import Group
-from model.studies.attribution import FEWEST, Answer, agreement, ceiling
+from model.studies.attribution import FEWEST, agreement, ceiling
 from model.studies.comparison import Alignment
 from model.studies.coreference import Case, CasesQuery, SetAnswer
 from model.studies.coreference import report as coreference_report
@@ -28,10 +28,10 @@ from tests.lesson_sentences import agrees, printed
 from tests.model.studies.faithfulness.test_report import made
 from viz.examples import examples
 from viz.pages.atlas.card import behaviour_sentence, best_fit
-from viz.pages.compare.difference import alone_claim, change_claim, patching_claims, unchanged_why
+from viz.pages.compare.difference import change_claim, patching_claims, unchanged_why
 from viz.pages.coreference import Twins, sentence_claims, silencing_claim
 from viz.pages.coreference.case_set import set_claims as coreference_claims
-from viz.pages.explain import answer_claims, apart_claim, no_order, set_claims, share_claim, value_claim
+from viz.pages.explain import answer_claims, no_order, set_claims, share_claim
 from viz.pages.heads import head_claims, row_claim
 from viz.pages.measures import effect_claims, pattern_claims
 from viz.pages.training.claims import Story, claims, habit_claims
@@ -85,11 +85,6 @@ def test_headline_pair_names_published_head(twins):
     said = " ".join(head_claims(twins[0], complete_view(State(), twins[0]), twins[1], HEADLINE))
     assert all(number in said for number in ("3·1", headline.ANIMAL, headline.ANIMAL_IN_WIDE, headline.STREET_IN_WIDE,
                                              "5·11", headline.SECOND_HEAD, headline.SECOND_HEAD_IN_WIDE))
-
-
-def test_no_pair_makes_no_claim():
-    answer = record(7)
-    assert head_claims(answer, complete_view(State(text="own"), answer)) == []
 
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
@@ -178,10 +173,6 @@ def test_the_largest_change_is_named_with_both_weights(only):
     (Temper(Kind.SELF, 1, 0, 1.0), False)])
 def test_a_reason_is_given_only_where_the_edit_cannot_reach_the_head(edit, reason):
     assert bool(unchanged_why(frozenset([edit]), (1, 0))) == reason
-
-
-def test_rows_and_columns_of_one_side_are_counted():
-    assert alone_claim(aligned(True, True)) == "" and agrees(alone_claim(aligned(True, False)), 1, 2, 1, 2)
 
 
 def test_patched_heads_are_told_by_share_of_the_way_and_turns():
@@ -293,26 +284,6 @@ def test_nothing_is_correlated_without_an_order(ranked, level, order):
         removed[level] = np.where(np.isnan(removed[level]), np.nan, 0.25)
     why = no_order(replace(made(2), removed=removed))
     assert (why == "") == order and (ranked >= FEWEST or has(why, ranked))
-
-
-@pytest.mark.parametrize("special_first, place, hidden, reasons", [
-    (True, 8, False, 2), (True, None, False, 1), (False, 8, False, 1), (False, None, False, 0), (False, 8, True, 2),
-    (False, None, True, 1), (False, 0, True, 1), (True, 8, True, 2)])
-def test_tokens_that_are_not_ranked_have_as_many_reasons_as_apply(special_first, place, hidden, reasons):
-    """hidden: the first token cannot be hidden."""
-    found = made(2)
-    values = found.removed["hidden"].copy()
-    values[0] = np.nan if hidden else 0.5
-    said = apart_claim(replace(found, tokens=replace(found.tokens, special=(special_first, *[False] * 8)), place=place,
-                               removed=found.removed | {"hidden": values}))
-    assert (said.count(";") + 1 if said else 0) == reasons
-
-
-@pytest.mark.parametrize("kind, rival, number", [("next", "", 0.25), ("mask", "", 0.25), ("target", "", 0.25),
-                                                 ("next", "tired", np.log(0.25)), ("vector", "", np.log(0.25))])
-def test_the_explained_number_is_that_of_its_kind(kind, rival, number):
-    found = replace(made(1), answer=Answer(kind, "wide", rival, float(np.log(0.25)), 3, "?"), place=3)
-    assert has(value_claim(found), number)
 
 
 def test_a_set_states_every_mean_with_its_interval():
