@@ -91,8 +91,8 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
                 numbers.append((entropy(rows, base=2).mean(), mutual(rows), distance))
             places.append((layer.index, head))
             sampled.append(np.pad(weights[compared], ((0, 0), (0, 1 + shape[1] - weights.shape[1]))).astype(np.float32))
-    by_name = [dict(zip(NAMES, np.array(numbers).T, strict=True)) for numbers in (values, blank)]
-    return Information(tuple(places), *by_name, divergences(np.stack(sampled), report), shape[0])
+    of_heads, of_blank = (dict(zip(NAMES, np.array(numbers).T, strict=True)) for numbers in (values, blank))
+    return Information(tuple(places), of_heads, of_blank, divergences(np.stack(sampled), report), shape[0])
 
 
 def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:

@@ -126,7 +126,8 @@ def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
         button_setting(page, words["again"], "measure-again", again=(page.controls["again"] + 1) % 100, run=True)
         if page.controls["run"]:
             button_setting(page, words["stop"], "measure-stop", run=False)
-    found, ended, place = {way: {} for way in cost.WAYS}, dict[str, str](), st.empty()
+    found: Found = {way: {} for way in cost.WAYS}
+    ended, place = dict[str, str](), st.empty()
     with st.container():
         for n in LENGTHS:
             if _measure(page, found, ended, n, width):

@@ -181,7 +181,7 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
         slider_for(page, "hide", words["hide"], range(1, len(spans)), say=lambda place: text[slice(*spans[place])],
                    closed=True)
         records, touched, word = list(page.ask_each(_families(text))), {}, escape_markdown(text[slice(*spans[at])])
-        questions = []
+        questions: list[LastVectorsQuery] = []
         for record in records:   # last vectors of the stack that reads the sentence, as it is and with the word hidden
             query, kind = record.query, record.kinds[0]
             hidden = sources.open_query(query.model, query.text, edits=hiding_edits(record[kind].queries, spans[at]))

@@ -96,7 +96,7 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
         return Other(_with_text(asked, text), view.kind, here, True) if text else None
     if way == "edit":
         edit = _edit(page, record, view)
-        return edit and Other(replace(asked, edits=frozenset([edit])), view.kind, here, True)
+        return None if edit is None else Other(replace(asked, edits=frozenset([edit])), view.kind, here, True)
     query = sources.open_query(_model(page), asked.text, image=asked.image) if way == "model" else asked
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]

@@ -160,13 +160,14 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
     the pair, if there is one, and the measures of that head."""
     words, attention_map = strings("heads"), record[view.kind]
     overview = page.ask(OverviewQuery(page.query(), view.kind))
-    ranked, said = [], dict[str, dict[HeadId, float]]()
-    orders = {"layer": words["order_layer"]}
+    ranked: list[tuple[int, int, float]] = []
+    said, orders = dict[str, dict[HeadId, float]](), {"layer": words["order_layer"]}
     if view.pair:
         ranked = heads.rank_heads_for_pair(attention_map, *view.pair)
         said[words["pair"]], orders["pair"] = heads.pair_weights(attention_map, *view.pair), words["order_pair"]
-    for name in measures.values if measures else ():
-        said[name], orders[name] = measures.by_head(name), f"by {BY_NAME[name].title}"
+    if measures is not None:
+        said |= {name: measures.by_head(name) for name in measures.values}
+        orders |= {name: f"by {BY_NAME[name].title}" for name in measures.values}
     order = view.order if view.order in orders else "layer"
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['grid']}", help=words["grid_help"])
@@ -198,8 +199,9 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> He
     result = saved_corpus(query.model, query.revision, kind)
     options = {"": words["colour_none"]}
     options |= {name: words["colour_text"].format(title=BY_NAME[name].title) for name in named}
-    options |= {FROM_FILE + name: words["colour_file"].format(title=AVERAGES[name], name=result.name)
-                for name in (result.averages.names if result is not None else ())}
+    if result is not None:
+        options |= {FROM_FILE + name: words["colour_file"].format(title=AVERAGES[name], name=result.name)
+                    for name in result.averages.names}
     chosen = page.controls["colour"] if page.controls["colour"] in options else ""
     select(words["colour"], options, page.set, "colour", chosen, quiet=True)
     if chosen.startswith(FROM_FILE) and result is not None:
