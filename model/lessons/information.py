@@ -81,7 +81,9 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
                         f"it.")
     apart = np.abs(np.arange(shape[0])[:, None] - np.arange(shape[1])).astype(float)
     compared = _rows(sum(layer.heads for layer in attention_map.layers), *shape)
-    places, values, blank, sampled = [], [], [], []
+    values: list[tuple] = []   # of each head, by NAMES
+    blank: list[tuple] = []
+    places, sampled = [], []
     for number, layer in enumerate(attention_map.layers):
         report(0.3 * number / len(attention_map.layers), f"{shape[0]} tokens: layer {layer.index}")
         for head in range(layer.heads):
