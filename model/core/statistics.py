@@ -1,10 +1,11 @@
-"""Statistics that several rooms need, once: entropy and divergence, cosines, rank correlation, intervals by the
+"""Statistics that several parts need: entropy and divergence, cosines, rank correlation, intervals by the
 bootstrap, and luck.
 
 numpy; scipy.stats, whose import takes half a second, inside the functions that need it.
 """
 import functools
 import math
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,38 +103,32 @@ def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     return total
 
 
-def resampled_means(values: np.ndarray, groups: np.ndarray, times: np.ndarray) -> np.ndarray:
-    """The bootstrap (Efron 1979): means (draw, column) of values (text, column), NaN left out, when each group is there
-    so many times (draw, group).
-
-    Texts of a group are alike, such as twins of one frame, so they are drawn together.
-    """
-    there = np.isfinite(values)
-    sums, counts = sums_by_group(np.where(there, values, 0), groups), sums_by_group(there.astype(np.float64), groups)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return (times @ sums) / (times @ counts)
-
-
 def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list[MeanInterval]:
     """The mean of each column of `values` (text, column), NaN left out, with the percentile interval of a bootstrap
-    over groups of texts."""
+    (Efron 1979) over groups of texts."""
     values = np.asarray(values, np.float64)
     groups = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
-    count = int(groups.max()) + 1
-    drawn = np.random.default_rng(SEED).integers(0, count, (DRAWS, count))
-    means = resampled_means(values, groups, np.stack([np.bincount(draw, minlength=count) for draw in drawn]))
-    return [_percentiles(column, groups, means[:, number]) for number, column in enumerate(values.T)]
+    there = np.isfinite(values)
+    sums, counts = sums_by_group(np.where(there, values, 0), groups), sums_by_group(there.astype(np.float64), groups)
+    intervals = []
+    for total, count, column in zip(sums.T, counts.T, values.T, strict=True):
+        low, high = ratio_interval(total, count) if np.count_nonzero(count) > 1 else (math.nan, math.nan)
+        mean = float(np.nanmean(column)) if count.any() else math.nan
+        intervals.append(MeanInterval(mean, low, high, int(count.sum())))
+    return intervals
 
 
-def _percentiles(column: np.ndarray, groups: np.ndarray, means: np.ndarray) -> MeanInterval:
-    there = np.isfinite(column)
-    values = column[there]
-    if not len(values):
-        return MeanInterval(math.nan, math.nan, math.nan, 0)
-    if len(set(groups[there])) < 2:
-        return MeanInterval(float(values.mean()), math.nan, math.nan, len(values))
-    low, high = np.nanquantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return MeanInterval(float(values.mean()), float(low), float(high), len(values))
+def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
+    """The percentile interval of Σ above / Σ below, both (group), when groups are drawn together."""
+    from scipy import stats
+
+    with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)   # draws in which no group has the number
+        drawn = stats.bootstrap((above, below), lambda one, other, axis: one.sum(axis) / other.sum(axis), paired=True,
+                                vectorized=True, n_resamples=DRAWS, method="percentile",
+                                rng=np.random.default_rng(SEED)).bootstrap_distribution
+    low, high = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> list[MeanInterval]:
@@ -148,8 +143,8 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
     values, count = correct.mean(0), int(groups.max()) + 1
     if count < 2:
         return [MeanInterval(float(value), math.nan, math.nan, len(correct)) for value in values]
-    means = resampled_means(correct, groups,
-                            np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws))
+    times = np.random.default_rng(SEED).multinomial(count, np.full(count, 1 / count), draws)   # each group is there
+    means = (times @ sums_by_group(correct, groups)) / (times @ np.bincount(groups))[:, None]
     tail = stats.norm.cdf(stats.t.ppf((1 - LEVEL) / 2, count - 1) * math.sqrt(count / (count - 1)))
     low, high = np.quantile(means, (tail, 1 - tail), axis=0)
     exact = ((1 - LEVEL) / 2) ** (1 / count)

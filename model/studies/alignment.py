@@ -127,24 +127,18 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
 
 
 def _joined(meets: list[list[set]]) -> list[TokenGroups]:
-    """Tokens that meet, directly or through others, as groups: the parts of a graph, by union and find (Tarjan
-    1975)."""
-    parent: dict[tuple, tuple] = {}
-
-    def root(node: tuple) -> tuple:
-        while parent[node] != node:
-            parent[node] = node = parent[parent[node]]
-        return node
+    """Tokens that meet, directly or through others, as groups."""
+    from scipy.cluster.hierarchy import DisjointSet
 
     nodes = [(place, token) for place in range(2) for token in range(len(meets[place]))]
-    parent.update({node: node for node in nodes})
+    sets = DisjointSet(nodes)
     for place, token in nodes:
         for mark in meets[place][token]:
-            parent.setdefault(("mark", mark), (place, token))
-            parent[root((place, token))] = root(("mark", mark))
+            sets.add(("mark", mark))
+            sets.merge((place, token), ("mark", mark))
     groups: dict = {}
     for place, token in nodes:
-        groups.setdefault(root((place, token)), ([], []))[place].append(token)
+        groups.setdefault(sets[place, token], ([], []))[place].append(token)
     return list(groups.values())
 
 

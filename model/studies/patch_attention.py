@@ -71,7 +71,9 @@ def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
 
 def distances(places: np.ndarray) -> np.ndarray:
     """Pixels between every two of them, float64 (place, place)."""
-    return np.sqrt(((places[:, None] - places[None]) ** 2).sum(-1))
+    from scipy.spatial.distance import cdist
+
+    return cdist(places, places)
 
 
 def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:

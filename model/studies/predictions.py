@@ -46,11 +46,12 @@ def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, t
     """The probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep the top_k
     largest (0: all), then the fewest largest that together reach top_p (Holtzman et al. 2020), and renormalise; the
     order of transformers' generate. """
+    from scipy.special import softmax
+
     scaled = logits.astype(np.float64) / temperature
     if 0 < top_k < len(scaled):
         scaled = np.where(scaled < np.partition(scaled, -top_k)[-top_k], -np.inf, scaled)
-    probabilities = np.exp(scaled - scaled.max())
-    probabilities /= probabilities.sum()
+    probabilities = softmax(scaled)
     if top_p < 1:
         order = np.argsort(-probabilities, kind="stable")
         before = np.cumsum(probabilities[order]) - probabilities[order]

@@ -1,11 +1,10 @@
 """Attention over all layers at once: rollout and attention flow (Abnar & Zuidema 2020), and what a model that looks
-evenly would give. numpy only.
+evenly would give.
 
 Both follow a token back to the input through the heads' mean W of each layer, with half of the token staying in the
 residual stream: A = ½W + ½I. Rollout multiplies the A of all layers; flow takes them as the capacities of a network and
 asks how much can flow from the output to each input token.
 """
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ from model.core.masks import Mask
 from model.core.record import Layer
 from model.core.trace import CLOSE, AttentionTrace, Block, Norm
 
-EMPTY = 1e-12   # an edge with less capacity left than this is full
+SCALE = 2**30   # capacities, at most 1 in all, as 32-bit numbers
 
 
 def with_residual(weights: np.ndarray) -> np.ndarray:
@@ -42,91 +41,24 @@ def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
     """The maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token, float64
     (token).
 
-    Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Exact up to
-    rounding: Dinic 1970. """
+    Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Capacities are whole
+    steps of 1 / SCALE. Node layer · tokens + token, layer 0 the input, and a source above the last layer. """
+    from scipy.sparse import bmat
+    from scipy.sparse.csgraph import maximum_flow
+
+    tokens, layers = len(rows), len(steps)
+    blocks: list[list[np.ndarray | None]] = [[None] * (layers + 2) for _ in range(layers + 2)]
+    for layer, step in enumerate(steps):
+        blocks[layer + 1][layer] = step
+    blocks[0][0], blocks[layers][layers] = np.zeros((tokens, tokens)), np.zeros((tokens, tokens))
+    blocks[layers + 1][layers], blocks[layers + 1][layers + 1] = rows[None], np.zeros((1, 1))
+    network = bmat(blocks, "csr") * SCALE
+    network.data = np.round(network.data).astype(np.int32)
     flows = []
-    for sink in range(len(rows)):
-        report(sink / len(rows))
-        flows.append(_FlowNetwork(steps, rows).max_flow(sink))
+    for sink in range(tokens):
+        report(sink / tokens)
+        flows.append(maximum_flow(network, (layers + 1) * tokens, sink).flow_value / SCALE)
     return np.array(flows)
-
-
-class _FlowNetwork:
-    """Node layer · tokens + token, layer 0 the input, and a source above the last layer. Edge e and its reverse e ^ 1
-    stand side by side."""
-
-    def __init__(self, steps: Sequence[np.ndarray], rows: np.ndarray) -> None:
-        tokens = len(rows)
-        self.source = (len(steps) + 1) * tokens
-        self.target: list[int] = []       # the node that each edge leads to
-        self.capacity: list[float] = []   # what each edge can still take
-        self.out: list[list[int]] = [[] for _ in range(self.source + 1)]   # the edges of each node
-        for token in np.flatnonzero(rows):
-            self._join(self.source, len(steps) * tokens + int(token), float(rows[token]))
-        for layer, step in enumerate(steps):
-            for query, key in np.argwhere(step > EMPTY).tolist():
-                self._join((layer + 1) * tokens + query, layer * tokens + key, float(step[query, key]))
-
-    def _join(self, start: int, end: int, capacity: float) -> None:
-        for node, other, size in ((start, end, capacity), (end, start, 0.0)):
-            self.out[node].append(len(self.target))
-            self.target.append(other)
-            self.capacity.append(size)
-
-    def max_flow(self, sink: int) -> float:
-        """The maximum flow to this node: while there is a path, all shortest paths are filled."""
-        total = 0.0
-        while (far := self._distances(sink))[self.source] >= 0:
-            total += self._fill(sink, far)
-        return total
-
-    def _distances(self, sink: int) -> list[int]:
-        """How many edges lie on the shortest path from each node to the sink; −1 where there is none."""
-        far = [-1] * len(self.out)
-        far[sink] = 0
-        waiting = deque([sink])
-        while waiting:
-            node = waiting.popleft()
-            for edge in self.out[node]:
-                other = self.target[edge]
-                if far[other] < 0 and self.capacity[edge ^ 1] > EMPTY:
-                    far[other] = far[node] + 1
-                    waiting.append(other)
-        return far
-
-    def _fill(self, sink: int, far: list[int]) -> float:
-        """Fills every path that comes one edge nearer to the sink with each step; how much that lets through."""
-        path: list[int] = []   # edges, from the source
-        total, node, tried = 0.0, self.source, [0] * len(self.out)
-        while True:
-            if node == sink:
-                push = min(self.capacity[edge] for edge in path)
-                total += push
-                for edge in path:
-                    self.capacity[edge] -= push
-                    self.capacity[edge ^ 1] += push
-                full = next(place for place, edge in enumerate(path) if self.capacity[edge] <= EMPTY)
-                node = self.target[path[full] ^ 1]
-                del path[full:]
-            following = self._next(node, far, tried)
-            if following is not None:
-                path.append(following)
-                node = self.target[following]
-            elif node == self.source:
-                return total
-            else:
-                node = self.target[path.pop() ^ 1]
-                tried[node] += 1
-
-    def _next(self, node: int, far: list[int], tried: list[int]) -> int | None:
-        """The first edge of a node, of those not tried, that is not full and comes nearer to the sink."""
-        edges = self.out[node]
-        while tried[node] < len(edges):
-            edge = edges[tried[node]]
-            if self.capacity[edge] > EMPTY and far[self.target[edge]] == far[node] - 1:
-                return edge
-            tried[node] += 1
-        return None
 
 
 STAGES = ("norm", "norm_residual", "norm_layernorm")

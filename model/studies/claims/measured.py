@@ -16,7 +16,14 @@ from model.core.measures import head_ids
 from model.core.models import Models, NamesModel, OpenModel
 from model.core.query import Query, UserError, Window
 from model.core.record import AttentionMap, AttentionRecord, Layer
-from model.core.statistics import DRAWS, LEVEL, SEED, MeanInterval, accuracy_intervals, mean_intervals
+from model.core.statistics import (
+    LEVEL,
+    SEED,
+    MeanInterval,
+    accuracy_intervals,
+    mean_intervals,
+    ratio_interval,
+)
 from model.core.trace import Trace
 from model.core.types import HeadId, Progress, quiet
 from model.studies import faithfulness
@@ -432,12 +439,10 @@ def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> MeanInterval:
     """The share of the cost that the sinks give back: a ratio of means, with the interval of both resampled together;
     losses (passage) each."""
-    drawn = np.random.default_rng(SEED).integers(0, len(whole), (DRAWS, len(whole)))
+    back, cost = without - with_sinks, without - whole
     with np.errstate(invalid="ignore", divide="ignore"):   # a window that costs nothing has nothing to be given back
-        ratios = (without - with_sinks)[drawn].sum(1) / (without - whole)[drawn].sum(1)
-        low, high = np.quantile(ratios, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-        value = np.divide((without - with_sinks).sum(), (without - whole).sum())
-    return MeanInterval(float(value), float(low), float(high), len(whole))
+        value = float(np.divide(back.sum(), cost.sum()))
+    return MeanInterval(value, *ratio_interval(back, cost), len(whole))
 
 
 DRAWINGS = ASSETS / "cases" / "drawn_figures.toml"
