@@ -123,11 +123,11 @@ def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
     from scipy import stats
 
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", stats.DegenerateDataWarning)   # draws in which no group has the number
+        warnings.simplefilter("ignore")   # of draws in which no group has the number
         drawn = stats.bootstrap((above, below), lambda one, other, axis: one.sum(axis) / other.sum(axis), paired=True,
                                 vectorized=True, n_resamples=DRAWS, method="percentile",
                                 rng=np.random.default_rng(SEED)).bootstrap_distribution
-    low, high = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        low, high = np.nanquantile(drawn, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)
 
 
