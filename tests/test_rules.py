@@ -118,7 +118,7 @@ def test_ruff_names_what_the_house_forbids(source, rule):
 def test_contracts_name_what_the_design_forbids(tmp_path):
     planted = [("viz.components.chart", "viz.widgets.fields"), ("viz.pages.softmax", "viz.pages.masks"),
                ("viz.pages.softmax", "torch"), ("viz.figures.bars", "streamlit"), ("viz.figures.bars", "matplotlib"),
-               ("viz.export.csv", "model.ask.sources"), ("viz.link", "model.studies.patching"),
+               ("viz.export.tables", "model.ask.sources"), ("viz.link", "model.studies.patching"),
                ("viz.pages.heads", "model.scratch.train"), ("viz.widgets.fields", "plotly"),
                ("model.core.heads", "model.studies.patterns"), ("model.core.record", "viz.text"),
                ("model.studies.patterns", "model.capture.verify"), ("model.ask.sources", "model.cli.commands"),

@@ -12,8 +12,8 @@ from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.view import LENSES, SCALES, View
-from viz import export as files
-from viz.print.options import Options
+from viz.export import FORMATS, Options
+from viz.export import export as make_file
 from viz.provenance import stated_address
 
 
@@ -68,12 +68,12 @@ def export(out: Path, **asked: Any) -> None:
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
     string. """
-    if out.suffix.lower() not in files.formats():
-        raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(files.formats()))}.")
+    if out.suffix.lower() not in FORMATS:
+        raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(FORMATS))}.")
     refuse_overwriting(out, *(asked[name] for name in ("file", "image") if asked[name] is not None))
     names = ("model_id", "text", "text_b", "target", "file", "image", "window")
     record = answer_to(_query(*(asked[name] for name in names)))
-    content = files.export(out.suffix, record, _view(record, asked),
+    content = make_file(out.suffix, record, _view(record, asked),
                            Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
     write(out, content)
     click.echo(f"{out}: {len(content):,} bytes")

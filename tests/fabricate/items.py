@@ -24,7 +24,7 @@ from viz.components.transformer_diagram import payload as anatomy_payload
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
-from viz.handout.item import Item
+from viz.handout.files import Item
 from viz.page_controls import Numbers
 
 HOSTILE = "</script><script>document.title = 'run'</script><img src=x onerror=\"document.title='run'\">"

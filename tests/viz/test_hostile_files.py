@@ -15,7 +15,7 @@ from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples
 from viz import provenance
-from viz.export.csv import guard_cell, unguard_cell
+from viz.export.tables import guard_cell, unguard_cell
 from viz.figures.bars import bars
 from viz.handout.files import Handout, load, save
 from viz.widgets.figure import as_csv

@@ -18,7 +18,7 @@ from tests.conftest import chromium
 from tests.fabricate import items, record
 from tests.viz.export.readers import provenance_of
 from viz.__main__ import main
-from viz.export import formats
+from viz.export import FORMATS
 from viz.handout.files import Handout, save
 
 WORDS = ("the", "animal", "it", "the")
@@ -58,7 +58,7 @@ def test_a_window_is_an_edit_of_the_question(run):
     assert refused.exit_code == 2 and "a width from 1" in refused.output
 
 
-@pytest.mark.parametrize("suffix", sorted(formats()))
+@pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_each_format_by_the_ending_of_its_file(run, suffix):
     found, file = run("--layer", "1", "--head", "2", "--pair", "it", "1", name="figure" + suffix)
     assert found.exit_code == 0, found.output
@@ -97,7 +97,7 @@ def test_a_blank_text_is_answered_in_one_sentence(run):
     assert found.exit_code == 2 and found.stderr == "Error: There is no text to look at; type a sentence.\n"
 
 
-@pytest.mark.parametrize("suffix", sorted(formats()))
+@pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_attention_from_elsewhere_goes_into_every_format_and_is_called_imported(tmp_path, suffix):
     """By the real way, model and all; the weights are those of the file."""
     weights = np.random.default_rng(1).dirichlet(np.ones(3), (2, 4, 3)).astype(np.float32)
@@ -121,7 +121,7 @@ def test_attention_from_elsewhere_goes_into_every_format_and_is_called_imported(
         assert "imported from a file, not verified" in pypdf.PdfReader(out).pages[0].extract_text().replace("\n", " ")
 
 
-@pytest.mark.parametrize("suffix", sorted(formats()))
+@pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_a_record_that_was_saved_goes_into_every_format_with_its_proof(tmp_path, suffix):
     record(WORDS).save(tmp_path / "mine.safetensors")
     out = tmp_path / f"out{suffix}"
@@ -149,7 +149,7 @@ def test_a_file_without_attention_is_refused_in_one_sentence(tmp_path):
 
 def test_help_teaches():
     said = CliRunner().invoke(main, ["export", "--help"]).output
-    assert "python -m viz export --model minilm" in said and all(suffix in said for suffix in formats())
+    assert "python -m viz export --model minilm" in said and all(suffix in said for suffix in FORMATS)
 
 
 def test_a_handout_becomes_html_and_pdf(tmp_path):

@@ -25,16 +25,14 @@ from viz.components.handles import payload as handles_payload
 from viz.components.mask_editor import payload as cells_payload
 from viz.components.story import payload as story_payload
 from viz.components.token_strip import payload as strip_payload
-from viz.export import export, formats
-from viz.export.comparison import SavedComparison, picture
+from viz.export import FORMATS, Options, export
+from viz.export.comparison import SavedComparison, comparison_picture
 from viz.figures.bars import bars
 from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item
-from viz.handout.files import Handout, load, save
-from viz.handout.item import Item
+from viz.handout.files import Handout, Item, load, save
 from viz.handout.page import page
 from viz.notebook import Figure, show
 from viz.page_controls import Numbers
-from viz.print.options import Options
 from viz.text import strings
 from viz.widgets.figure import html as figure_page
 
@@ -206,14 +204,14 @@ def files() -> dict[str, bytes]:
     produced = {f"{lens}{suffix}": export(suffix, made, View(lens=lens, token=1, pair=(1, 2)), options[at % 2])
                 for suffix in (".svg", ".html")
                 for at, lens in enumerate(lens for lens in ("matrix", "lines", "text")
-                                          if lens in formats()[suffix][0].subjects)}
+                                          if lens in FORMATS[suffix].subjects)}
     produced |= {f"grid{suffix}": export(suffix, made, View(), Options(grid=True)) for suffix in (".svg", ".html")}
     over = hostile_picture()
     produced |= {f"picture{suffix}": export(suffix, over, View(token=9, lens="picture"), options[at])
-                 for at, suffix in enumerate((".svg", ".html")) if "picture" in formats()[suffix][0].subjects}
+                 for at, suffix in enumerate((".svg", ".html")) if "picture" in FORMATS[suffix].subjects}
     shown = (fabricate.shown(made),) * 3
     comparison = SavedComparison(shown, View(), 1.0, tuple(LOUD[:3]), (made, made), f"{LOCAL}?text={TEXT}")
-    produced["comparison.svg"] = picture(comparison, "svg")
+    produced["comparison.svg"] = comparison_picture(comparison, "svg")
     produced["figure.html"] = figure_page(bars("light", list(LOUD), {LOUD[0]: np.ones(len(LOUD))},
                                                axes=(LOUD[1], LOUD[2])))
     produced["handout.html"] = page(handout())
@@ -233,7 +231,7 @@ def test_the_name_of_a_visitors_picture_is_in_every_file_as_text():
     """Else the test above would be about files without it."""
     over, said = hostile_picture(), "<script>window.got=1</script>"
     drawn = export(".svg", over, View(token=9, lens="picture"), Options())
-    assert "picture" in formats()[".svg"][0].subjects and said in "".join(ET.fromstring(drawn).itertext())
+    assert "picture" in FORMATS[".svg"].subjects and said in "".join(ET.fromstring(drawn).itertext())
     assert said in head_item(over, View(token=9, lens="picture")).about
 
 

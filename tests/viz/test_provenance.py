@@ -10,11 +10,10 @@ from model.core.view import View
 from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head
 from viz import provenance
-from viz.export import export, formats
+from viz.export import FORMATS, Options, export
 from viz.handout.files import Handout
 from viz.handout.page import page
 from viz.packed_text import pack
-from viz.print.options import Options
 from viz.provenance import opens_elsewhere, sentences, way_back
 from viz.widgets.verification import badge_label
 
@@ -61,7 +60,7 @@ def test_what_the_server_says_of_itself_is_printed(monkeypatch):
 def test_no_file_holds_an_address_of_this_machine(address):
     made, view, host = record(5), View(layer=1, head=2, token=3), address.split("/")[2]
     link = f"{address}?layer=1&head=2&token=3"
-    for suffix in formats():
+    for suffix in FORMATS:
         content = export(suffix, made, view, Options(link=link))
         assert host.encode() not in content, suffix
         if suffix in (".svg", ".html"):

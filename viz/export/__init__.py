@@ -1,59 +1,66 @@
-"""A record and a view become a file.
-
-A format is one module of this package with `FORMAT` and `export(record, view, options) -> bytes`. It is found by being
-there: put a file beside the others and the page, the command line and the contract tests know it. """
-import functools
-import importlib
-import pkgutil
+"""A record and a view become a file: PNG, SVG, PDF, HTML, CSV or NPZ, each with where it comes from inside it."""
+import io
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from xml.sax.saxutils import escape
 
 from model.core.files import name_for
+from model.core.npz import write_npz
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
-from viz.print.options import PLAIN, Options
+from viz import provenance
+from viz.export.tables import head_csv
+from viz.paper import figure
+from viz.paper.sheet import pen, save
 
-SUBJECTS = ("matrix", "lines", "text", "picture", "grid", "numbers")
+PICTURES = ("matrix", "lines", "text", "picture", "grid")
+LIMIT = 512 * 2**20   # bytes of weights in one NPZ; it is made in memory, because a download needs it whole
+
+
+@dataclass(frozen=True)
+class Options:
+    """What somebody may choose for a picture or a file of numbers. Raises ValueError for a zoom that no picture has."""
+
+    grid: bool = False     # all heads instead of the open one
+    zoom: int = 2          # pixels a point, of a PNG
+    caption: bool = True   # whether the provenance stands below in words
+    link: str = ""         # the view's address
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.zoom <= 8:
+            raise ValueError(f"Options: expected a zoom from 1 to 8 pixels a point, got {self.zoom}; choose one of "
+                             f"them.")
 
 
 @dataclass(frozen=True)
 class Format:
-    """One kind of file. Raises ValueError for a suffix without its dot or an unknown subject."""
+    """One kind of file."""
 
     name: str                   # as people say it
     suffix: str                 # with its dot
     mime: str                   # for a browser
-    subjects: tuple[str, ...]   # what it can hold, of SUBJECTS
+    subjects: tuple[str, ...]   # what it can hold: PICTURES or numbers
     about: str                  # one line for a menu
-
-    def __post_init__(self) -> None:
-        if not self.suffix.startswith(".") or not set(self.subjects) <= set(SUBJECTS) or not self.subjects:
-            raise ValueError(f"Format: expected a suffix with its dot and subjects of {SUBJECTS}, got {self.suffix!r} "
-                             f"and {self.subjects}.")
+    make: Callable[[AttentionRecord, View, Options], bytes]
 
 
-Exporter = Callable[[AttentionRecord, View, Options], bytes]
-
-
-@functools.cache
-def formats() -> dict[str, tuple[Format, Exporter]]:
-    """Every format by its suffix."""
-    modules = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
-    return {module.FORMAT.suffix: (module.FORMAT, module.export) for module in modules if hasattr(module, "FORMAT")}
+PLAIN = Options()
 
 
 def export(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> bytes:
-    """The file for a suffix such as ".png". Raises UserError for a format that is not there or cannot hold this."""
-    if suffix.lower() not in formats():
+    """Make the file for a suffix such as ".png". Raises UserError for a format that is not there or cannot hold
+    this."""
+    form = FORMATS.get(suffix.lower())
+    if form is None:
         raise UserError(f"There is no export to {suffix or 'a file without an ending'}; choose one of "
-                        f"{', '.join(sorted(formats()))}.")
-    form, exporter = formats()[suffix.lower()]
+                        f"{', '.join(sorted(FORMATS))}.")
     if options.grid and "grid" not in form.subjects:
-        drawn = sorted(name for name in formats() if "grid" in formats()[name][0].subjects)
+        drawn = sorted(name for name, each in FORMATS.items() if "grid" in each.subjects)
         raise UserError(f"{form.name} holds numbers and cannot show the grid as a picture; choose one of "
                         f"{', '.join(drawn)}.")
-    return exporter(record, view, options)
+    return form.make(record, view, options)
 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
@@ -61,5 +68,64 @@ def filename(suffix: str, record: AttentionRecord, view: View, options: Options 
     model = name_for(record.query.model, "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
-    lens = "" if "numbers" in formats()[suffix][0].subjects else f"-{view.lens}"
+    lens = "" if "numbers" in FORMATS[suffix].subjects else f"-{view.lens}"
     return f"{model}-{view.kind}-layer{view.layer}-head{view.head}{lens}{suffix}"
+
+
+def _picture(record: AttentionRecord, view: View, options: Options, kind: str, **metadata: str | None) -> bytes:
+    with pen():
+        drawn = figure(record, view, kind == "png", all_heads=options.grid, caption=options.caption, link=options.link)
+        return save(drawn, kind, options.zoom, metadata=metadata)
+
+
+def _png(record: AttentionRecord, view: View, options: Options) -> bytes:
+    """The provenance is the text chunk "provenance"."""
+    return _picture(record, view, options, "png", provenance=provenance.dumps(record, view, options.link))
+
+
+def _svg(record: AttentionRecord, view: View, options: Options) -> bytes:
+    """The provenance is the description, in the metadata and as <desc>."""
+    source = provenance.dumps(record, view, options.link)
+    drawn = _picture(record, view, options, "svg", Description=source, Date=None, Creator=provenance.MADE_BY)
+    return drawn.replace(b"<metadata>", f"<desc>{escape(source)}</desc>\n <metadata>".encode("ascii"), 1)
+
+
+def _pdf(record: AttentionRecord, view: View, options: Options) -> bytes:
+    """The provenance is the subject."""
+    return _picture(record, view, options, "pdf", Subject=provenance.dumps(record, view, options.link),
+                    Creator=provenance.MADE_BY, CreationDate=None)
+
+
+def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
+    """A handout of one figure, so that there is one way in which a picture leaves the app alive."""
+    from viz.handout.build import grid_item, head_item
+    from viz.handout.files import Handout
+    from viz.handout.page import page
+
+    item = (grid_item if options.grid else head_item)(record, view, link=options.link, id="figure")
+    return page(Handout(record.card.title, (item if options.caption else item.with_caption(""),)))
+
+
+def _csv(record: AttentionRecord, view: View, options: Options) -> bytes:
+    return head_csv(record, view, provenance.dumps(record, view, options.link))
+
+
+def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
+    """The model's own weights of every head of every kind, whatever the view filters, as `model.core.npz.write_npz`
+    names them; the provenance is the entry "provenance". Raises UserError above LIMIT, before anything is computed."""
+    size = 4 * sum(len(each.layers) * max(math.prod(layer.shape) for layer in each.layers) for each in record.maps)
+    if size > LIMIT:
+        raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB and the limit is "
+                        f"{LIMIT / 2**20:,.0f} MB; export one head as CSV, or use a shorter text.")
+    target = io.BytesIO()
+    write_npz(record, target, provenance.dumps(record, view, options.link))
+    return target.getvalue()
+
+
+FORMATS = {form.suffix: form for form in (
+    Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets", _csv),
+    Format("HTML", ".html", "text/html", PICTURES, "a page that answers the pointer, offline", _html),
+    Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz),
+    Format("PDF", ".pdf", "application/pdf", PICTURES, "a drawing in vectors with its fonts, for papers", _pdf),
+    Format("PNG", ".png", "image/png", PICTURES, "a picture in pixels, for slides and web pages", _png),
+    Format("SVG", ".svg", "image/svg+xml", PICTURES, "a drawing in vectors, for web pages and drawing programs", _svg))}

@@ -1,5 +1,7 @@
 """Items made from what is on screen: the figure, a caption proposed from its state in words, where it comes from, and
 the way back."""
+import json
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -8,20 +10,20 @@ import numpy as np
 from model.core import heads
 from model.core.limits import LIMITS
 from model.core.record import AttentionRecord
-from model.core.view import DisplayedHead, View, displayed_head, overlaid_heads
+from model.core.view import View, displayed_head, overlaid_heads
 from viz import provenance
 from viz.components.head_grid import payload as grid_payload
-from viz.components.head_grid.payload import GridState
 from viz.components.head_view import payload as view_payload
+from viz.components.head_view.payload import Guess
+from viz.components.messages import unpack
 from viz.components.picture_view import payload as picture_payload
 from viz.components.picture_view import rows
 from viz.components.picture_view.payload import PatchState
 from viz.figures.drawing import FigureSpec
-from viz.format import head_label
-from viz.handout import charts, tables
-from viz.handout.item import Item
-from viz.handout.parts import PARTS
-from viz.handout.pictures import COVER, grid_of, head_of
+from viz.format import format_signed, head_label, true_minus
+from viz.handout.files import Item, make_item
+from viz.handout.saved import grid_of, head_of, picture_of
+from viz.paper.grid import grid_state
 from viz.text import strings
 
 if TYPE_CHECKING:
@@ -29,16 +31,20 @@ if TYPE_CHECKING:
 
 WORDS = strings("handout")["proposed"]
 LARGEST = 3   # tokens that are named with their weights
-BADGES = 5    # heads of a grid that have their rank for the pair
+COVER = Guess("cover", marking=True, alone=True)
 
 
-def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, **given: Any) -> Item:
+def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, where: str = "",
+              id: str = "") -> Item:
     """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
     shown."""
     if view.lens == "picture" and record.picture is not None:
-        return _over_picture(record, view, link, **given)
+        shown = PatchState(view.token, hidden=rows.hidden_tokens(record))
+        return picture_item("picture_view", picture_payload.body(rows.patches_of(record, view.kind), room=""),
+                            picture_payload.state(rows.row_of(record, view), shown, room=""), records=(record,),
+                            view=view, link=link, where=where, id=id)
     return picture_item("head_view", *head_messages(record, view, covered), records=(record,), view=view, link=link,
-                        **given)
+                        where=where, id=id)
 
 
 def head_messages(record: AttentionRecord, view: View, covered: bool = False,
@@ -52,63 +58,96 @@ def head_messages(record: AttentionRecord, view: View, covered: bool = False,
     return view_payload.body(shown, room="", overlay=overlay), state
 
 
-def _over_picture(record: AttentionRecord, view: View, link: str, **given: Any) -> Item:
-    shown = PatchState(view.token, hidden=rows.hidden_tokens(record))
-    return picture_item("picture_view", picture_payload.body(rows.patches_of(record, view.kind), room="", frozen=True),
-                        picture_payload.state(rows.row_of(record, view), shown, room=""), records=(record,), view=view,
-                        link=link, **given)
-
-
-def grid_item(record: AttentionRecord, view: View, *, link: str = "", **given: Any) -> Item:
+def grid_item(record: AttentionRecord, view: View, *, link: str = "", where: str = "", id: str = "") -> Item:
     """All heads of the view's kind. Raises UserError where the record has none."""
     displayed_head(record, view)
     overview = heads.overview(record[view.kind])
-    ranking = heads.rank_heads_for_pair(record[view.kind], *view.pair)[:BADGES] if view.pair else []
-    badges = [(layer, head, rank) for rank, (layer, head, _) in enumerate(ranking, 1)]
-    state = grid_payload.state(overview, GridState((view.layer, view.head), rank_badges=badges), room="")
+    state = grid_payload.state(overview, grid_state(record, replace(view, order="layer"))[0], room="")
     return picture_item("head_grid", grid_payload.body(overview, room=""), state, records=(record,), view=view,
-                        link=link, **given)
+                        link=link, where=where, id=id)
 
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
-                 view: View | None = None, where: str = "", link: str = "", **given: Any) -> Item:
+                 view: View | None = None, where: str = "", link: str = "", id: str = "") -> Item:
     """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
-    caption = PARTS[kind](body, state).caption if kind in PARTS else CAPTIONS[kind](body, state)
     asked: list[str] = []
     about, source = [where] if where else [], ""
     for record in records:
         texts, lines = provenance.sentences(record)
         asked, about = [*asked, *texts], [*about, *lines]
         source = source or provenance.dumps(record, view or View(kind=record.kinds[0]), link)
-    caption = " ".join([caption, *dict.fromkeys(asked)])   # what two records share is named once
-    return Item(kind, body, state, link=link, source=source, **_cut(caption, " · ".join(dict.fromkeys(about))), **given)
-
-
-def _cut(caption: str, about: str) -> dict[str, Any]:
-    """Caption and provenance as long as an item takes them."""
-    return {"caption": caption[:LIMITS.handout_caption], "about": about[:LIMITS.handout_about]}
+    item = make_item(kind, body, state, id=id, link=link, source=source,
+                     about=" · ".join(dict.fromkeys(about))[:LIMITS.handout_about])
+    caption = " ".join([proposed_caption(item), *dict.fromkeys(asked)])   # what two records share is named once
+    return item.with_caption(caption[:LIMITS.handout_caption])
 
 
 def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
     """A chart in the light theme; its caption is what is said to those who do not see it."""
-    return Item("chart", charts.body_of(drawn), b"", link=link, **_cut(alt, where))
+    body = json.dumps(_finite(drawn.to_plotly_json()), allow_nan=False, separators=(",", ":")).encode("ascii")
+    return make_item("chart", body, link=link, caption=alt[:LIMITS.handout_caption],
+                     about=where[:LIMITS.handout_about])
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN and no infinity: such a number is nothing."""
+    if isinstance(value, dict):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "") -> Item:
     """A table, without its index. Raises UserError where it is too large."""
-    return Item("table", tables.body_of(table), b"", link=link, **_cut(alt, where))
+    cells = [[_cell(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
+    body = json.dumps({"columns": list(table), "rows": cells}, allow_nan=False).encode("ascii")
+    return make_item("table", body, link=link, caption=alt[:LIMITS.handout_caption],
+                     about=where[:LIMITS.handout_about])
 
 
-def _head(body: bytes, state: bytes) -> str:
+def _cell(value: Any) -> str | float | None:
+    """numpy's numbers as numbers with the six digits that count; what is not finite as nothing."""
+    if value is None or isinstance(value, str):
+        return value
+    plain = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, float):
+        return float(f"{plain:.6g}") if math.isfinite(plain) else None
+    return plain if isinstance(plain, int) else str(plain)
+
+
+def proposed_caption(item: Item) -> str:
+    """What a component shows, in words."""
+    if item.kind in CAPTIONS:
+        return CAPTIONS[item.kind](item)
+    header, how = unpack(item.body)[0], unpack(item.state)[0]
+    if item.kind == "handles":
+        per = len(how["values"]) // len(header["labels"])
+        written = (" ".join(true_minus(f"{value:z.2f}") for value in how["values"][at:at + per])
+                   for at in range(0, len(how["values"]), per))
+        listed = ", ".join(f"{label} {numbers}" for label, numbers in zip(header["labels"], written, strict=True))
+        return f"{_sentence(header['name'])}: {listed}."
+    if item.kind == "mask_editor":
+        return WORDS["cells"].format(open=sum(how["allowed"]), cells=len(how["allowed"]))
+    if item.kind == "token_strip":
+        return WORDS["strip"].format(count=len(header["tokens"]["texts"]))
+    return strings("lesson")["anatomy"]["figure"] + "." if item.kind == "transformer_diagram" else header["alt"]
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}"
+
+
+def _head(item: Item) -> str:
     """Which head, and what the token in focus looks at."""
-    saved = head_of(body, state)
+    saved = head_of(item)
     shown, view = saved.pictures[0], saved.view
+    named = {"layer": shown.layer, "head": shown.head, "kind": shown.kind.label(WORDS["kinds"])}
     if saved.covered:
-        return WORDS["covered"].format(layer=shown.layer, head=shown.head, kind=shown.kind.label(WORDS["kinds"]))
+        return WORDS["covered"].format(**named)
     if saved.bound is not None:
         return WORDS["change"].format(bound=saved.bound)
-    # the lens is no part of it: a reader chooses another
-    sentences = [WORDS["head"].format(layer=shown.layer, head=shown.head, kind=shown.kind.label(WORDS["kinds"]))]
+    sentences = [WORDS["head"].format(**named)]   # the lens is no part of it: a reader chooses another
     if len(saved.pictures) > 1:
         sentences.append(WORDS["overlay"].format(heads=", ".join(head_label(picture.layer, picture.head)
                                                                  for picture in saved.pictures[1:])))
@@ -117,21 +156,18 @@ def _head(body: bytes, state: bytes) -> str:
         sentences.append(WORDS["pair"].format(a=shown.rows[pair[0]].text, b=shown.columns[pair[1]].text,
                                               weight=float(shown.weights[pair])))
     elif row is not None:
-        sentences.append(WORDS["row"].format(a=shown.rows[row].text, most=_most(shown, row)))
-    return " ".join([*sentences, *(f"{note[:1].upper()}{note[1:]}." for note in shown.notes)])
+        order = np.argsort(-shown.weights[row], kind="stable")[:LARGEST]
+        most = ", ".join(f"“{shown.columns[at].text}” {shown.weights[row, at]:z.2f}" for at in order)
+        sentences.append(WORDS["row"].format(a=shown.rows[row].text, most=most))
+    return " ".join([*sentences, *(f"{_sentence(note)}." for note in shown.notes)])
 
 
-def _most(shown: DisplayedHead, row: int) -> str:
-    order = np.argsort(-shown.weights[row], kind="stable")[:LARGEST]
-    return ", ".join(f"“{shown.columns[place].text}” {shown.weights[row, place]:z.2f}" for place in order)
-
-
-def _grid(body: bytes, state: bytes) -> str:
+def _grid(item: Item) -> str:
     """How many heads, and what their order and their badges mean."""
-    grid = grid_of(body, state)
-    count, shown, values = sum(len(cell) for cell in grid.overview.cells), grid.state, grid.state.values
+    grid = grid_of(item)
+    shown, values = grid.state, grid.state.values
     name = "grid_values" if values else "grid" if grid.behind is None else "grid_picture"
-    sentences = [WORDS[name].format(count=count, layers=len(grid.overview.layers))]
+    sentences = [WORDS[name].format(count=sum(map(len, grid.overview.cells)), layers=len(grid.overview.layers))]
     if values and values.label:
         sentences.append(WORDS["values_of"].format(of=values.label))
     if shown.order:
@@ -142,4 +178,18 @@ def _grid(body: bytes, state: bytes) -> str:
     return " ".join(sentences)
 
 
-CAPTIONS = {"head_view": _head, "head_grid": _grid}
+def _picture(item: Item) -> str:
+    """What is drawn over which picture, and the largest of its numbers."""
+    saved = picture_of(item)
+    patches, values, focus = saved.patches, saved.values, saved.shown.focus
+    if values.kind == "none":
+        return WORDS["picture_plain"].format(label=patches.label)
+    numbers, form = np.nan_to_num(values.numbers), "+.3f" if values.kind == "signed" else ".3f"
+    most = ", ".join(f"{patches.texts[token]} {format_signed(float(numbers[token]), form)}"
+                     for token in np.argsort(-np.abs(numbers), kind="stable")[:LARGEST])
+    name = "picture_values" if focus is None else "picture_change" if values.kind == "signed" else "picture_row"
+    return WORDS[name].format(name=_sentence(values.name), what=values.what, most=most,
+                              a="" if focus is None else patches.texts[focus])
+
+
+CAPTIONS = {"head_view": _head, "head_grid": _grid, "picture_view": _picture}

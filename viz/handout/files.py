@@ -1,14 +1,17 @@
-"""A handout as a file: JSON in UTF-8, the messages in base64. What is loaded is checked item by item before anything of
-it is drawn."""
+"""A handout: figures in their order with what is said of them, and its file: JSON in UTF-8, the messages in base64.
+
+Whatever enters a handout, from the page or from a file, goes through `make_item`, which checks it; nothing checks it
+again. """
 import base64
 import json
 import re
-from dataclasses import dataclass
+import uuid
+from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
-from viz.handout.item import Item
 
 WRITTEN = 2   # bytes of a file, at most, for each byte of a figure: base64 and the signs of JSON
 MADE_BY, VERSION = "Clearhead handout", 1
@@ -16,6 +19,58 @@ MADE_BY, VERSION = "Clearhead handout", 1
 RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
 ID = re.compile(r"[0-9a-f]{12}")   # of a figure: the same for two servers that read one file
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
+LENGTHS = {"caption": "handout_caption", "about": "handout_about", "link": "link_length", "source": "handout_source"}
+KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
+         "transformer_diagram", "story", "chart", "table")
+
+
+@dataclass(frozen=True)
+class Item:
+    """A figure with its words; `make_item` makes one."""
+
+    kind: str           # of KINDS: the component that draws it, or a chart or a table
+    body: bytes         # the component's message (viz/components/messages.py); plotly's JSON; a table's cells as JSON
+    state: bytes        # the component's second message; charts and tables have none
+    id: str             # of the item in its handout
+    caption: str = ""   # what the reader is told
+    about: str = ""     # where it comes from, in words
+    link: str = ""      # the address of the state, "" if there is none
+    source: str = ""    # its provenance as JSON, for machines
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the figure and its words."""
+        return sum(map(len, (self.body, self.state, self.caption, self.about, self.link, self.source)))
+
+    def with_caption(self, caption: str) -> "Item":
+        """The same figure with another caption."""
+        return replace(self, caption=caption)
+
+
+def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", **words: str) -> Item:
+    """A figure with its words, all of it checked. Raises UserError for anything that an item cannot be."""
+    from viz.handout.schema import checked  # pydantic is not needed for the first page
+
+    if kind not in KINDS:
+        raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with "
+                        "the version that made it.")
+    for name, limit in LENGTHS.items():
+        LIMITS.refuse_above(limit, len(words.get(name, "")), f"The {name} of a figure", "shorten it")
+    if words.get("link") and urlsplit(words["link"]).scheme not in ("http", "https"):
+        raise UserError("The link of a figure is not the address of a web page; remove it.")
+    if not _is_object(words.get("source", "")):
+        raise UserError("The provenance of a figure cannot be read; take the figure out of the handout.")
+    id = id or uuid.uuid4().hex[:12]
+    return Item(kind, *checked(kind, body, state, id), id, **words)
+
+
+def _is_object(source: str) -> bool:
+    """Whether a provenance is an object of JSON, or nothing."""
+    try:
+        return not source or isinstance(parse_json(source.encode("utf-8", "replace"), "The provenance of a figure"),
+                                        dict)
+    except ValueError:
+        return False
 
 
 @dataclass(frozen=True)
@@ -55,28 +110,20 @@ def load(content: bytes) -> Handout:
             raise ValueError("another file")
         if document["version"] != VERSION:
             raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
-        items = document["items"][:LIMITS.handout_items + 1]
-        texts: list[dict[str, Any]] = [{name: _text(item[name]) for name in FIELDS} for item in items]
-        for text in texts:
-            text["kind"] = RENAMED.get(text["kind"], text["kind"])
         title = _text(document["title"])
-        messages: list[dict[str, Any]] = [{name: base64.b64decode(text[name], validate=True)
-                                           for name in ("body", "state")} for text in texts]
+        figures: list[dict[str, Any]] = []
+        for item in document["items"][:LIMITS.handout_items + 1]:
+            figure: dict[str, Any] = {name: _text(item[name]) for name in FIELDS}
+            figure |= {name: base64.b64decode(figure[name], validate=True) for name in ("body", "state")}
+            figure["kind"] = RENAMED.get(figure["kind"], figure["kind"])
+            known = {each.get("id") for each in figures}   # two figures of one name would be one widget
+            if isinstance(name := item.get("id"), str) and ID.fullmatch(name) and name not in known:
+                figure["id"] = name
+            figures.append(figure)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
             "This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
-    return Handout(title, tuple(Item(**text | message | name) for text, message, name
-                                in zip(texts, messages, _ids(items), strict=True)))
-
-
-def _ids(items: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """The name of each figure as a field of an Item, without those that are none, or that an earlier one has: such
-    figures get a new one."""
-    ids: list[dict[str, str]] = []
-    for name in (item.get("id") for item in items):
-        mine = {"id": name} if isinstance(name, str) and ID.fullmatch(name) else {}
-        ids.append({} if mine in ids else mine)
-    return ids
+    return Handout(title, tuple(make_item(**figure) for figure in figures))
 
 
 def _text(value: Any) -> str:

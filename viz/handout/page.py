@@ -8,6 +8,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 import zlib
 from typing import Any
@@ -15,15 +16,14 @@ from urllib.parse import quote
 
 from model.core.query import UserError
 from viz.components.bundle import component_style, script, stylesheet
-from viz.handout import print_svg, tables
-from viz.handout.files import Handout
-from viz.handout.item import Item
-from viz.handout.pictures import head_of
+from viz.handout.files import Handout, Item
+from viz.handout.saved import head_of, paper_svg, table_of
 from viz.provenance import way_back
 from viz.text import show_invisibles, strings
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
+NAME = 28   # letters of a name that is never broken
 # what stands for itself in a quoted data: address
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
 
@@ -97,7 +97,7 @@ def as_json(value: Any) -> str:
 
 
 def _figure(item: Item, number: int, words: dict) -> str:
-    printed = print_svg.svg(item)
+    printed = paper_svg(item).replace("\n", " ")
     ink = f'<img class="paper" alt="" src="data:image/svg+xml,{quote(printed, safe=KEPT)}">' if printed else ""
     body, state = (base64.b64encode(zlib.compress(content, 9)).decode() for content in (item.body, item.state))
     if item.kind == "chart":
@@ -110,7 +110,7 @@ def _figure(item: Item, number: int, words: dict) -> str:
         about.append(show_invisibles(back))
     messages = (f'<script type="text/plain" class="body">{body}</script><script type="text/plain" '
                 f'class="state">{state}</script>\n')
-    drawn = tables.as_html(item.body) if item.kind == "table" else ""
+    drawn = table_html(item.body) if item.kind == "table" else ""
     source = as_json(json.loads(item.source or "null"))
     return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
 <div class="live">{drawn}</div>{ink}
@@ -137,5 +137,28 @@ def _place(item: Item) -> str:
     digest = hashlib.sha256(json.dumps(question).encode()).hexdigest()[:16]
     if item.kind != "head_view":
         return f' data-question="{digest}"'
-    shown = head_of(item.body, item.state).pictures[0]
+    shown = head_of(item).pictures[0]
     return f' data-question="{digest}" data-head="{shown.layer}.{shown.head}"'
+
+
+def table_html(body: bytes) -> str:
+    """A table whose heads sort it (viz/components/handout/table.js); without scripts it is read as it is. A column of
+    names stays on its lines; one of sentences may break."""
+    heads, columns = "", []
+    for name, cells in table_of(body).items():
+        number = all(cell is None or isinstance(cell, (int, float)) for cell in cells)
+        short = all(len(str(cell)) <= NAME for cell in cells)
+        kind = ' class="number"' if number else ' class="name"' if short else ""
+        heads += f'<th{kind if number else ""} scope="col"><button type="button">{_cell(name)}</button></th>'
+        largest = max((abs(cell) for cell in cells if isinstance(cell, float)), default=0.0)
+        # as many decimals in the whole column as give its largest number four digits that count
+        places = max(0, min(3 - math.floor(math.log10(largest)), 12)) if largest else 0
+        columns.append([f"<td{kind}>{_cell(cell, places)}</td>" for cell in cells])
+    lines = "".join(f"<tr>{''.join(row)}</tr>" for row in zip(*columns, strict=True))
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _cell(cell: str | float | None, places: int = 0) -> str:
+    if isinstance(cell, float):
+        return f"{cell:z.{places}f}"
+    return "–" if cell is None else html.escape(show_invisibles(str(cell)))

@@ -20,13 +20,12 @@ from viz.components import (
     transformer_diagram,
 )
 from viz.components.chart import draw_saved
+from viz.components.messages import pack, unpack
 from viz.handout import pdf
-from viz.handout.files import WRITTEN, Handout, load, save
-from viz.handout.item import Item
+from viz.handout.files import WRITTEN, Handout, Item, load, save
 from viz.handout.page import page
-from viz.handout.pictures import check_picture
+from viz.handout.saved import table_of
 from viz.handout.store import Stored
-from viz.handout.tables import table_of
 from viz.page import Page, PageContext
 from viz.page_controls import Number
 from viz.session import Kept
@@ -185,9 +184,12 @@ def _stage(frame: PageContext, figures: Handout) -> None:
     """One figure, as large as the screen bears."""
     words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
     item = figures.items[place - 1]
+    key = f"picture-{item.id}"
     if item.kind in ("chart", "table"):
-        REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}", height=STAGE)
+        REPLAY[item.kind](item.body, item.state, key=key, height=STAGE)
     else:
-        REPLAY[item.kind](*check_picture(item.kind, item.body, item.state, item.id, STAGE), key=f"picture-{item.id}")
+        header, arrays = unpack(item.body)
+        large = {"height": STAGE} if item.kind in ("head_view", "head_grid") else {}
+        REPLAY[item.kind](pack(header | large, arrays), item.state, key=key)
     st.markdown(escape_markdown(item.caption))
     st.caption(words["place"].format(at=place, of=len(figures.items)))

@@ -1,4 +1,6 @@
 """How a view is taken away: its address, and its files in every format."""
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
 from model.core.record import AttentionRecord
@@ -6,11 +8,13 @@ from model.core.view import View
 from viz.components.slider import slider
 from viz.link import left_out
 from viz.page import PageContext
-from viz.print.options import Options
 from viz.provenance import opens_elsewhere
 from viz.session import Kept
 from viz.state import State
 from viz.text import strings
+
+if TYPE_CHECKING:
+    from viz.export import Format, Options
 
 
 def link_box(page: PageContext, state: State | None = None) -> None:
@@ -29,7 +33,7 @@ _ZOOM = Kept(2)   # pixels of an exported picture for each of the screen's
 
 def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
     """Files of the open head in its lens, of the grid, of the numbers; each is made when its button is pressed."""
-    from viz import export
+    from viz.export import FORMATS, Options
 
     words = strings("heads")
     with st.popover(words["export"], type="tertiary"):
@@ -42,20 +46,19 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
             st.caption(words["subjects"][subject])
             options = Options(grid=subject == "grid", zoom=zoom, caption=caption, link=page.link())
             with st.container(horizontal=True):
-                for suffix, (form, _) in export.formats().items():
+                for form in FORMATS.values():
                     if subject in form.subjects:
-                        _button(suffix, record, view, options)
+                        _button(form, record, view, options)
 
 
 def _set_zoom(times: int) -> None:
     _ZOOM.value = times
 
 
-def _button(suffix: str, record: AttentionRecord, view: View, options: Options) -> None:
+def _button(form: "Format", record: AttentionRecord, view: View, options: "Options") -> None:
     """A download whose file is made in a thread of its own when somebody asks for it."""
-    from viz import export
+    from viz.export import export, filename
 
-    form, _ = export.formats()[suffix]
-    st.download_button(form.name, lambda: export.export(suffix, record, view, options),
-                       export.filename(suffix, record, view, options), form.mime,
-                       on_click="ignore", key=f"get_{suffix}_{options.grid}", help=form.about)
+    st.download_button(form.name, lambda: export(form.suffix, record, view, options),
+                       filename(form.suffix, record, view, options), form.mime,
+                       on_click="ignore", key=f"get_{form.suffix}_{options.grid}", help=form.about)

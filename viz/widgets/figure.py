@@ -12,10 +12,10 @@ import streamlit as st
 
 from model.core.files import name_for
 from viz.components.chart import CONFIG, chart
-from viz.export.csv import guard_cell
+from viz.export.tables import guard_cell
 from viz.figures import table
 from viz.figures.drawing import FigureSpec
-from viz.handout.item import Item
+from viz.handout.files import Item
 from viz.handout.pdf import browser, printed
 from viz.session import Kept
 from viz.streamlit_patch import DeltaGenerator

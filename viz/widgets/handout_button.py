@@ -14,8 +14,7 @@ from model.core.query import UserError
 from model.core.record import AttentionRecord
 from viz.components.component import Picture
 from viz.components.files import module_code
-from viz.handout.files import Handout
-from viz.handout.item import Item
+from viz.handout.files import Handout, Item
 from viz.handout.store import HandoutStore, Stored
 from viz.link import address
 from viz.page import own_address, pages

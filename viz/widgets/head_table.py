@@ -14,7 +14,7 @@ from model.studies.atlas.summary import Averages
 from model.studies.patterns import PATTERNS, TITLES, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
 from viz import provenance
-from viz.export import head_table
+from viz.export.tables import head_table, head_table_csv
 from viz.format import head_label, paper_head_label
 from viz.page import PageContext
 from viz.session import Kept
@@ -34,11 +34,11 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, si
     st.caption(words["table_about"])
     if measures.left_out.any():
         st.caption(words["left_out"].format(count=int(measures.left_out.max())))
-    table = head_table.head_table(measures, fits, silencing)
+    table = head_table(measures, fits, silencing)
     record, view, link = page.record(), page.view(), page.link()
     clickable_table(page, table, column_config(table, silencing), key="head-table",
                     alt=f"{words['table']}. {words['kept_about']}", beside=lambda: st.download_button(
-        words["csv"], lambda: head_table.as_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
+        words["csv"], lambda: head_table_csv(measures, fits, silencing, provenance.dumps(record, view, link)),
         "clearhead-heads.csv", "text/csv", on_click="ignore", key="head-table-csv"))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from model.core.view import View, displayed_head
 from tests import fabricate
-from viz.export.comparison import as_csv
+from viz.export.tables import comparison_csv
 
 
 def test_the_file_holds_every_pair_with_both_weights_and_their_difference():
@@ -15,7 +15,7 @@ def test_the_file_holds_every_pair_with_both_weights_and_their_difference():
     gone = one.weights.copy()
     gone[3] = np.nan
     shown = replace(one, weights=gone), other, replace(one, weights=other.weights - gone)
-    lines = list(csv.DictReader(io.StringIO(as_csv(shown).decode(), newline="")))
+    lines = list(csv.DictReader(io.StringIO(comparison_csv(shown).decode(), newline="")))
     assert len(lines) == 49 and (lines[9]["from"], lines[9]["to"]) == ("t1", "t2")
     numbers = np.array([[float(line[name] or "nan") for name in ("first", "second", "difference")] for line in lines])
     np.testing.assert_allclose(numbers, np.column_stack([each.weights.ravel() for each in shown]), rtol=1e-5)

@@ -13,7 +13,7 @@ from model.studies.patterns import fit
 from model.studies.silencing import Silencing
 from tests.fabricate import record
 from viz import provenance
-from viz.export.head_table import as_csv, head_table
+from viz.export.tables import head_table, head_table_csv
 from viz.widgets.head_table import column_config
 
 MADE = record(7)
@@ -24,7 +24,7 @@ SILENCING = Silencing("vector", MEASURES.heads, 0.1 * np.arange(len(PLACES)))
 
 @pytest.mark.parametrize("silencing", [None, SILENCING])
 def test_the_file_gives_back_every_number(silencing):
-    text = as_csv(MEASURES, FITS, silencing, provenance.dumps(MADE, View())).decode("utf-8")
+    text = head_table_csv(MEASURES, FITS, silencing, provenance.dumps(MADE, View())).decode("utf-8")
     table = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [(int(row["layer"]), int(row["head"])) for row in table] == PLACES
     assert provenance.loads(table[0]["provenance"])[0] == MADE.query

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import viz.export.npz
 from model.core import heads
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.view import View, displayed_head
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
+from viz import export as export_module
 from viz.export import export
-from viz.export.csv import ACTS, guard_cell, unguard_cell
+from viz.export.tables import ACTS, guard_cell, unguard_cell
 
 QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
 
@@ -107,8 +107,8 @@ def test_npz_pads_layers_that_have_fewer_heads():
 
 def test_npz_refuses_what_would_not_fit_before_it_computes(monkeypatch):
     size = 4 * LAYERS * HEADS * 25
-    monkeypatch.setattr(viz.export.npz, "LIMIT", size - 1)
+    monkeypatch.setattr(export_module, "LIMIT", size - 1)
     with pytest.raises(UserError, match="export one head as CSV"):
         export(".npz", record(QUERIES), View())
-    monkeypatch.setattr(viz.export.npz, "LIMIT", size)
+    monkeypatch.setattr(export_module, "LIMIT", size)
     assert export(".npz", record(QUERIES), View())

@@ -28,11 +28,16 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
     """The message of boxes and lines. alt: the drawing in words."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
-    return pack({"room": room, "part": "body", "size": [ACROSS, high], "box": [WIDE, HIGH], "colours": theme.COMPONENT,
-                 "alt": alt, "wires": wires(boxes, at),
+    return pack(constants() | {
+                 "room": room, "part": "body", "size": [ACROSS, high], "alt": alt, "wires": wires(boxes, at),
                  "kinds": [box.kind for box in boxes],
                  "boxes": [[box.name, MIDDLE, y, TINTS[box.kind], box.words, box.shape]
                            for box, y in zip(boxes, at, strict=True)]}, {})
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"box": [WIDE, HIGH], "colours": theme.COMPONENT}
 
 
 def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:

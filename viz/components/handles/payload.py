@@ -35,9 +35,15 @@ class HandleSet:
 
 def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False) -> bytes:
     """The message of what stays while one drags. frozen: nothing can be dragged, as where no caption would follow."""
-    return pack({"room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
+    return pack(constants() | {
+                 "room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
                  "high": control.high, "name": drawn.name, "unit": drawn.unit, "height": drawn.height,
-                 "colours": COLOURS, "frozen": frozen, "text": strings("lesson")["drag"]}, {})
+                 "frozen": frozen}, {})
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": COLOURS, "text": strings("lesson")["drag"]}
 
 
 def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:

@@ -73,16 +73,27 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     heads_per_kv: how many query heads share a key head. height: pixels. silence: a head can be silenced with a click.
     behind: the picture that they lie on.
     """
-    header = {"room": room, "part": "body", "layers": list(overview.layers),
+    header = constants(behind is not None) | {
+              "room": room, "part": "body", "layers": list(overview.layers),
               "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
-              "height": height, "silence": silence, "colours": COLOURS, "text": strings("components")["grid"],
+              "height": height, "silence": silence,
               "masked_out": [head_ids(overview).index(head) for head in overview.masked_out]}
     sections = {"cells": np.concatenate(overview.cells)}
     if behind is not None:
-        header["colours"] = COLOURS | {"glow": glow.css_colours()}
         header |= {"look": behind.look, "opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}
         sections["picture"] = behind.pixels
     return pack(header, sections)
+
+
+def constants(over_picture: bool = False) -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    colours = COLOURS | {"glow": glow.css_colours()} if over_picture else COLOURS
+    return {"colours": colours, "text": strings("components")["grid"]}
+
+
+def state_words(by_value: bool, silences: bool = False) -> dict[str, Any]:
+    """The app's own part of the state: the words of a badge, and whether a click silences."""
+    return {"rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences}
 
 
 def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
@@ -90,11 +101,9 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
     every = head_ids(overview)
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
-    header: dict[str, Any] = {
+    header: dict[str, Any] = state_words(values.ranked, bool(shown.silences)) | {
         "room": room, "part": "state", "open": number.get(shown.open_head), "signed": values.signed,
         "bound": values.bound, "of": values.label, "by_value": values.ranked,
-        "rank": strings("components")["grid"]["rank_value" if values.ranked else "rank"],
-        "silences": bool(shown.silences),
         "order": None if shown.order is None else [number[head] for head in shown.order],
         "marks": [[number[layer, head], rank] for layer, head, rank in shown.rank_badges]}
     sections: dict[str, np.ndarray] = {}

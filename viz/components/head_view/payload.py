@@ -47,19 +47,24 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
                              f"display both with one view.")
     heads = [(head.layer, head.head) for head in (shown, *overlay)]
     rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
-    header = {"room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
+    header = constants() | {
+              "room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
               "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
               "sums": bound is None and _sums_to_one(shown),
               "bound": bound, "absent": _absent(shown.weights), "blind": list(shown.blind), "notes": list(shown.notes),
               "height": height if isinstance(height, int) else HEIGHT,
-              "above": height.above if isinstance(height, Below) else None, "colours": COLOURS,
-              "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
+              "above": height.above if isinstance(height, Below) else None}
     sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                      else signed_codes(head.weights, bound)
                                      for head in (shown, *overlay)])}
     if shown.scores is not None:
         sections["scores"], header["low"], header["high"] = range_codes(shown.scores)
     return pack(header, sections)
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:

@@ -11,8 +11,12 @@ from viz.text import strings
 def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
     """The message of the tokens' names, rows and columns alike. frozen: nothing can be painted, as where no caption
     would follow."""
-    return pack({"room": room, "part": "body", "labels": labels, "colours": theme.COMPONENT, "frozen": frozen,
-                 "text": strings("lesson")["cells"]}, {})
+    return pack(constants() | {"room": room, "part": "body", "labels": labels, "frozen": frozen}, {})
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": theme.COMPONENT, "text": strings("lesson")["cells"]}
 
 
 def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:

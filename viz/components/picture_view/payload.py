@@ -84,12 +84,17 @@ class PatchEvent:
 def body(patches: Patches, *, room: str, height: int | Below = HEIGHT, frozen: bool = False) -> bytes:
     """The message of the picture and its patches. height: pixels, at most, or the rest of the window. frozen: nothing
     can be chosen, as no server has the row of another token."""
-    header = {"room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
+    header = constants() | {
+              "room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
               "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
               "height": height if isinstance(height, int) else HEIGHT,
-              "above": height.above if isinstance(height, Below) else None, "colours": COLOURS,
-              "text": strings("components")["picture"]}
+              "above": height.above if isinstance(height, Below) else None}
     return pack(header, {"picture": patches.picture, "boxes": patches.boxes.astype(np.float32)})
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": COLOURS, "text": strings("components")["picture"]}
 
 
 def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:

@@ -1,5 +1,5 @@
 """What the picture of one pass holds, its messages and its events, without Streamlit."""
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,13 +62,14 @@ class Event:
 
 def body(scene: Scene, *, room: str) -> bytes:
     """The message of everything that is drawn."""
-    return message(*parts(scene), room=room)
+    header, arrays = parts(scene)
+    return pack(constants() | {"room": room, "part": "body", "frozen": False} | header, arrays)
 
 
-def message(header: Mapping[str, Any], arrays: Mapping[str, np.ndarray], *, room: str, frozen: bool = False) -> bytes:
-    """The message of what `parts` gives. frozen: nothing in it leads anywhere, as in a handout."""
-    return pack({"room": room, "part": "body", "colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
-                 "text": strings("components")["story"], "frozen": frozen, **header}, arrays)
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
+            "text": strings("components")["story"]}
 
 
 def parts(scene: Scene) -> tuple[dict[str, Any], dict[str, np.ndarray]]:

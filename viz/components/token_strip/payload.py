@@ -1,5 +1,4 @@
 """The strip's two messages and its event, without Streamlit."""
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +19,12 @@ class StripEvent:
 
 def body(tokens: Tokens, *, room: str) -> bytes:
     """The message of the tokens."""
-    return body_of_axis(token_axis(tokens), room=room)
+    return pack(constants() | {"room": room, "part": "body", "tokens": token_axis(tokens)}, {})
 
 
-def body_of_axis(axis: Mapping[str, Any], *, room: str) -> bytes:
-    """The same of tokens that are written for a browser already."""
-    return pack({"room": room, "part": "body", "tokens": dict(axis), "colours": theme.COMPONENT,
-                 "text": strings("components")["strip"]}, {})
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,

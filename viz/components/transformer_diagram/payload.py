@@ -75,14 +75,18 @@ class Door:
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
     """The message of boxes, lines and words, and of the door behind each box."""
-    words = strings("lesson")["anatomy"]
-    return pack({"room": room, "part": "body", "wide": WIDE, "sizes": [[470, 626], [240, 626]],
-                 "boxes": [list(box) for box in BOXES],
-                 "wires": [[drawing, list(points)] for drawing, points in WIRES],
-                 "frames": [list(frame) for frame in FRAMES],
-                 "labels": [list(label) for label in LABELS], "colours": theme.COMPONENT, "text": words,
+    return pack(constants() | {
+                 "room": room, "part": "body",
                  "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
                            for box, door in doors.items()}}, {})
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: everything that is drawn."""
+    return {"wide": WIDE, "sizes": [[470, 626], [240, 626]], "boxes": [list(box) for box in BOXES],
+            "wires": [[drawing, list(points)] for drawing, points in WIRES],
+            "frames": [list(frame) for frame in FRAMES], "labels": [list(label) for label in LABELS],
+            "colours": theme.COMPONENT, "text": strings("lesson")["anatomy"]}
 
 
 def state(*, room: str) -> bytes:

@@ -21,7 +21,8 @@ from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.head_view import ViewEvent, head_view
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, scale_of
-from viz.export.comparison import KINDS, NAMES, SavedComparison, as_csv, picture
+from viz.export.comparison import KINDS, SavedComparison, comparison_picture
+from viz.export.tables import SIDES, comparison_csv
 from viz.figures.bars import bars
 from viz.format import (
     format_change,
@@ -164,7 +165,7 @@ def _three_matrices(page: PageContext, records: Pair, view: View, shown: tuple[D
         if first:
             page.set(token=first[0])
 
-    for place, name in enumerate(NAMES):
+    for place, name in enumerate(SIDES):
         with columns[place] or st.container():
             title, *parts = titles[place]
             st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts))
@@ -220,7 +221,7 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
         if event.token is not None:
             page.set(token=event.token)
 
-    for place, (column, name) in enumerate(zip(st.columns(3, gap="small"), NAMES, strict=True)):
+    for place, (column, name) in enumerate(zip(st.columns(3, gap="small"), SIDES, strict=True)):
         record, (title, *parts) = records[min(place, 1)], titles[place]
         with column:
             st.markdown(" · ".join([f"**{escape_markdown(title)}**",
@@ -238,9 +239,9 @@ def _save_menu(comparison: SavedComparison) -> None:
             return
         with st.container(horizontal=True):
             for kind, mime in KINDS.items():
-                st.download_button(kind.upper(), partial(picture, comparison, kind), f"clearhead-compare.{kind}", mime,
-                                   on_click="ignore", key=f"compare-{kind}")
-            st.download_button("CSV", lambda: as_csv(comparison.shown), "clearhead-compare.csv", "text/csv",
+                st.download_button(kind.upper(), partial(comparison_picture, comparison, kind),
+                                   f"clearhead-compare.{kind}", mime, on_click="ignore", key=f"compare-{kind}")
+            st.download_button("CSV", lambda: comparison_csv(comparison.shown), "clearhead-compare.csv", "text/csv",
                                on_click="ignore", key="compare-numbers")
 
 

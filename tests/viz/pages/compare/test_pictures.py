@@ -10,7 +10,7 @@ from model.core.query import Kind
 from model.core.view import View
 from model.studies.comparison import AlignmentQuery, align_texts, difference_views
 from tests import fabricate
-from viz.export.comparison import SavedComparison, picture
+from viz.export.comparison import SavedComparison, comparison_picture
 from viz.pages.compare.difference import over_pictures, rows_over_pictures, with_patch_names
 
 FIRST, SECOND = fabricate.pictured(), fabricate.pictured(hidden=6)
@@ -53,6 +53,6 @@ def test_the_saved_file_shows_the_pictures_as_the_page_does(compared):
     shown, focus, values = compared
     saved = SavedComparison(shown, replace(VIEW, token=focus), 0.1, ("as it is", "hidden", "change"), (FIRST, SECOND),
                             values=values)
-    said = " ".join("".join(each.itertext()) for each in ET.fromstring(picture(saved, "svg")).iter(TEXT))
+    said = " ".join("".join(each.itertext()) for each in ET.fromstring(comparison_picture(saved, "svg")).iter(TEXT))
     assert "how much patch 1,2 looks at each patch" in said and said.count("times an even row") == 2
     assert f"+{values[2].high:.3g}" in said and f"−{values[2].high:.3g}" in said and "hidden" in said

@@ -1,0 +1,67 @@
+"""A picture on paper has the colours of its numbers, and its bar runs over what the numbers may be."""
+import numpy as np
+import pytest
+
+from model.core.query import UserError
+from model.core.view import View
+from tests import fabricate
+from viz import glow
+from viz.components.picture_view import PatchValues
+from viz.paper import picture
+from viz.paper.sheet import Sheet
+
+MADE = fabricate.pictured()
+VIEW = View(layer=1, head=2, token=9)
+BOXES = np.array([[np.nan] * 4, [0, 0, 0.5, 1], [0.5, 0, 1, 1]], np.float32)
+
+
+def plan_of(numbers, kind="signed", hidden=()):
+    values = PatchValues(np.array(numbers, np.float32), "a head", "a number", kind)
+    return picture.plan_of(np.full((10, 20, 3), 90, np.uint8), BOXES, values, focus=None, hidden=hidden, orientation="")
+
+
+def strokes(plan) -> list:
+    sheet = Sheet()
+    plan.paint(sheet, 5, 7)
+    return [each.get_segments() for each in sheet.axes.collections]
+
+
+def test_the_bar_of_signed_numbers_has_both_sides_even_where_none_is_below_zero():
+    for kind in ("plain", "signed"):
+        plan = plan_of((0, 0.2, 0.9), kind)
+        np.testing.assert_array_equal(plan.bar, picture.bar(kind == "signed"))
+        assert (plan.width, plan.height) == (picture.WIDE, picture.WIDE / 2)
+    assert (picture.bar(True)[0] != picture.bar(False)[0]).any()
+
+
+def test_what_is_below_zero_is_struck_through_on_paper_as_on_the_page():
+    plan = plan_of((-1, -0.5, 0.9))
+    assert plan.signed and "struck through" in plan.bar_name
+    ((start, end),), = strokes(plan)
+    assert 5 < start[0] < end[0] < 5 + picture.WIDE / 2 and start[1] > end[1] > 7   # inside the left patch, rising
+    assert strokes(plan_of((-1, -0.07, 0.9))) == strokes(plan_of((-1, 0.5, 0.9))) == []
+    crosses, = strokes(plan_of((-1, -0.5, 0.9), hidden=(1,)))
+    assert len(crosses) == 2 and (crosses[0][:, 1] == crosses[1][:, 1]).all(), "hidden: crossed out, and not struck"
+    assert (crosses[0][:, 0] == crosses[1][::-1, 0]).all()
+
+
+def test_what_is_not_a_patch_is_written_beside_it_and_a_filter_is_named():
+    plan = picture.plan(MADE, VIEW)
+    assert any("[CLS]" in note for note in plan.notes) and "patch 1,2" in plan.orientation
+    assert list(plan.ticks) == glow.ticks(16) and not any("60%" in note for note in plan.notes)
+    assert "60%" in picture.plan(MADE, View(layer=1, head=2, token=9, keep=0.6)).notes[-1]
+
+
+def test_a_text_and_a_view_without_a_token_are_refused_in_one_sentence():
+    for made, view in ((fabricate.record(), VIEW), (MADE, View(layer=1, head=2))):
+        with pytest.raises(UserError):
+            picture.plan(made, view)
+
+
+@pytest.mark.parametrize("size, sharp", [((96, 192), False), ((40, 20), True)])
+def test_a_drawing_is_enlarged_by_repeating_its_pixels(size, sharp):
+    small = np.random.default_rng(1).integers(0, 256, (*size, 3), np.uint8)
+    large = picture.enlarged(small)
+    times = picture.PIXELS // max(size)
+    assert large.shape == (size[0] * times, size[1] * times, 3)
+    assert np.array_equal(large, small.repeat(times, 0).repeat(times, 1)) is sharp

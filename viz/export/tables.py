@@ -1,0 +1,91 @@
+"""CSV for spreadsheets and scripts: the open head, a comparison, and the table of heads.
+
+UTF-8 without a byte order mark, comma, CRLF (RFC 4180). Text cells are made harmless for spreadsheets, which run what
+begins with = + - @: such a cell gets an apostrophe before it, and so does one where apostrophes precede such a
+character; a token ' stays as it is. The same holds after a semicolon, a tab and a new line, which a spreadsheet of
+another country takes for the end of a cell. `unguard_cell` (drop one apostrophe at each of these places) gives back the
+token. NUL and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on. """
+import csv
+import io
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.core.measures import HeadMeasures
+from model.core.measures import as_csv as frame_as_csv
+from model.core.query import UserError
+from model.core.record import AttentionRecord
+from model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
+from model.studies.patterns import HeadFits
+from model.studies.silencing import Silencing
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+SIDES = ("first", "second", "difference")   # of a comparison
+ACTS = "=+-@＝＋－＠\t\r\n"   # what makes a spreadsheet run a cell, full width too
+BEGINS = r"(\A|[;\t\r\n])"   # where a spreadsheet may take a cell to begin
+RUNS = f"(?='* *[{re.escape(ACTS)}])"   # that it would run the cell, or that the cell looks like a guarded one
+
+
+def guard_cell(text: str) -> str:
+    """The text as a cell that no spreadsheet runs."""
+    plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
+    return re.sub(BEGINS + RUNS, r"\1'", plain)
+
+
+def unguard_cell(cell: str) -> str:
+    """The text that `guard_cell` was given."""
+    return re.sub(f"{BEGINS}'{RUNS}", r"\1", cell)
+
+
+def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
+    """The open head: key tokens in the header, so that two equal tokens are two columns; then one query a row, its
+    token and one weight a key in the fewest digits that give back the same float32, or no numbers where the row sees
+    nothing. Rows are queries however the picture is turned; words and filters are those of the view. The provenance is
+    the last column of the first row. pandas reads the tokens, "NA" among them, with `read_csv(file, dtype={"query":
+    str}, keep_default_na=False)`. Raises UserError where the view cannot be shown."""
+    longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
+    if longest > MAX_UNPOOLED:
+        raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the "
+                        f"text to {MAX_UNPOOLED:,} tokens.")
+    shown = displayed_head(record, view)
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(["query", *(guard_cell(unit.text) for unit in shown.columns), "provenance"])
+    for row, (unit, weights) in enumerate(zip(shown.rows, shown.weights, strict=True)):
+        cells = [""] * len(weights) if row in shown.blind else map(str, weights)
+        writer.writerow([guard_cell(unit.text), *cells, "" if row else provenance])
+    return table.getvalue().encode("utf-8")
+
+
+def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
+    """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side
+    has no such token."""
+    from pandas import DataFrame, MultiIndex
+
+    rows, columns = ([guard_cell(unit.text) for unit in units] for units in (shown[0].rows, shown[0].columns))
+    groups = MultiIndex.from_product([range(len(rows)), range(len(columns))], names=["from group", "to group"])
+    frame = DataFrame({name: head.weights.ravel() for name, head in zip(SIDES, shown, strict=True)}, groups)
+    frame = frame.reset_index()
+    frame.insert(0, "from", np.repeat(rows, len(columns)))
+    frame.insert(1, "to", columns * len(rows))
+    return frame.to_csv(index=False, float_format="%.6g", lineterminator="\r\n").encode("utf-8")
+
+
+def head_table(measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> "DataFrame":
+    """One row a head, in the model's order, indexed by (layer, head): pattern, fit, silenced (if it was measured), then
+    the measures."""
+    table = fits.best()
+    return (table if silencing is None else table.join(silencing.frame())).join(measures.frame())
+
+
+def head_table_csv(measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None, provenance: str) -> bytes:
+    """The same with the fit of every pattern and, for every measure, what a uniform row gives; every number in the
+    fewest digits that give it back. The provenance is the last column of the first row."""
+    table = head_table(measures, fits, silencing)
+    if silencing is not None:
+        table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})
+    table = table.join(measures.uniform_frame().add_prefix("uniform_")).join(fits.frame().add_prefix("fit_"))
+    return frame_as_csv(table, provenance).encode("utf-8")

@@ -1,0 +1,445 @@
+"""What a figure of a handout may hold, whoever wrote it: one schema for each kind of figure.
+
+`checked` is called once for each figure, where its bytes enter a handout: from the page or from a file. It keeps what
+the schema names and sets everything that a component says itself, its colours and words, to the app's own; in a handout
+nothing is dragged, painted or written, as neither a caption nor the figures beside it would follow. """
+import json
+from collections.abc import Callable, Collection, Mapping
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from model.core.limits import LIMITS, parse_json
+from model.core.query import Kind, UserError
+from model.core.view import LENSES, MAX_UNPOOLED, SCALES
+from viz.components.block_diagram import payload as block
+from viz.components.handles import payload as handles
+from viz.components.head_grid import payload as grid
+from viz.components.head_view import payload as head
+from viz.components.mask_editor import payload as mask
+from viz.components.messages import pack, unpack
+from viz.components.picture_view import payload as picture
+from viz.components.story import payload as story
+from viz.components.token_strip import payload as strip
+from viz.components.transformer_diagram import payload as diagram
+
+BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
+FOREIGN = "A chart of this handout is not one that Clearhead drew; take it out of the file, or save the handout again."
+PIXELS = 2048   # a side of a picture, at most
+TALL = 480      # pixels: no head of a handout is smaller, whatever room its page had
+TRACES = ("scatter", "bar", "heatmap")
+LAYOUT = frozenset({
+    "height", "paper_bgcolor", "plot_bgcolor", "font", "margin", "hoverlabel", "title", "legend", "dragmode",
+    "hovermode", "barcornerradius", "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend",
+    "uniformtext", *(f"{axis}axis{number}" for axis in "xy" for number in ("", 2, 3, 4))})
+Arrays = Mapping[str, np.ndarray]
+
+
+def require(true: bool) -> None:
+    """Raise ValueError unless it is true."""
+    if not true:
+        raise ValueError("not what a payload writes")
+
+
+def _short(value: str) -> str:
+    require(len(value) <= LIMITS.handout_text)
+    return value
+
+
+def _one_of(known: Collection[str]) -> AfterValidator:
+    def check(value: str) -> str:
+        require(value in known)
+        return value
+    return AfterValidator(check)
+
+
+Text = Annotated[str, AfterValidator(_short)]
+Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+Positive = Annotated[float, Field(strict=True, gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(strict=True, ge=0, le=10**7)]
+Size = Annotated[int, Field(strict=True, ge=1, le=1024)]
+Height = Annotated[int, Field(strict=True, ge=40, le=4000)]
+Few = Field(max_length=LIMITS.handout_parts)
+Some = Field(min_length=1, max_length=LIMITS.handout_parts)
+
+
+class Axis(BaseModel):
+    """The tokens of one side."""
+
+    texts: list[Text]
+    tokens: list[Count]
+    flags: list[Annotated[int, Field(strict=True, ge=0, le=7)]]
+
+    def names(self, count: int) -> bool:
+        """Whether it names so many tokens, each another one."""
+        return len(self.texts) == len(self.flags) == len(self.tokens) == len(set(self.tokens)) == count
+
+
+class HeadBody(BaseModel):
+    """The open head and those over it: their tokens; the arrays are codes of weights and scores."""
+
+    kind: Annotated[str, AfterValidator(lambda name: Kind(name).value)]
+    heads: Annotated[list[tuple[Count, Count]], Field(min_length=1, max_length=8)]
+    rows: Axis
+    columns: Axis | None
+    sums: StrictBool = False
+    bound: Positive | None
+    absent: tuple[list[Count], list[Count]] | None
+    blind: list[Count] = []
+    notes: Annotated[list[Text], Field(max_length=12)]
+    height: Height
+    low: Number = 0
+    high: Number = 0
+
+
+class HeadState(BaseModel):
+    """How a head is looked at; marking: it is covered, to be predicted before it is shown."""
+
+    lens: Annotated[str, _one_of(LENSES)]
+    scale: Annotated[str, _one_of(SCALES)]
+    transpose: StrictBool
+    focus: Count | None
+    pair: tuple[Count, Count] | None
+    marking: StrictBool = False
+
+
+def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> dict[str, Any]:
+    codes = arrays["weights"]
+    require(codes.dtype == np.uint16 and codes.ndim == 3 and min(codes.shape) > 0 and max(codes.shape) <= MAX_UNPOOLED)
+    count, rows, columns = codes.shape
+    require(len(body.heads) == count and body.rows.names(rows) and (body.columns or body.rows).names(columns))
+    require(set(arrays) <= {"weights", "scores"} and not more and body.low <= body.high)
+    require("scores" not in arrays or (arrays["scores"].dtype == np.uint16
+                                       and arrays["scores"].shape == (rows, columns)))
+    down, across = body.absent or ((), ())
+    pair = state.pair or (0, 0)
+    require(max([*body.blind, *down, state.focus or 0, pair[0]]) < rows and max([*across, pair[1]]) < columns)
+    cover = {"round": "cover" if state.marking else "", "alone": state.marking, "marks": [], "why_scale": ""}
+    return {"body": head.constants() | {"height": max(body.height, TALL), "above": None}, "state": cover}
+
+
+class GridBody(BaseModel):
+    """All heads: their layers; the array is a thumbnail a head, and there may be the picture that they lie on."""
+
+    layers: list[Count]
+    heads: list[Annotated[int, Field(strict=True, ge=0, le=1024)]]
+    pool: tuple[Annotated[int, Field(strict=True, ge=1, le=10**6)], Annotated[int, Field(strict=True, ge=1, le=10**6)]]
+    groups: Size
+    height: Height
+    masked_out: list[Count] = []
+    look: Annotated[str, _one_of(picture.LOOKS)] = "blocky"
+    opacity: Share = 0.8
+    most: Annotated[float, Field(strict=True, ge=1.001, le=1e6)] = 2
+    covered: tuple[Annotated[Share, Field(gt=0)], Annotated[Share, Field(gt=0)]] = (1, 1)
+
+
+class GridState(BaseModel):
+    """What is open, in which order the heads stand, their badges, and a number a head in an array."""
+
+    open: Count | None
+    order: list[Count] | None
+    marks: list[tuple[Count, Count]]
+    signed: StrictBool
+    bound: Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)] | None
+    of: Text = ""
+    by_value: StrictBool = False
+
+
+def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> dict[str, Any]:
+    cells, count = arrays["cells"], sum(body.heads)
+    require(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64)
+    require(cells.shape[0] == count <= 16_384 and len(body.layers) == len(body.heads) == len(set(body.layers)))
+    require(set(arrays) <= {"cells", "picture"} and set(more) <= {"values"})
+    require(max([state.open or 0, *(state.order or ()), *(mark for mark, _ in state.marks), *body.masked_out]) < count)
+    if "values" in more:
+        values = more["values"]
+        require(values.dtype == np.float32 and values.shape == (count,) and not np.isinf(values).any())
+    if "picture" in arrays:
+        _require_pixels(arrays["picture"], grid.SMALL)
+    return {"body": grid.constants("picture" in arrays) | {"silence": False}, "state": grid.state_words(state.by_value)}
+
+
+class PictureBody(BaseModel):
+    """A picture and its patches; the arrays are its pixels and the boxes of the tokens."""
+
+    texts: list[Text]
+    places: list[Annotated[int, Field(strict=True, ge=-1, lt=1024**2)]]
+    grid: tuple[Size, Size]
+    label: Text
+    height: Height
+
+
+class PictureState(BaseModel):
+    """A number a token in an array, how it is coloured, and what is chosen."""
+
+    name: Text
+    what: Text
+    kind: Annotated[str, _one_of(picture.KINDS)]
+    even: Annotated[float, Field(strict=True, ge=1e-9, le=1)] | None
+    low: Number
+    high: Number
+    ticks: list[tuple[Number, Text]]
+    steps: list[Annotated[int, Field(strict=True, ge=-255, le=255)]]
+    focus: Count | None
+    look: Annotated[str, _one_of(picture.LOOKS)]
+    opacity: Share
+    hidden: list[Count]
+    outlined: list[Count]
+    says: Text
+
+
+def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Arrays) -> dict[str, Any]:
+    count, boxes, values = len(body.texts), arrays["boxes"], more["values"]
+    require(set(arrays) == {"picture", "boxes"} and set(more) == {"values"} and 0 < count <= LIMITS.tokens)
+    require(len(body.places) == len(state.steps) == count and max(body.places) < body.grid[0] * body.grid[1])
+    require(max([state.focus or 0, *state.hidden, *state.outlined]) < count)
+    _require_pixels(arrays["picture"], PIXELS)
+    require(boxes.dtype == np.float32 and boxes.shape == (count, 4))
+    patches = boxes[~np.isnan(boxes).any(1)]
+    require(bool(len(patches) and (patches >= 0).all() and (patches <= 1).all()
+                 and (patches[:, :2] < patches[:, 2:]).all()))
+    require(values.dtype == np.float32 and values.shape == (count,) and not np.isinf(values).any())
+    require((state.kind == "weight") == (state.even is not None))
+    require(state.high > (1 if state.kind == "weight" else state.low if state.kind == "plain" else 0))
+    return {"body": picture.constants() | {"frozen": True, "above": None}, "state": {}}
+
+
+def _require_pixels(pixels: np.ndarray, most: int) -> None:
+    require(pixels.dtype == np.uint8 and pixels.ndim == 3 and pixels.shape[2] == 3 and min(pixels.shape) > 0
+            and max(pixels.shape[:2]) <= most)
+
+
+class BlockBody(BaseModel):
+    """A block's boxes from the bottom up, and its lines."""
+
+    alt: Text
+    size: tuple[Number, Number]
+    kinds: Annotated[list[Annotated[str, _one_of(block.TINTS)]], Some]
+    boxes: Annotated[list[tuple[Text, Number, Number, Annotated[str, _one_of(block.TINTS.values())], Text, Text]], Some]
+    wires: Annotated[list[list[Number]], Field(max_length=2 * LIMITS.handout_parts)]
+
+
+class BlockState(BaseModel):
+    """The box that is marked."""
+
+    opened: Text
+
+
+def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> dict[str, Any]:
+    require(len(body.boxes) == len(body.kinds) and not arrays and not more)
+    return {"body": block.constants(), "state": {}}
+
+
+class HandlesBody(BaseModel):
+    """What the handles are."""
+
+    mode: Annotated[str, _one_of(handles.MODES)]
+    labels: Annotated[list[Text], Some]
+    name: Text
+    unit: Text
+    low: Number
+    high: Number
+    height: Height
+
+
+class HandlesState(BaseModel):
+    """Where they are, and which count for nothing."""
+
+    values: list[Number]
+    faint: list[Count]
+
+
+def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Arrays) -> dict[str, Any]:
+    require(len(state.values) == len(body.labels) * (2 if body.mode == "points" else 1) and not arrays and not more)
+    require(body.low <= min(state.values) and max(state.values) <= body.high and body.low < body.high)
+    require(max(state.faint, default=0) < len(body.labels))
+    return {"body": handles.constants() | {"frozen": True}, "state": {}}
+
+
+class MaskBody(BaseModel):
+    """The tokens of a painted square."""
+
+    labels: Annotated[list[Text], Some]
+
+
+class MaskState(BaseModel):
+    """Who may look where."""
+
+    allowed: list[Annotated[int, Field(strict=True, ge=0, le=1)]]
+    marked: Count | None
+
+
+def _mask(body: MaskBody, arrays: Arrays, state: MaskState, more: Arrays) -> dict[str, Any]:
+    require(len(state.allowed) == len(body.labels) ** 2 and (state.marked or 0) < len(body.labels))
+    require(not arrays and not more)
+    return {"body": mask.constants() | {"frozen": True}, "state": {}}
+
+
+class StripAxis(Axis):
+    """All tokens of a text with their segments."""
+
+    segments: list[Annotated[int, Field(strict=True, ge=-1, le=1)]]
+
+
+class StripBody(BaseModel):
+    """The tokens of a text."""
+
+    tokens: StripAxis
+
+
+class StripState(BaseModel):
+    """What is chosen."""
+
+    focus: Count | None
+    pair: tuple[Count, Count] | None
+    pairs: StrictBool
+    chosen: StrictBool = True
+
+
+def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> dict[str, Any]:
+    count = len(body.tokens.texts)
+    require(0 < count <= LIMITS.tokens and body.tokens.names(count) and len(body.tokens.segments) == count)
+    require(max(state.focus or 0, *(state.pair or (0, 0))) < count and not arrays and not more)
+    return {"body": strip.constants(), "state": {}}
+
+
+class Door(BaseModel):
+    """What is said of a box."""
+
+    words: Text
+    minutes: Annotated[int, Field(strict=True, ge=0, le=999)]
+    before: Annotated[list[Text], Few]
+
+
+class DiagramBody(BaseModel):
+    """The Transformer's figure with what is said of each box; its lessons are the app's."""
+
+    doors: dict[Annotated[str, _one_of({box[0] for box in diagram.BOXES})], Door]
+
+
+class DiagramState(BaseModel):
+    """It has none."""
+
+
+def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> dict[str, Any]:
+    require(not arrays and not more)
+    return {"body": diagram.constants(), "state": {}}
+
+
+class StoryBody(BaseModel):
+    """One text on its way to the next word."""
+
+    alt: Text
+    line: Annotated[list[tuple[Text, StrictBool]], Few]
+    pieces: Annotated[list[Text], Some]
+    ids: list[Count]
+    shares: list[Text]
+    first: Count
+    early: Number
+    earlier: Text
+    opened: tuple[Count, Annotated[int, Field(strict=True, ge=-1, le=10**7)]]
+    shape: tuple[Count, Count]
+    words: Annotated[list[Text], Some]
+    numbers: list[Count]
+    logits: list[Number]
+    scores: list[Text]
+    chances: list[Number]
+    written: list[Text]
+    rest: Text
+    width: Count
+    bound: Positive
+    steps: list[tuple[Text, Text, Text, Text, Text]]
+
+
+class StoryState(BaseModel):
+    """Where it stands."""
+
+    step: Annotated[int, Field(strict=True, ge=0, lt=len(story.STEPS))]
+
+
+def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> dict[str, Any]:
+    pieces, words, cells = len(body.pieces), len(body.words), (len(body.pieces), story.CELLS)
+    shapes = {"embedded": cells, "placed": cells, "weights": (pieces,), "marks": body.shape,
+              "added": (body.shape[0], 2), "neurons": arrays["neurons"].shape}
+    require({name: array.shape for name, array in arrays.items()} == shapes and not more)
+    require(all(array.dtype == np.float32 and bool(np.isfinite(array).all()) for array in arrays.values()))
+    require(arrays["neurons"].ndim == 1 and arrays["neurons"].size > 0)
+    require(len(body.ids) == len(body.shares) == pieces and body.opened[0] < body.shape[0]
+            and body.opened[1] < body.shape[1])
+    require({len(each) for each in (body.numbers, body.logits, body.scores, body.chances, body.written)} == {words})
+    require([step[0] for step in body.steps] == list(story.STEPS))
+    steps = [[name, title, say, "", door] for name, title, say, _, door in body.steps]   # they lead nowhere
+    return {"body": story.constants() | {"frozen": True, "again": "", "steps": steps}, "state": {"plays": False}}
+
+
+class Schema(NamedTuple):
+    """Of one kind: its two headers, and what checks them with their arrays and gives the app's own part of each."""
+
+    body: type[BaseModel]
+    state: type[BaseModel]
+    own: Callable[..., dict[str, Any]]
+
+
+COMPONENTS = {
+    "head_view": Schema(HeadBody, HeadState, _head), "head_grid": Schema(GridBody, GridState, _grid),
+    "picture_view": Schema(PictureBody, PictureState, _picture), "block_diagram": Schema(BlockBody, BlockState, _block),
+    "handles": Schema(HandlesBody, HandlesState, _handles), "mask_editor": Schema(MaskBody, MaskState, _mask),
+    "token_strip": Schema(StripBody, StripState, _strip),
+    "transformer_diagram": Schema(DiagramBody, DiagramState, _diagram), "story": Schema(StoryBody, StoryState, _story)}
+
+
+class Table(BaseModel):
+    """A table's cells, without its index."""
+
+    columns: Annotated[list[Text], Field(min_length=1, max_length=LIMITS.table_columns)]
+    rows: Annotated[list[list[StrictStr | StrictBool | StrictInt | StrictFloat | None]],
+                    Field(min_length=1, max_length=LIMITS.table_rows)]
+
+
+def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, bytes]:
+    """The two messages of a figure, for a room of this name. Raises UserError for what no figure of ours holds."""
+    try:
+        if kind == "chart":
+            return _chart(body), b""
+        if kind == "table":
+            return _table(body), b""
+        schema = COMPONENTS[kind]
+        (header, arrays), (how, more) = unpack(body), unpack(state)
+        first, second = schema.body.model_validate(header), schema.state.model_validate(how)
+        own = schema.own(first, arrays, second, more)
+        return (pack(first.model_dump() | own["body"] | {"room": room, "part": "body"}, arrays),
+                pack(second.model_dump() | own["state"] | {"room": room, "part": "state"}, more))
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError, OverflowError,
+            MemoryError) as error:
+        raise UserError(FOREIGN if kind == "chart" else BROKEN) from error
+
+
+def _chart(body: bytes) -> bytes:
+    """plotly draws whatever a specification says, pictures from other machines and maps included. So only the traces
+    and parts of a layout that this project draws are taken, and plotly's own check reads every property."""
+    from plotly.graph_objects import Figure
+
+    LIMITS.refuse_above("chart_bytes", len(body), "A chart of this handout", "take it out")
+    figure = parse_json(body, "A chart of this handout")
+    require(set(figure) == {"data", "layout"} and set(figure["layout"]) <= LAYOUT and not _leads_away(figure))
+    require(all(trace["type"] in TRACES for trace in figure["data"]))
+    Figure(data=figure["data"], layout=figure["layout"] | {"template": "none"})
+    return body
+
+
+def _leads_away(value: Any) -> bool:
+    """Whether a text anywhere in it is a link, or names a resource."""
+    if isinstance(value, str):
+        return "<a" in value.lower() or "url(" in value.lower()
+    parts = value.values() if isinstance(value, dict) else value
+    return isinstance(value, (dict, list)) and any(map(_leads_away, parts))
+
+
+def _table(body: bytes) -> bytes:
+    LIMITS.refuse_above("table_bytes", len(body), "A table of this handout", "take it out")
+    table = Table.model_validate(parse_json(body, "A table of this handout"))
+    require(len(set(table.columns)) == len(table.columns)
+            and all(len(row) == len(table.columns) for row in table.rows))
+    return json.dumps(table.model_dump(), allow_nan=False, separators=(",", ":")).encode("ascii")

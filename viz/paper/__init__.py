@@ -1,0 +1,29 @@
+"""Pictures on paper: one drawing of a head or of all heads for PNG, SVG and PDF exports, handouts and their print."""
+from typing import TYPE_CHECKING
+
+from model.core import heads
+from model.core.record import AttentionRecord
+from model.core.view import View, displayed_head, overlaid_heads
+from viz import provenance
+from viz.paper import grid, head, picture
+from viz.paper.page import WORDS, whole_page
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def figure(record: AttentionRecord, view: View, raster: bool, *, all_heads: bool = False, caption: bool = True,
+           link: str = "") -> "Figure":
+    """Return the figure of the open head in its lens, or of all heads; draw it inside `sheet.pen`. raster: cells as
+    pixels (PNG), not as shapes. caption: whether the provenance stands below in words, with the view's address."""
+    if all_heads:
+        title = WORDS["grid_title"].format(count=sum(layer.heads for layer in record[view.kind].layers))
+        shown, notes, numbers = grid.grid_state(record, view)
+        plan = grid.plan_of(heads.overview(record[view.kind]), shown, raster, notes=notes, numbers=numbers)
+    else:
+        title = WORDS["title"].format(layer=view.layer, head=view.head)
+        plan = picture.plan(record, view) if view.lens == "picture" else head.plan_of(
+            [displayed_head(record, view), *overlaid_heads(record, view)], view, raster)
+    said = [" · ".join(part) for part in provenance.sentences(record, link)] if caption else []
+    lead = WORDS["of"].format(title=record.card.title, kind=view.kind.label(WORDS["kinds"]))
+    return whole_page(plan, title, [lead], said)

@@ -1,0 +1,188 @@
+"""Every head of a kind on paper: a thumbnail or a colour each, by layer and head or in an order."""
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from model.core import heads
+from model.core.heads import Overview
+from model.core.measures import BY_NAME, measure
+from model.core.record import AttentionRecord
+from model.core.types import HeadId
+from model.core.view import View
+from viz import glow, theme
+from viz.components.head_grid.payload import GridPicture, GridState, HeadValues, head_ids
+from viz.format import head_label, true_minus
+from viz.paper.page import STRUCK, WORDS, PicturePlan, signed_ticks, weight_name, weight_ticks
+from viz.paper.sheet import Sheet
+from viz.text import strings
+
+# points: between thumbnails, for a name, a thumbnail's side as near as whole points a cell come, for layers' numbers
+GAP, NAME, SIDE, GUTTER = 5, 12, 40, 22
+CELLS, LEVELS = 24_000, 32    # of a vector file: cells up to which each is a shape; colours from nothing to all
+RANKED = 5                    # heads that are marked for the pair
+PAPER = 182, 215              # millimetres of a page of A4 that a grid may have
+Spots = dict[HeadId, tuple[int, int]]   # left and top of each head's thumbnail, in points
+
+
+def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str], Mapping[HeadId, float]]:
+    """The heads in the view's order with the open one and those that look hardest along the pair marked, what must be
+    said of that, and the number behind the order."""
+    pairs = heads.rank_heads_for_pair(record[view.kind], *view.pair) if view.pair else []
+    ranking: Sequence[tuple[int, int, float]] = pairs if view.order == "pair" else ()
+    if view.order in BY_NAME and view.order in (measured := measure(record[view.kind])).values:
+        ranking = measured.ranked(view.order)
+    notes = []
+    if ranking:
+        title = WORDS["by_pair"]
+        if view.order != "pair":
+            title = f"{BY_NAME[view.order].title} ({BY_NAME[view.order].unit})"
+        notes.append(WORDS["ordered"].format(measure=title))
+    marks = [(layer, head, rank) for rank, (layer, head, _) in enumerate(pairs[:RANKED], 1)]
+    if marks:
+        notes.append(WORDS["marked"].format(count=len(marks)))
+    state = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in ranking] or None, marks)
+    return state, notes, {(layer, head): value for layer, head, value in ranking}
+
+
+def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridPicture | None = None,
+            notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None) -> PicturePlan:
+    """How the grid will look: thumbnails always on the square-root scale, as their bytes are. behind: the picture that
+    they lie on. numbers: written beside the names of heads in an order."""
+    ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
+    high, wide = cells.shape[1:]
+    size = max(1, round(SIDE / max(high, wide)))   # whole points a cell
+    side = (wide * size, high * size) if behind is None else _fitted(behind)
+    spots = _spots(overview, shown, side)
+    right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))
+    drawn = [at for at, head in enumerate(ids) if head in spots]
+    corners, levels = np.array([spots[ids[at]] for at in drawn], float), 256 if raster else LEVELS
+    steps = np.round(cells[drawn] / 255 * (levels - 1)).astype(int)
+
+    def paint(sheet: Sheet, x: float, y: float) -> None:
+        x, y = round(x), round(y)
+        if behind is not None:
+            for at, (left, top) in zip(drawn, corners, strict=True):
+                sheet.image(x + left, y + top, *side, _over(behind, cells[at]), least=1)
+        elif values is not None:
+            for head, (left, top) in spots.items():
+                _square(sheet, (x + left, y + top), side, values, head)
+        elif raster or cells.size > CELLS:
+            large = steps.repeat(size, 1).repeat(size, 2)
+            sheet.image(x, y, right, below, _mosaic(large, corners, theme.ramp(steps=levels)))
+        else:
+            sheet.cells(corners + np.array((x, y)), (size, size), steps, theme.ramp(steps=levels))
+        _frames(sheet, (x, y), spots, side, overview, shown)
+        _names(sheet, (x, y), spots, side, shown, numbers)
+
+    rows, columns = overview.pool
+    said = [WORDS["cell"].format(rows=rows, columns=columns)] if max(rows, columns) > 1 and values is None else []
+    orientation = WORDS["thumbnails"] if values is None and behind is None else ""
+    return PicturePlan(right, below + (NAME if shown.order else 0), orientation, (*said, *notes), paint,
+                       *_bar(values, behind), signed=values is not None and values.signed)
+
+
+def _bar(values: HeadValues | None, behind: GridPicture | None) -> tuple[np.ndarray, list[tuple[float, str]], str]:
+    """The bar of colours, its ticks and its name."""
+    if values is not None:
+        reach, words = _reach(values), strings("components")["grid"]
+        ends = signed_ticks(reach) if values.signed else [(0.0, "0"), (1.0, f"{reach:.3g}")]
+        name = "; ".join([values.label] * bool(values.label) + [words["struck"]] * values.signed)
+        return theme.ramp(stops=theme.SIGNED["light"] if values.signed else None), ends, name
+    if behind is not None:
+        return theme.ramp(stops=theme.GLOW), glow.ticks(behind.most), WORDS["times"]
+    return theme.ramp(), weight_ticks("root"), weight_name("root")
+
+
+def _reach(values: HeadValues) -> float:
+    """The number with the full colour."""
+    return values.bound or max(map(abs, values.numbers.values()), default=0) or 1
+
+
+def _fitted(behind: GridPicture) -> tuple[int, int]:
+    """Width and height of a picture's thumbnail."""
+    high, wide = behind.pixels.shape[:2]
+    return max(1, round(SIDE * wide / max(wide, high))), max(1, round(SIDE * high / max(wide, high)))
+
+
+def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
+    """The picture with the shares of its patches over it, uint8 (high, wide, 3)."""
+    high, wide = behind.pixels.shape[:2]
+    right, bottom = (max(1, round(share * size)) for share, size in zip(behind.covered, (wide, high), strict=True))
+    shares = np.zeros((high, wide), np.float32)
+    down, across = np.arange(bottom) * cells.shape[0] // bottom, np.arange(right) * cells.shape[1] // right
+    shares[:bottom, :right] = cells[np.ix_(down, across)] / np.float32(255)
+    return glow.over(behind.pixels, shares, behind.opacity)
+
+
+def _spots(overview: Overview, shown: GridState, side: tuple[int, int]) -> Spots:
+    """Where each head stands: in its order; or by layer and head, with as many blocks of layers side by side as make
+    the thumbnails largest on PAPER."""
+    across, down = side[0] + GAP, side[1] + GAP
+    if shown.order:
+        columns = math.ceil(math.sqrt(1.6 * len(shown.order)))
+        across = max(across, 42)   # room for the name and its number
+        return {head: (at % columns * across, at // columns * (down + NAME)) for at, head in enumerate(shown.order)}
+    count, wide = len(overview.layers), GUTTER + max(map(len, overview.cells)) * across + GAP
+    per = max((math.ceil(count / blocks) for blocks in range(1, 5)),
+              key=lambda per: min(PAPER[0] / (wide * math.ceil(count / per)), PAPER[1] / (2 * NAME + per * down)))
+    rows = {layer: row for row, layer in enumerate(overview.layers)}
+    return {(layer, head): (rows[layer] // per * wide + GUTTER + head * across, 2 * NAME + rows[layer] % per * down)
+            for layer, head in head_ids(overview)}
+
+
+def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndarray:
+    """All thumbnails in one image, RGB uint8, a pixel a point."""
+    high, wide = steps.shape[1:]
+    corners = corners.astype(int)
+    image = np.full((corners[:, 1].max() + high, corners[:, 0].max() + wide, 3), 255, np.uint8)
+    for each, (left, top) in zip(steps, corners, strict=True):
+        image[top:top + high, left:left + wide] = ramp[each]
+    return image
+
+
+def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[int, int], values: HeadValues, head: HeadId) -> None:
+    """A head as one colour; a negative one is struck through."""
+    share = float(np.clip(values.numbers.get(head, 0) / _reach(values), -1, 1))
+    ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
+    colour = ramp[round(510 * ((share + 1) / 2 if values.signed else max(share, 0)))]
+    sheet.box(*corner, *side, fill="#{:02x}{:02x}{:02x}".format(*colour))
+    if values.signed and share <= -STRUCK:
+        (x, y), inset = corner, 0.2 * min(side)
+        ink = theme.PAPER["light"] if share < -0.5 else theme.INK["light"]
+        sheet.strokes(np.array([[[x + inset, y + side[1] - inset], [x + side[0] - inset, y + inset]]]),
+                      np.array([[*np.array(theme.rgb(ink)) / 255, 1]]), 1)
+
+
+def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[int, int], overview: Overview,
+            shown: GridState) -> None:
+    """A frame round each head, loud round the open one; its rank, and whether the mask lets it look at nothing."""
+    marks = {(layer, head): rank for layer, head, rank in shown.rank_badges}
+    for head, (left, top) in spots.items():
+        x, y, opened = corner[0] + left, corner[1] + top, head == shown.open_head
+        sheet.box(x, y, *side, edge=theme.ACCENT if opened else theme.HAIRLINE, line=1.6 if opened else 0.5)
+        if head in overview.masked_out:
+            sheet.text(x + side[0] / 2, y + side[1] / 2 + 2.5, WORDS["masked_out"], size=6, align="center")
+        if head in marks:
+            sheet.box(x + side[0] - 9, y, 9, 9, fill=theme.ACCENT)
+            sheet.text(x + side[0] - 4.5, y + 7, str(marks[head]), size=7, face="bold", colour=theme.PAPER["light"],
+                       align="center")
+
+
+def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[int, int], shown: GridState,
+           numbers: Mapping[HeadId, float] | None) -> None:
+    """The numbers of layers and heads, or below each head in an order its name."""
+    x, y = corner
+    if shown.order:
+        for head, (left, top) in spots.items():
+            number = f"  {true_minus(f'{numbers[head]:z.2f}')}" if numbers else ""
+            sheet.text(x + left, y + top + side[1] + 8, head_label(*head) + number, size=6,
+                       colour=theme.ACCENT if head == shown.open_head else theme.INK["light"])
+        return
+    sheet.text(x + GUTTER, y + 8, WORDS["head"] + " →", size=7.5, colour=theme.QUIET)
+    sheet.text(x + 6, y + 2 * NAME, "← " + WORDS["layer"], size=7.5, colour=theme.QUIET, align="right", angle=90)
+    for (layer, head), (left, top) in spots.items():
+        if top == 2 * NAME:
+            sheet.text(x + left + side[0] / 2, y + top - 4, str(head), size=7.5, align="center")
+        if head == 0:
+            sheet.text(x + left - 4, y + top + side[1] / 2 + 2.7, str(layer), size=7.5, align="right")

@@ -1,0 +1,316 @@
+"""The open head in three lenses: as a matrix, as lines between two columns of tokens, and as a text."""
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from model.core.query import UserError
+from model.core.view import AxisItem, DisplayedHead, View
+from viz import theme
+from viz.format import head_label
+from viz.paper import sheet as letters
+from viz.paper.page import STRUCK, WORDS, PicturePlan, line_style, signed_ticks, weight_name, weight_ticks
+from viz.paper.sheet import Dashes, Sheet
+
+MOST = 1024       # cells a side of a picture; the cells of a longer text stand for several tokens
+VECTOR = 128      # tokens a side up to which a vector file holds each cell and line as a shape; beyond, an image
+SHAPES = 16_384   # cells with a colour that a handout's picture holds; of more, the largest of each square
+MIDDLE = 0.36     # of a font's size: from the baseline to the middle of its small letters
+GAP, NAME = 4, 14   # points: between a label and what it names, and what an axis' name takes
+RULED = 8         # points a cell from which on hairlines part the cells
+# lines: the faintest that can be seen, how many are no black cloud, and what is left of those beside the focus
+FLOOR, LINES, FADED = 0.02, 4000, 0.15
+HEADING, LETTERS, PITCH = 16, 7.5, 16.0   # lines, in points: over the columns, its letters, between tokens
+# text, in points: the column, a line, the letters, round a token, between tokens
+COLUMN, LINE, SIZE, PAD, BETWEEN = 460, 30, 10, 3, 3
+NUMBERED = 0.005  # a smaller weight would read 0.00
+Box = tuple[int, int, int, int]   # left, top, width, height in cells
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The labels of one axis, thinned where they would overlap."""
+
+    texts: dict[int, str]          # {place: label}
+    size: float                    # points, of the letters
+    marked: frozenset[int]         # places in the accent colour
+    units: tuple[AxisItem, ...]    # what they name
+    notes: tuple[str, ...]         # what a reader must know of them
+
+    @property
+    def width(self) -> float:
+        """Points of the widest label."""
+        return max((letters.width(text, self.size) for text in self.texts.values()), default=0.0)
+
+    def draw(self, sheet: Sheet, x: float, y: float, place: int, **how: Any) -> None:
+        """Draw one label: special tokens in grey, [UNK] and its like marked loudly."""
+        unit = self.units[place]
+        colour = theme.ACCENT if place in self.marked else theme.QUIET if unit.special else theme.INK["light"]
+        sheet.text(x, y, self.texts[place], size=self.size, colour=colour, face="mono",
+                   fill=theme.UNKNOWN if unit.unknown else None, **how)
+
+
+def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, ...] = ()) -> Labels:
+    """The labels of tokens that stand `step` points apart."""
+    size = min(10.0, max(6.5, 0.62 * step))
+    every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
+    accented = frozenset(place for place in marked if place is not None)
+    texts = {place: letters.label(unit.text) for place, unit in enumerate(units)
+             if place in accented or (place % every == 0 and all(abs(place - other) >= every for other in accented))}
+    notes = [WORDS["thinned"].format(count=len(units), step=_ordinal(every))] if every > 1 else []
+    if any(letters.CODE_POINT.search(text) for text in texts.values()):
+        notes.append(WORDS["code_points"])
+    if any(len(text) == letters.LONGEST and text.endswith("…") for text in texts.values()):
+        notes.append(WORDS["cut"].format(size=letters.LONGEST))
+    return Labels(texts, size, accented, units, tuple(notes))
+
+
+def _ordinal(number: int) -> str:
+    ending = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{ending}"
+
+
+def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
+    """Say what the rows sum to after every filter, in two decimals."""
+    sums = np.nansum(shown.weights, 1)
+    return words["one"] if np.abs(sums - 1).max() < 0.005 else words["other"].format(low=sums.min(), high=sums.max())
+
+
+def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
+    """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not
+    shown."""
+    cell = shown.cell_of(view.pair) if view.pair else None
+    if cell is None:
+        return ()
+    a, b = shown.rows[cell[0]], shown.columns[cell[1]]
+    return letters.label(a.text), "→", letters.label(b.text), f"{shown.weights[cell]:z.3f}"
+
+
+def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
+            shapes: bool = False) -> PicturePlan:
+    """How heads over the same rows and columns will look in the view's lens, the open one first. raster: a PNG, in
+    which all is pixels anyway. bound: the numbers are differences from −bound to bound, which a matrix shows. shapes:
+    no image however long the text is. Raises UserError for the text lens without a token in focus."""
+    if bound is not None or view.lens == "matrix":
+        return matrix_plan(pictures[0], view, raster, bound, shapes)
+    return _lines_plan(pictures, view, raster or shapes) if view.lens == "lines" else _text_plan(pictures[0], view)
+
+
+def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
+                shapes: bool = False) -> PicturePlan:
+    """Rows look, columns are looked at (or the other way round), one cell a weight. bound, shapes: as of `plan_of`;
+    NaN is what one of two heads does not have."""
+    weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
+    forbidden = np.isnan(weights if shown.scores is None else shown.scores)
+    if view.transpose:
+        weights, forbidden, across, down = weights.T, forbidden.T, down, across
+        boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
+    step = _pitch(max(weights.shape))
+    above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
+    beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1))
+    angle = 45 if min(np.diff(sorted(above.texts)), default=99) * step >= 1.5 * above.size else 90
+    head = above.width * math.sin(math.radians(angle)) + 0.6 * above.size + GAP
+    side = beside.width + 2 * GAP + NAME
+    width, height = len(across) * step, len(down) * step
+    size = math.ceil(1 / step)
+    while shapes and np.count_nonzero(_steps(pooled(weights, size), view.scale, bound)) > SHAPES:
+        size += 1
+    steps, closed = _steps(pooled(weights, size), view.scale, bound), pooled(forbidden, size)
+
+    def paint(sheet: Sheet, x: float, y: float) -> None:
+        x, y = round(x + side), round(y + NAME + head)   # whole points, so that cells fall on whole pixels
+        names = (WORDS["looks"], WORDS["looked_at"]) if view.transpose else (WORDS["looked_at"], WORDS["looks"])
+        sheet.text(x, y - head - GAP, names[0] + " →", size=7.5, colour=theme.QUIET)
+        sheet.text(x - side + NAME - GAP, y, "← " + names[1], size=7.5, colour=theme.QUIET, angle=90, align="right")
+        for place in beside.texts:
+            beside.draw(sheet, x - GAP, y + (place + 0.5) * step + beside.size * MIDDLE, place, align="right")
+        for place in above.texts:
+            above.draw(sheet, x + (place + 0.5) * step + above.size * MIDDLE * (angle == 90), y - GAP, place,
+                       angle=angle)
+        as_image = raster or (max(weights.shape) / size > VECTOR and not shapes)
+        _cells(sheet, (x, y, width, height), steps, closed, bound is not None, as_image)
+        line = 1.2 if step >= 6 else 0.7
+        out = 0 if step >= 6 else line / 2   # small cells stay visible inside their frame
+        for left, top, wide, high in (tuple(each * step for each in box) for box in boxes):
+            sheet.box(x + left - out, y + top - out, wide + 2 * out, high + 2 * out, edge=theme.ACCENT, line=line)
+
+    kind = "column" if view.transpose else "row"
+    notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes),
+             *([WORDS["pooled"].format(rows=size, columns=size)] if size > 1 else []))
+    sums = "" if bound or not weights.any() else f"; {sum_words(shown, WORDS[kind + '_sums'])}"
+    signed = {"bar": theme.ramp(stops=theme.SIGNED["light"]), "ticks": signed_ticks(bound), "signed": True,
+              "bar_name": f"{WORDS['change']}, {WORDS['scales'][view.scale]}"} if bound else {
+        "bar": theme.ramp(), "ticks": weight_ticks(view.scale), "bar_name": weight_name(view.scale)}
+    overhang = max(0.0, *((place + 0.5 - len(across)) * step + (letters.width(text, above.size) + above.size / 2)
+                          * math.cos(math.radians(angle)) for place, text in above.texts.items()))
+    return PicturePlan(side + width + overhang, NAME + head + height, WORDS[kind] + sums, notes, paint, **signed,
+                       pair=_pair_words(shown, view))
+
+
+def _pitch(count: int) -> float:
+    """Points from one token to the next: whole ones, so that cells have whole pixels at any zoom; beyond MOST tokens
+    1/2, 1/3 …"""
+    if count > MOST:
+        return 1 / math.ceil(count / MOST)
+    return max(8, min(22, 480 // count)) if count <= 90 else max(1, 720 // count)
+
+
+def _boxes(shown: DisplayedHead, view: View) -> list[Box]:
+    """The focused row and the cell of the pair, where they are shown."""
+    row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
+    focus = [] if row is None else [(0, row, len(shown.columns), 1)]
+    return [*focus, (cell[1], cell[0], 1, 1)] if cell else focus
+
+
+def pooled(cells: np.ndarray, size: int) -> np.ndarray:
+    """Of each square of size × size cells the one that is largest, whatever its sign; NaN counts as nothing."""
+    if size == 1:
+        return cells
+    rows, columns = (math.ceil(n / size) for n in cells.shape)
+    padded = np.zeros((rows * size, columns * size), cells.dtype)
+    padded[:cells.shape[0], :cells.shape[1]] = np.nan_to_num(cells)
+    squares = padded.reshape(rows, size, columns, size).swapaxes(1, 2).reshape(rows, columns, -1)
+    return np.take_along_axis(squares, np.abs(squares).argmax(-1)[..., None], -1)[..., 0]
+
+
+def _steps(weights: np.ndarray, scale: str, bound: float | None) -> np.ndarray:
+    """How strong each cell's colour is, from 0 to 255; of differences from −255 to 255."""
+    share = np.nan_to_num(weights) / (bound or 1)
+    return (np.sign(share) * np.round(255 * theme.strength(np.abs(share), scale))).astype(int)
+
+
+def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.ndarray, forbidden: np.ndarray,
+           signed: bool, raster: bool) -> None:
+    """The cells as shapes or as pixels."""
+    x, y, width, height = place
+    rows, columns = steps.shape
+    wide, high = width / columns, height / rows
+    ramps = {sign: theme.ramp(stops=theme.SIGNED["light"][3::sign]) if signed else theme.ramp() for sign in (1, -1)}
+    if raster:
+        pixels = np.where((steps < 0)[..., None], ramps[-1][-np.minimum(steps, 0)], ramps[1][np.maximum(steps, 0)])
+        pixels[forbidden & (steps == 0)] = theme.rgb(theme.FORBIDDEN)
+        sheet.image(x, y, width, height, pixels)
+    else:
+        corner = np.array([[x, y]])
+        sheet.cells(corner, (wide, high), forbidden.astype(int)[None],
+                    np.array([theme.rgb(theme.PAPER["light"]), theme.rgb(theme.FORBIDDEN)]))
+        for sign, ramp in ramps.items():
+            sheet.cells(corner, (wide, high), np.maximum(sign * steps, 0)[None], ramp)
+    down, across = np.nonzero(steps <= -255 * STRUCK)
+    if len(down) and min(wide, high) >= 4:   # a second sign of what is below 0, for print without colour
+        inset = 0.2 * min(wide, high)
+        ends = np.stack([x + across * wide + inset, y + (down + 1) * high - inset,
+                         x + (across + 1) * wide - inset, y + down * high + inset], -1).reshape(-1, 2, 2)
+        dark = (steps[down, across] < -128)[:, None]
+        sheet.strokes(ends, np.where(dark, (1, 1, 1, 0.9), (*np.array(theme.rgb(theme.INK["light"])) / 255, 0.5)), 0.7)
+    if wide >= RULED:
+        inside = [*([[x, y + row * high], [x + width, y + row * high]] for row in range(1, rows)),
+                  *([[x + column * wide, y], [x + column * wide, y + height]] for column in range(1, columns))]
+        sheet.strokes(np.array(inside).reshape(-1, 2, 2),
+                      np.array([[*np.array(theme.rgb(theme.INK["light"])) / 255, 0.09]]), 0.4)
+    sheet.box(x, y, width, height, edge=theme.HAIRLINE)
+
+
+def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool) -> PicturePlan:
+    """A colour and dashes for each head: the looking side on the left (on the right if transposed). vector: each line
+    as a curve, however many they are."""
+    shown = pictures[0]
+    row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
+    focus = row, cell[1] if cell and cell[0] == row else None
+    count = max(shown.weights.shape)
+    step = min(PITCH, 720 / count)
+    looking, looked_at = labels(shown.rows, step, focus[:1]), labels(shown.columns, step, focus[1:])
+    left, right = (looked_at, looking) if view.transpose else (looking, looked_at)
+    headings = [WORDS[name] for name in (("looked_at", "looks") if view.transpose else ("looks", "looked_at"))]
+    sides = [max(names.width, letters.width(heading, LETTERS))
+             for names, heading in zip((left, right), headings, strict=True)]
+    between = min(260.0, max(190.0, 0.5 * count * step))
+    ends, which, (colours, widths), notes = _lines(pictures, focus, view.scale)
+    styles: list[Dashes] = [(0, theme.DASHES[place % len(theme.DASHES)] or None) for place in range(len(pictures))]
+
+    def paint(sheet: Sheet, x: float, y: float) -> None:
+        edges = x + sides[0] + GAP, x + sides[0] + GAP + between
+        middle, heights = sum(edges) / 2, y + HEADING + (ends[:, ::-1] if view.transpose else ends) * step + step / 2
+        points = np.stack([np.broadcast_to([edges[0] + 2, middle, middle, edges[1] - 2], (len(ends), 4)),
+                           heights[:, [0, 0, 1, 1]]], -1)   # level at both ends
+        sheet.curves(points, colours, widths * (0.4 + 0.6 * step / PITCH), as_image=not vector and count > VECTOR,
+                     dashes=[styles[place] for place in which] or styles)
+        for at, names, align, heading in ((edges[0] - GAP, left, "right", headings[0]),
+                                          (edges[1] + GAP, right, "left", headings[1])):
+            sheet.text(at, y + 6, heading, size=LETTERS, colour=theme.QUIET, align=align)
+            for place in names.texts:
+                names.draw(sheet, at, y + HEADING + (place + 0.5) * step + names.size * MIDDLE, place, align=align)
+
+    legend = tuple((head_label(picture.layer, picture.head), colour, style)
+                   for picture, colour, style in zip(pictures, theme.HEADS, styles)) if len(pictures) > 1 else ()
+    return PicturePlan(
+        sum(sides) + 2 * GAP + between, HEADING + count * step,
+        f"{WORDS['right' if view.transpose else 'left']}; {sum_words(shown, WORDS['line_sums'])}",
+        (*shown.notes, *dict.fromkeys(looking.notes + looked_at.notes), *notes), paint, None, weight_ticks(view.scale),
+        weight_name(view.scale), pair=_pair_words(shown, view), legend=legend)
+
+
+def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
+           scale: str) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], list[str]]:
+    """Row and column (line, 2), whose picture's it is (line), RGBA (line, 4) and widths (line) in points, strongest
+    last; and what must be said."""
+    weights = np.stack([shown.weights for shown in pictures])
+    strength = theme.strength(weights, scale)
+    visible = strength >= FLOOR
+    order = np.argsort(strength[visible], kind="stable")[-LINES:]
+    which, rows, columns, force = (each[order] for each in (*np.nonzero(visible), strength[visible]))
+    colours, widths = line_style(force, np.array([theme.rgb(colour) for colour in theme.HEADS])[which
+                                                                                               % len(theme.HEADS)])
+    if focus[0] is not None:
+        colours[rows != focus[0], 3] *= FADED
+    pair = (rows == focus[0]) & (columns == focus[1]) & (len(pictures) == 1)
+    colours[pair] = (*np.array(theme.rgb(theme.ACCENT)) / 255, 1)
+    notes = [WORDS["faint"]] if (~visible & (weights > 0)).any() else []
+    if visible.sum() > LINES:
+        notes.append(WORDS["most_lines"].format(count=LINES, total=int(visible.sum())))
+    return np.stack([rows, columns], -1), which, (colours, widths), notes
+
+
+def _text_plan(shown: DisplayedHead, view: View) -> PicturePlan:
+    """The tokens that are looked at as a running text, each on the colour of its weight from the token in focus. Raises
+    UserError if no token is in focus."""
+    row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
+    if row is None:
+        raise UserError("The text lens shows what one token looks at, and none is in focus; choose a token that is "
+                        "shown.")
+    weights, names = shown.weights[row], labels(shown.columns, 22)
+    spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
+                   for place, unit in enumerate(shown.columns)])
+    colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
+    outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
+
+    def paint(sheet: Sheet, x: float, y: float) -> None:
+        for place, (left, top, wide) in enumerate(spots):
+            unit, colour = shown.columns[place], "#{:02x}{:02x}{:02x}".format(*colours[place])
+            edge, line = (theme.ACCENT, 1.2) if place == outlined else (theme.HAIRLINE, 0.5)
+            sheet.box(x + left, y + top, wide, 16, fill=colour, edge=edge, line=line)
+            dark = colours[place].mean() < 150
+            ink = theme.PAPER["light"] if dark else theme.QUIET if unit.special else theme.INK["light"]
+            sheet.text(x + left + PAD, y + top + 11.5, names.texts[place], size=SIZE, face="mono", colour=ink,
+                       fill=theme.UNKNOWN if unit.unknown else None)
+            if weights[place] >= NUMBERED:
+                sheet.text(x + left + wide / 2, y + top + 23, f"{weights[place]:z.2f}", size=6, colour=theme.QUIET,
+                           align="center")
+
+    return PicturePlan(max(left + wide for left, _, wide in spots), spots[-1][1] + LINE - 4,
+                       WORDS["text"].format(a=letters.label(shown.rows[row].text)), (*shown.notes, *names.notes), paint,
+                       theme.ramp(), weight_ticks(view.scale), weight_name(view.scale), pair=_pair_words(shown, view))
+
+
+def _flow(tokens: list[tuple[float, bool]]) -> list[tuple[float, float, float]]:
+    """Left, top and width of each token's box, line by line; a token that continues a word stands close to the one
+    before it."""
+    spots, x, y = [], float(-BETWEEN), 0.0
+    for width, joined in tokens:
+        x, wide = x if joined else x + BETWEEN, max(width, 8) + 2 * PAD
+        if x > 0 and x + wide > COLUMN:
+            x, y = 0.0, y + LINE
+        spots.append((max(x, 0.0), y, wide))
+        x = spots[-1][0] + wide
+    return spots

@@ -1,0 +1,149 @@
+"""A picture on paper: a plan says how large it will be and what must be said of it, and paints it once its place is
+known; round it stand its title, how to read it, the bar of its colours, its notes and where it comes from."""
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz import theme
+from viz.format import true_minus
+from viz.paper import sheet as letters
+from viz.paper.sheet import MARGIN, Dashes, Sheet
+from viz.text import show_invisibles, strings
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WORDS = strings("export")
+# share of the bound from which on what is below 0 is struck through, so that signs differ without colour too
+STRUCK = 0.08
+BARE, WIDE = 190, 1600   # points: of a picture and the bar below it; of pictures beside one another
+NARROW = 300     # points: the narrowest page, so that a caption has room for a few words a line
+BAR = (120, 7)   # points
+SAMPLE = 26      # points: of a head's line in the legend
+TICKS = {"linear": (0, 0.25, 0.5, 0.75, 1), "root": (0, 0.05, 0.25, 0.5, 1), "log": (1e-4, 1e-3, 1e-2, 1e-1, 1)}
+
+
+@dataclass(frozen=True)
+class PicturePlan:
+    """How a picture will look, before its place is known."""
+
+    width: float                                   # points
+    height: float                                  # points
+    orientation: str                               # how to read it
+    notes: tuple[str, ...]                         # what a reader must know
+    paint: Callable[[Sheet, float, float], None]   # paint(sheet, x, y) draws it with its top left corner there
+    bar: np.ndarray | None                         # RGB uint8 (step, 3) of the bar; None: weights are thickness
+    ticks: Sequence[tuple[float, str]]             # (place on the bar, words)
+    bar_name: str                                  # what the bar is of
+    pair: tuple[str, ...] = ()                     # the pair and its weight in words, in parts
+    legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) of each head
+    signed: bool = False                           # whether the bar runs from below 0, whose half is struck through
+
+
+def weight_ticks(scale: str) -> list[tuple[float, str]]:
+    """The ticks of weights from 0 to 1 on a scale."""
+    return [(float(theme.strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
+
+
+def signed_ticks(bound: float) -> list[tuple[float, str]]:
+    """The ticks of numbers from −bound to bound."""
+    return [((tick / bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-bound, 0, bound)]
+
+
+def weight_name(scale: str) -> str:
+    """What a bar of weights is of."""
+    return f"{WORDS['weight']}, {WORDS['scales'][scale]}"
+
+
+def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequence[str]) -> "Figure":
+    """A picture with everything round it: title, lead and how to read it above, bar, notes and caption below. Without a
+    title it is for a page that has its own."""
+    sheet, inner, y = Sheet(), max(NARROW, plan.width), 0.0
+    if title:
+        y = MARGIN + 11.0
+        sheet.text(MARGIN, y, title, size=13, face="bold")
+        y += 6
+    y = _prose(sheet, y, [*map(show_invisibles, lead), plan.orientation], 8, inner)
+    if plan.pair:
+        x, y = float(MARGIN), y + 11
+        for part in plan.pair:
+            sheet.text(x, y, part, size=8, colour=theme.ACCENT, face="mono")
+            x += letters.width(part + " ", 8)
+    plan.paint(sheet, MARGIN, y + 12)
+    y = _bar(sheet, plan, (MARGIN, y + 12 + plan.height + 18))
+    return _foot(sheet, y, plan.notes, caption, inner)
+
+
+def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, caption: Sequence[str]) -> "Figure":
+    """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE."""
+    sheet, across = Sheet(), sum(max(plan.width, BARE) for plan in plans) + 2 * MARGIN <= WIDE
+    wide = sum(max(plan.width, BARE) + 2 * MARGIN for plan in plans) - 2 * MARGIN
+    inner = wide if across else max(NARROW, *(plan.width for plan in plans))
+    sheet.text(MARGIN, MARGIN + 11, heading, size=13, face="bold")
+    x, top = float(MARGIN), _prose(sheet, MARGIN + 17, [plans[0].orientation], 8, inner) + 20
+    lowest = max(plan.height for plan in plans)
+    for plan, title in zip(plans, titles, strict=True):
+        sheet.text(x, top, title, size=10, face="bold")
+        under = top + 10 + (lowest if across else plan.height)
+        plan.paint(sheet, x, under - plan.height)
+        y = _bar(sheet, plan, (x, under + 18))
+        x, top = (x + max(plan.width, BARE) + 2 * MARGIN, top) if across else (x, y + 28)
+    return _foot(sheet, y, [note for plan in plans for note in plan.notes], caption, inner)
+
+
+def _foot(sheet: Sheet, y: float, notes: Sequence[str], caption: Sequence[str], inner: float) -> "Figure":
+    """Notes and caption from y on, and the end of the page."""
+    caption = list(map(show_invisibles, caption))
+    if any(letters.CODE_POINT.search(letters.readable(line, mono=False)) for line in caption[:1]):
+        notes = [*notes, WORDS["code_points"]]
+    y = _prose(sheet, y + 6, [note.rstrip(".") + "." for note in dict.fromkeys(notes)], 7.5, inner)
+    y = _prose(sheet, y + 4, caption, 6.5, inner)
+    return sheet.close(inner + 2 * MARGIN, y + MARGIN - 6)
+
+
+def _prose(sheet: Sheet, y: float, paragraphs: Sequence[str], size: float, inner: float) -> float:
+    """Paragraphs below one another from y on; returns where the next thing may begin."""
+    for paragraph in paragraphs:
+        for line in letters.wrap(letters.readable(paragraph, mono=False), size, inner):
+            y += size * 1.4
+            sheet.text(MARGIN, y, line, size=size, colour=theme.QUIET)
+    return y
+
+
+def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Thicker and darker is more: RGBA (line, 4) and widths (line) in points for strengths from 0 to 1 and colours RGB
+    (line, 3) from 0 to 255."""
+    alpha = np.round(64 * (0.06 + 0.9 * force)) / 64   # few different ones keep a PDF small
+    return np.column_stack([np.broadcast_to(colours, (len(force), 3)) / 255, alpha]), 0.4 + 2.8 * force
+
+
+def _bar(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
+    """The numbers as colours or as a line's thickness, and the legend; returns where the next thing may begin."""
+    (width, height), (x, y) = BAR, corner
+    if plan.bar is None:
+        places = np.linspace(x, x + width, 61)
+        colours, widths = line_style(np.linspace(0, 1, 60), np.array(theme.rgb(theme.HEADS[0])))
+        ends = np.stack([places[:-1], places[1:]], -1)
+        sheet.strokes(np.stack([ends, np.full(ends.shape, y + height / 2)], -1), colours, widths)
+    else:
+        sheet.image(x, y, width, height, plan.bar[np.newaxis])
+        if plan.signed:   # as negative cells are
+            lefts = x + np.arange(0, width / 2 - 6, 6)
+            sheet.strokes(np.stack([np.stack([lefts + 1, np.full_like(lefts, y + height - 1)], -1),
+                                    np.stack([lefts + 6, np.full_like(lefts, y + 1)], -1)], 1),
+                          np.array([[1, 1, 1, 0.9]]), 0.7)
+        sheet.box(x, y, width, height, edge=theme.HAIRLINE)
+    for share, tick in plan.ticks:
+        at = x + width * share
+        sheet.box(at, y + height, 0, 2, edge=theme.QUIET, line=0.5)
+        sheet.text(at, y + height + 9, tick, size=6.5, colour=theme.QUIET, align="center" if at > x else "left")
+    sheet.text(x + width + 10, y + height - 0.5, plan.bar_name, size=7.5, colour=theme.QUIET)
+    y += height + 12
+    for name, colour, dashes in plan.legend:
+        sheet.strokes(np.array([[[x, y + 7.75], [x + SAMPLE, y + 7.75]]]),
+                      np.array([[*np.array(theme.rgb(colour)) / 255, 1]]), 2, dashes)
+        sheet.text(x + SAMPLE + 3, y + 10.5, name, size=8, face="mono")
+        x += SAMPLE + 3 + letters.width(name, 8) + 12
+    return y + 12 if plan.legend else y

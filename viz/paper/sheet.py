@@ -1,0 +1,231 @@
+"""A page to draw on, measured in points from its top left corner, through matplotlib's object API; and its letters.
+
+One axes covers the whole figure and its data units are points, so that every length here is a length on paper.
+matplotlib's settings are global and its renderers are not made for threads: `pen` lends both to one picture at a time,
+with the settings as they come out of the box.
+
+Text is literal. A character that is invisible or that no font here has becomes its code point, U+XXXX, and the picture
+says so. """
+import functools
+import io
+import re
+import threading
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.core.query import UserError
+from viz import theme
+from viz.format import visible_token
+
+if TYPE_CHECKING:
+    from matplotlib.backends.backend_agg import RendererAgg
+    from matplotlib.figure import Figure
+    from matplotlib.font_manager import FontProperties
+
+Dashes = tuple[float, tuple[float, ...] | None]   # matplotlib's: where they begin, and what is drawn and left out
+SOLID: Dashes = (0, None)
+MARGIN = 16
+PIXELS = 64_000_000   # of one PNG: beyond, a laptop's viewers give up
+SIDE = 65_535         # of one PNG: what matplotlib's renderer takes
+CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
+LONGEST = 24          # characters of a token's label; a longer one ends in …
+SEAM = 0.1            # points by which neighbouring cells overlap, so that no paper shows between them
+_LOCK = threading.Lock()
+
+
+@contextmanager
+def pen() -> Iterator[None]:
+    """Lend matplotlib to one thread: letters as wide at every zoom, fonts embedded in PDF, text as text in SVG, the
+    same bytes each time."""
+    import matplotlib
+
+    ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
+            "text.hinting": "no_hinting", "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
+    plain: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items()
+                             if not name.startswith("backend")}
+    with _LOCK, matplotlib.rc_context(plain | ours):
+        yield
+
+
+@functools.cache
+def _families(*wanted: str) -> tuple[str, ...]:
+    """Those of the wanted font families that this machine has, best first. DejaVu comes with matplotlib, so there is
+    always one."""
+    from matplotlib.font_manager import fontManager
+
+    there = {entry.name for entry in fontManager.ttflist}
+    return tuple(family for family in wanted if family in there)
+
+
+@functools.lru_cache(256)
+def font(size: float, face: str) -> "FontProperties":
+    """The font of tokens ("mono"), of prose ("sans") or of titles ("bold"), with everything to fall back on."""
+    from matplotlib.font_manager import FontProperties
+
+    stack, generic = (theme.MONO, "monospace") if face == "mono" else (theme.SANS, "sans-serif")
+    return FontProperties(family=[*_families(*stack, *theme.FALLBACK), generic], size=size,
+                          weight="bold" if face == "bold" else "normal")
+
+
+@functools.cache
+def _drawable(mono: bool) -> frozenset[int]:
+    """The code points that the fonts of `font` have."""
+    from matplotlib.font_manager import FontProperties, findfont, get_font
+
+    stack = _families(*((theme.MONO if mono else theme.SANS) + theme.FALLBACK))
+    return frozenset().union(*(get_font(findfont(FontProperties(family=family))).get_charmap() for family in stack))
+
+
+def readable(text: str, mono: bool = True) -> str:
+    """The text with every character that no font here has as its code point, and so with joiners that shape nothing."""
+    known = _drawable(mono)
+    return "".join(sign if ord(sign) in known and (sign.isprintable() or _shapes(text, at)) else f"U+{ord(sign):04X}"
+                   for at, sign in enumerate(text))
+
+
+def _shapes(text: str, at: int) -> bool:
+    """Whether an invisible character stands inside a word of a joining script. Elsewhere matplotlib's PDF draws its
+    neighbours over each other."""
+    return 0 < at < len(text) - 1 and all(unicodedata.bidirectional(text[each]) in ("R", "AL")
+                                          for each in (at - 1, at + 1))
+
+
+def label(text: str) -> str:
+    """A token's label as the page writes it, with what no font here has by its code point, and cut if it is very
+    long."""
+    shown = readable(visible_token(text))
+    return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
+
+
+@functools.cache
+def _renderer() -> "RendererAgg":
+    from matplotlib.backends.backend_agg import RendererAgg
+
+    return RendererAgg(1, 1, 72)   # 72 dots an inch: a dot is a point
+
+
+@functools.lru_cache(4096)
+def width(text: str, size: float, mono: bool = True) -> float:
+    """How wide the text is drawn inside `pen`, in points. `pen` turns hinting off: hinted letters are as wide as whole
+    dots at each size."""
+    face = font(size, "mono" if mono else "sans")
+    return _renderer().get_text_width_height_descent(text, face, ismath=False)[0] if text else 0.0
+
+
+def wrap(text: str, size: float, limit: float) -> list[str]:
+    """The text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is wider.
+    A · ends a line."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        while word:
+            longer = f"{line} {word}" if line else word
+            if word == "·" or width(longer, size, mono=False) <= limit:
+                line, word = longer, ""
+            elif line:
+                lines.append(line)
+                line = ""
+            else:
+                counts = range(2, len(word) + 1)
+                fits = 1 + bisect_right(counts, limit, key=lambda count: width(word[:count], size, mono=False))
+                lines.append(word[:fits])
+                word = word[fits:]
+    return [*lines, line] if line else lines
+
+
+class Sheet:
+    """Things to draw, in points; `close` gives them their page."""
+
+    def __init__(self) -> None:
+        from matplotlib.figure import Figure
+
+        self.figure = Figure(facecolor=theme.PAPER["light"])
+        self.axes = self.figure.add_axes((0, 0, 1, 1))
+        self.axes.set_axis_off()
+
+    def text(self, x: float, y: float, words: str, *, size: float = 8, colour: str = theme.INK["light"],
+             face: str = "sans", align: str = "left", angle: float = 0, fill: str | None = None) -> None:
+        """Write one line with its baseline at y, in a face of `font`. fill: the colour behind it. Text in SVG is placed
+        by its anchor, so that another font moves nothing but the far end."""
+        behind = {"facecolor": fill, "edgecolor": "none", "pad": 1} if fill else None
+        self.axes.text(x, y, words, fontproperties=font(size, face), color=colour, ha=align, va="baseline",
+                       rotation=angle, rotation_mode="anchor", parse_math=False, bbox=behind)
+
+    def box(self, x: float, y: float, width: float, height: float, *, fill: str = "none", edge: str = "none",
+            line: float = 0.6) -> None:
+        """Draw a rectangle with its top left corner at (x, y): filled with a colour, framed in another."""
+        from matplotlib.patches import Rectangle
+
+        self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line,
+                                       joinstyle="miter"))
+
+    def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray, least: int = 1024) -> None:
+        """Draw RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated, up to `least` a
+        side: no viewer then blurs it when it enlarges the picture."""
+        larger = max(1, -(-least // max(pixels.shape[:2])))
+        pixels = pixels.repeat(larger, 0).repeat(larger, 1)
+        self.axes.imshow(pixels, extent=(x, x + width, y + height, y), interpolation="none", aspect="auto",
+                         resample=False)
+
+    def cells(self, corners: np.ndarray, size: tuple[float, float], steps: np.ndarray, ramp: np.ndarray) -> None:
+        """Draw matrices as shapes: steps int (matrix, row, column) index the ramp, whose first colour is left as paper;
+        corners float (matrix, 2). A row of equal cells is one stroke as high as a row."""
+        from matplotlib.patches import PathPatch
+        from matplotlib.path import Path
+
+        (wide, high), edges = size, np.ones((*steps.shape[:2], steps.shape[2] + 1), bool)
+        edges[..., 1:-1] = steps[..., 1:] != steps[..., :-1]
+        matrix, row, first = np.nonzero(edges[..., :-1])
+        last, found = np.nonzero(edges[..., 1:])[2] + 1, steps[matrix, row, first]
+        left, top = corners[matrix].T
+        y = top + (row + 0.5) * high
+        ends = np.stack([left + first * wide, y, left + last * wide + SEAM, y], -1).reshape(-1, 2, 2)
+        for step in np.unique(found[found > 0]):
+            points = ends[found == step].reshape(-1, 2)
+            path = Path(points, np.resize((Path.MOVETO, Path.LINETO), len(points)))
+            path.should_simplify = False
+            self.axes.add_artist(PathPatch(path, facecolor="none", edgecolor=tuple(ramp[step] / 255),
+                                           linewidth=high + SEAM, capstyle="butt"))
+
+    def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float,
+                dashes: Dashes = SOLID) -> None:
+        """Draw straight lines: segments (line, 2, xy), colours RGBA (line, 4), all dashed alike."""
+        from matplotlib.collections import LineCollection
+
+        self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt",
+                                                linestyles=[dashes]), autolim=False)
+
+    def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool,
+               dashes: Sequence[Dashes] = (SOLID,)) -> None:
+        """Draw Bézier curves: points (line, 4, xy), colours RGBA (line, 4). `as_image` keeps a vector file small where
+        they are many."""
+        from matplotlib.collections import PathCollection
+        from matplotlib.path import Path
+
+        codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
+        self.axes.add_collection(PathCollection([Path(point, codes) for point in points], facecolors="none",
+                                                edgecolors=colours, linewidths=widths,
+                                                linestyles=list(dashes), rasterized=as_image), autolim=False)
+
+    def close(self, width: float, height: float) -> "Figure":
+        """Return the figure, on a page of this size in points."""
+        self.axes.set_xlim(0, width)
+        self.axes.set_ylim(height, 0)
+        self.figure.set_size_inches(width / 72, height / 72)
+        return self.figure
+
+
+def save(figure: "Figure", kind: str, zoom: int = 4, **settings: Any) -> bytes:
+    """The bytes of the figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError where that would be
+    too large."""
+    width, height = figure.get_size_inches() * 72 * zoom
+    if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
+        raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "
+                        f"{SIDE:,} a side; choose a smaller zoom, SVG or PDF.")
+    target = io.BytesIO()
+    figure.savefig(target, format=kind, dpi=72 * zoom, **settings)
+    return target.getvalue()
