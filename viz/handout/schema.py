@@ -90,8 +90,8 @@ class HeadBody(BaseModel):
     blind: list[Count] = []
     notes: Annotated[list[Text], Field(max_length=12)]
     height: Height
-    low: Number = 0
-    high: Number = 0
+    low: Number = 0.0
+    high: Number = 0.0
 
 
 class HeadState(BaseModel):
@@ -131,8 +131,8 @@ class GridBody(BaseModel):
     masked_out: list[Count] = []
     look: Annotated[str, _one_of(picture.LOOKS)] = "blocky"
     opacity: Share = 0.8
-    most: Annotated[float, Field(strict=True, ge=1.001, le=1e6)] = 2
-    covered: tuple[Annotated[Share, Field(gt=0)], Annotated[Share, Field(gt=0)]] = (1, 1)
+    most: Annotated[float, Field(strict=True, ge=1.001, le=1e6)] = 2.0
+    covered: tuple[Annotated[Share, Field(gt=0)], Annotated[Share, Field(gt=0)]] = (1.0, 1.0)
 
 
 class GridState(BaseModel):
