@@ -41,7 +41,7 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
                        hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
     figure.update_layout(
         showlegend=False,
-        shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_line(at, theme) for at, _ in lines],
+        shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_baseline(at, theme) for at, _ in lines],
         annotations=[{"x": at, "xref": "x", "y": 1.0, "yref": "paper", "yanchor": "bottom", "yshift": 16 * place,
                       "text": text, "showarrow": False, "font": {"size": 12, "color": MUTED[theme]}}
                      for place, (at, text) in enumerate(words)])
@@ -53,6 +53,6 @@ def _rectangle(start: float, end: float, theme: str) -> dict:
             "fillcolor": MUTED[theme], "opacity": 0.15, "layer": "below"}
 
 
-def _line(at: float, theme: str) -> dict:
+def _baseline(at: float, theme: str) -> dict:
     return {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1,
             "line": {"color": MUTED[theme], "width": 1.5, "dash": "dash"}}

@@ -8,8 +8,8 @@ from viz.figures.base import ACCENT, FADED, MUTED, chart, label_width, series_co
 from viz.figures.drawing import FigureSpec
 from viz.format import true_minus
 
-ROW = 34          # pixels
-SYMBOLS = ("circle", "square", "triangle-up")
+ROW_HEIGHT = 34          # pixels
+ROW_SYMBOLS = ("circle", "square", "triangle-up")
 
 
 def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray], means: tuple[str, np.ndarray], *,
@@ -18,11 +18,11 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
     """names from the top down. columns: {reference: (name) or, with an interval, (name, 3) of value, low, high}; means:
     the same of their mean, with its name. ceiling: (value, words). chance: |ρ| up to which nothing is said. quiet:
     names of what is there only to be compared with."""
-    figure = chart(theme, axis, "", height=120 + ROW * len(names))
+    figure = chart(theme, axis, "", height=120 + ROW_HEIGHT * len(names))
     palette, shifts = series_colours(theme), np.linspace(-0.24, 0.24, len(columns))
     for place, (name, values) in enumerate(columns.items()):
         _dots(figure, np.arange(len(names)) + shifts[place], values, name,
-              {"color": palette[place], "size": 7, "symbol": SYMBOLS[place % len(SYMBOLS)], "opacity": 0.75},
+              {"color": palette[place], "size": 7, "symbol": ROW_SYMBOLS[place % len(ROW_SYMBOLS)], "opacity": 0.75},
               list(names))
     _dots(figure, np.arange(len(names)), means[1], means[0],
           {"size": 11, "symbol": "diamond",
@@ -38,7 +38,7 @@ def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray
         words.append((ceiling[0], ceiling[1], "center"))
     shapes.append({"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1,
                    "line": {"color": FADED[theme], "width": 1}})
-    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW * len(names) + 60)}, margin_t=74,
+    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)}, margin_t=74,
                          margin_l=label_width(names, ""), annotations=[
         {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "text": text, "xanchor": side, "showarrow": False,
         "font": {"size": 11.5, "color": MUTED[theme]}} for x, text, side in words])

@@ -4,19 +4,19 @@ import math
 from viz.figures.base import ACCENT, MUTED, chart, series_colours
 from viz.figures.drawing import FigureSpec
 
-HIGH, DOT = 84, 11         # pixels: the figure, and the dot
-BESIDE = 0.12              # of what is shown, free on each side
+EFFECT_HEIGHT, EFFECT_DOT = 84, 11         # pixels: the figure, and the dot
+EFFECT_MARGIN = 0.12              # of what is shown, free on each side
 
 
 def effect(theme: str, value: float, interval: tuple[float, float], baseline: float, luck: float | None = None,
            best: float | None = None) -> FigureSpec:
     """A dot at the value with its interval, a dashed line at the baseline, a dotted one at luck and a hollow dot at the
     best head; what does not exist is left out."""
-    figure = chart(theme, height=HIGH)
+    figure = chart(theme, height=EFFECT_HEIGHT)
     numbers = [value, *interval, baseline, *(part for part in (luck, best) if part is not None)]
     shown = [number for number in numbers if math.isfinite(number)]
     low, high = min(shown, default=0.0), max(shown, default=1.0)
-    room = BESIDE * (high - low) or 0.5
+    room = EFFECT_MARGIN * (high - low) or 0.5
     figure.update_xaxes(range=[low - room, high + room], nticks=5)
     figure.update_yaxes(range=[-1, 1], visible=False)
     figure.update_layout(margin={"l": 8, "r": 8, "t": 8, "b": 26}, showlegend=False)
@@ -29,8 +29,8 @@ def effect(theme: str, value: float, interval: tuple[float, float], baseline: fl
                            line={"color": ACCENT[theme], "width": 3})
     if best is not None and best != value:
         figure.add_scatter(x=[best], y=[0], mode="markers", hovertemplate="%{x:.3g}<extra></extra>",
-                           marker={"size": DOT, "symbol": "circle-open", "color": series_colours(theme)[0],
+                           marker={"size": EFFECT_DOT, "symbol": "circle-open", "color": series_colours(theme)[0],
                                    "line": {"width": 2}})
     figure.add_scatter(x=[value], y=[0], mode="markers", hovertemplate="%{x:.3g}<extra></extra>",
-                       marker={"size": DOT, "color": ACCENT[theme]})
+                       marker={"size": EFFECT_DOT, "color": ACCENT[theme]})
     return figure

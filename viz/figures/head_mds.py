@@ -8,8 +8,8 @@ from viz.figures.drawing import FigureSpec
 from viz.figures.labels import fit_points, name_sides
 from viz.format import head_label
 
-NAMED = 80           # heads up to which every one can have its name beside it
-DOT, LARGE = 10, 14  # pixels: a head; the one that stands out, and its letters
+NAMED_ON_MAP = 80           # heads up to which every one can have its name beside it
+MAP_DOT, MARKED = 10, 14  # pixels: a head; the one that stands out, and its letters
 BELOW = 62           # pixels for the bar of layers
 
 
@@ -28,13 +28,13 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
                            name=f"{names[here]} to {names[other]}")
     ramp = [[place, weight_scale(theme)[2 + round(place * (len(weight_scale(theme)) - 3))][1]]
             for place in np.linspace(0, 1, len(weight_scale(theme)) - 2)]
-    sides = _sides(figure, at, names, [here, *near])
+    sides = _map_sides(figure, at, names, [here, *near])
     figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers+text", name="heads",
                        textposition=[sides.get(place) or "top center" for place in range(len(at))],
                        text=[name if sides.get(place) and place != here else "" for place, name in enumerate(names)],
                        textfont={"size": 11, "color": MUTED[theme]}, customdata=names,
                        hovertemplate="%{customdata}<extra></extra>",
-                       marker={"color": layers, "colorscale": ramp, "size": DOT,
+                       marker={"color": layers, "colorscale": ramp, "size": MAP_DOT,
                                "showscale": len(set(layers.tolist())) > 1,
                                "line": {"color": MUTED[theme], "width": 0.5},
                                "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10,
@@ -42,22 +42,22 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
                                             "yanchor": "top", "ypad": 8, "dtick": -(-len(set(layers.tolist())) // 12)}})
     figure.add_scatter(x=[at[here, 0]], y=[at[here, 1]], mode="markers+text", text=[names[here]],
                        textposition=sides[here], name=names[here],
-                       marker={"color": ACCENT[theme], "size": LARGE, "symbol": "diamond"},
-                       textfont={"color": ACCENT[theme], "size": LARGE}, hovertemplate="%{text}<extra></extra>")
+                       marker={"color": ACCENT[theme], "size": MARKED, "symbol": "diamond"},
+                       textfont={"color": ACCENT[theme], "size": MARKED}, hovertemplate="%{text}<extra></extra>")
     figure.update_layout(showlegend=False)
     figure.update_xaxes(showticklabels=False, ticks="")
     figure.update_yaxes(showticklabels=False, ticks="")
     return figure
 
 
-def _sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
+def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
     """The side of its dot on which a head's name stands, "" where there is no room for it. first: the heads that come
     before all others, the first of them the one that stands out."""
     order = [*first,
-             *(place for place in range(len(names)) if place not in first)] if len(names) <= NAMED else list(first)
-    radii = np.full(len(at), DOT / 2)
-    radii[first[0]] = LARGE / 2
-    labels = [(place, names[place], float(LARGE) if place == first[0] else 11.0) for place in order]
+             *(place for place in range(len(names)) if place not in first)] if len(names) <= NAMED_ON_MAP else list(first)
+    radii = np.full(len(at), MAP_DOT / 2)
+    radii[first[0]] = MARKED / 2
+    labels = [(place, names[place], float(MARKED) if place == first[0] else 11.0) for place in order]
     return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, labels, always=1), strict=True))
 
 

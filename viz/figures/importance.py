@@ -19,8 +19,8 @@ from viz.figures.drawing import FigureSpec
 from viz.figures.numbers import add_cells
 from viz.format import format_signed, true_minus
 
-ROW = 27         # pixels
-WRITTEN = 20     # columns up to which the numbers stand in the cells
+ROW_HEIGHT = 27         # pixels
+WRITTEN_COLUMNS = 20     # columns up to which the numbers stand in the cells
 UNITS = {0: "", -3: " · 10⁻³", -6: " · 10⁻⁶", -9: " · 10⁻⁹"}   # behind the name of a row whose numbers are so small
 
 
@@ -39,16 +39,16 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
             numbers.append([np.nan if place < 0 else values[place] for place in order])
     tokens = tokens_shown(tokens)
     apart_names = told_apart(tokens)
-    figure, cells = chart(theme, title, "", height=110 + ROW * len(names)), np.array(numbers)
+    figure, cells = chart(theme, title, "", height=110 + ROW_HEIGHT * len(names)), np.array(numbers)
     compared = cells[:, :int((~np.asarray(apart)).sum())]
     largest = np.nanmax(np.abs(np.where(np.isfinite(compared), compared, 0)), axis=1, keepdims=True)
     largest = np.where(largest > 0, largest, 1)
-    powers, texts = zip(*(_written(row, float(limit)) for row, limit in zip(cells, largest[:, 0], strict=True)),
+    powers, texts = zip(*(_row_numbers(row, float(limit)) for row, limit in zip(cells, largest[:, 0], strict=True)),
                         strict=True)
     hover = [[f"{name} · {apart_names[place] if place >= 0 else ''}: {true_minus(f'{value:z.4g}')}"
               for place, value in zip(order, row, strict=True)]
              for name, row in zip(names, cells, strict=True)]
-    add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN else None, span=(0, 1),
+    add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN_COLUMNS else None, span=(0, 1),
               stops=weight_scale(theme), showscale=False,
               xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
     columns = ["" if place < 0 else tokens[place] for place in order]
@@ -65,7 +65,7 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
     return figure
 
 
-def _written(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
+def _row_numbers(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
     """(the power of 1,000 that the numbers of a row are written in, what stands in each cell): as many digits as the
     largest number needs for two that count, so that no number is wider than its cell; "" where they would be 0."""
     largest *= 1 - 1e-5   # what is 1 here is 0.9999999 or 1.0000001 on another machine: the same digits for all three

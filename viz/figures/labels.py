@@ -10,10 +10,10 @@ import numpy as np
 from viz.figures.base import LETTER, text_width
 from viz.figures.drawing import FigureSpec
 
-NARROW = 340              # the narrowest chart
-EDGE = (12.0, 18.0)       # left and right of a dot, and above and below it
+NARROWEST = 340              # the narrowest chart
+ROOM_BESIDE = (12.0, 18.0)       # left and right of a dot, and above and below it
 # half a line as a share of its letters' size; what plotly makes of a dot's radius before it sets a name beside it
-HIGH, BEYOND = 0.6, 1.25
+HALF_LINE, BEYOND = 0.6, 1.25
 SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0), "middle left": (-1, 0),
          "top right": (1, 1), "top left": (-1, 1), "bottom right": (1, -1), "bottom left": (-1, -1)}
 
@@ -33,11 +33,11 @@ def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
     plot is, (2).
 
     at: (point, 2). radii: (point) in pixels. beside: (point, 2), what a point needs left and right of its dot, where
-    that is more than EDGE. """
+    that is more than ROOM_BESIDE. """
     margin = figure.margin
-    room = np.array([NARROW - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
-    wide = np.maximum(EDGE[0], 0 if beside is None else beside)
-    before, after = (np.column_stack([each, np.full(len(at), EDGE[1])]) + BEYOND * radii[:, None]
+    room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
+    wide = np.maximum(ROOM_BESIDE[0], 0 if beside is None else beside)
+    before, after = (np.column_stack([each, np.full(len(at), ROOM_BESIDE[1])]) + BEYOND * radii[:, None]
                      for each in np.broadcast_to(wide, (len(at), 2)).T)
     apart = at[:, None] - at
     scales = np.divide(room - after[:, None] - before, apart, out=np.full(apart.shape, np.inf),
@@ -53,7 +53,7 @@ def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
 def placed_points(figure: FigureSpec, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The same as `fit_points` returns, of points (point) on axes whose ranges are set."""
     margin = figure.margin
-    room = np.array([NARROW - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
+    room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
     shares = []
     for name, values in (("x", x), ("y", y)):
         low, high = figure.span(name)
@@ -70,7 +70,7 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
     important ones first; the first `always` of them have a place in any case. ways: (name, 2), in which direction a
     name should stand; 0, 0 where it does not matter. """
     of = np.array([place for place, _, _ in names])
-    half = np.array([(text_width(name) * size / LETTER / 2, HIGH * size) for _, name, size in names], np.float32)
+    half = np.array([(text_width(name) * size / LETTER / 2, HALF_LINE * size) for _, name, size in names], np.float32)
     half = half.T[:, :, None]   # (2, name, 1), as all below
     sides, dots, radii = np.array(list(SIDES.values()), np.float32).T, at.T.astype(np.float32), radii.astype(np.float32)
     points = dots[:, of, None]

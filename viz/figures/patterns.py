@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 # pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
 SMALLEST, LARGEST, WORST = 5, 21, 0.4
-NAMED = 6                               # heads with the largest effects that have their names beside them
+NAMED_EFFECTS = 6                               # heads with the largest effects that have their names beside them
 PLAIN = "even"                          # the pattern that is no habit, in grey
 
 
@@ -53,7 +53,7 @@ def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str
     """A point a head: how well its best pattern fits (x) and by how much the answer changes without it (y). effects:
     pattern, fit and silenced by (layer, head)."""
     figure = chart(theme, *axes, height=360)
-    loud = set(effects["silenced"].nlargest(NAMED).index)
+    loud = set(effects["silenced"].nlargest(NAMED_EFFECTS).index)
     for pattern in _there(effects, titles):
         points = effects[effects["pattern"] == pattern]
         names = [head_label(layer, head) for layer, head in points.index]

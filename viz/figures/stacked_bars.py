@@ -22,7 +22,7 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
     start = np.zeros(len(rows))
     for place, (name, colour, lengths) in enumerate(pieces):
         shown = np.where(np.isfinite(lengths), lengths, longest - start)
-        labels = [_words(number, longest) for number in lengths]
+        labels = [_length_words(number, longest) for number in lengths]
         figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
                        marker=bar_fill(theme, place, colour=colour, written=True), text=labels, customdata=lengths,
                        insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
@@ -36,7 +36,7 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
     return figure
 
 
-def _words(length: float, longest: float) -> str:
+def _length_words(length: float, longest: float) -> str:
     """What stands in a piece: ∞, its length, or nothing where it is too short for words."""
     if not np.isfinite(length):
         return "∞"

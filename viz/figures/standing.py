@@ -7,7 +7,7 @@ from viz.figures.base import ACCENT, SYMBOLS, series_colours
 from viz.figures.drawing import FigureSpec
 from viz.figures.lines import Line, lines
 
-DOT = 13   # pixels
+HERE = 13   # pixels
 
 
 def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float, dict[int, float]], *,
@@ -22,6 +22,6 @@ def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float
                            hoverinfo="skip", name="apart", line={"color": ACCENT[theme], "width": 4})
     for symbol, (colour, value) in zip(SYMBOLS, here[1].items(), strict=False):
         figure.add_scatter(x=[at], y=[value], mode="markers", showlegend=False, name="here", hoverinfo="skip",
-                           marker={"color": palette[colour], "size": DOT, "symbol": symbol,
+                           marker={"color": palette[colour], "size": HERE, "symbol": symbol,
                                    "line": {"color": ACCENT[theme], "width": 2}})
     return figure

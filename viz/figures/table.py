@@ -16,16 +16,16 @@ def figure_rows(drawn: FigureSpec) -> list[list[Any]]:
         name = without_markup(trace.get("name") or f"series {number}")
         if trace["type"] == "heatmap":
             if trace.get("hoverinfo") != "skip":   # the clear one over another has its words only
-                rows += _cells(name, trace, [drawn.axis(f"{axis}axis") for axis in "xy"])
+                rows += _cell_rows(name, trace, [drawn.axis(f"{axis}axis") for axis in "xy"])
         elif trace.get("y") is not None:
             xs = trace["x"] if trace.get("x") is not None else range(len(trace["y"]))
-            labels = _labels(trace, len(trace["y"]))
-            rows += [[name, _plain(x), _plain(y), "", label]
+            labels = _point_names(trace, len(trace["y"]))
+            rows += [[name, _plain_number(x), _plain_number(y), "", label]
                      for x, y, label in zip(xs, trace["y"], labels, strict=True)]
     return rows
 
 
-def _labels(trace: Mapping[str, Any], count: int) -> list[str]:
+def _point_names(trace: Mapping[str, Any], count: int) -> list[str]:
     """The name of each point, in the trace's hover or beside its points; "" where it has none."""
     for texts in (trace.get(part) for part in ("hovertext", "customdata", "text")):
         if isinstance(texts, (list, tuple)) and len(texts) == count:
@@ -35,11 +35,11 @@ def _labels(trace: Mapping[str, Any], count: int) -> list[str]:
     return [""] * count
 
 
-def _cells(name: str, trace: Mapping[str, Any], axes: list[Mapping[str, Any]]) -> list[list[Any]]:
+def _cell_rows(name: str, trace: Mapping[str, Any], axes: list[Mapping[str, Any]]) -> list[list[Any]]:
     numbers = np.asarray(trace["z"])
     xs, ys = (trace[axis] if trace.get(axis) is not None else range(numbers.shape["yx".index(axis)]) for axis in "xy")
     columns, rows = ([_tick(axis, place) for place in range(len(names))] for axis, names in zip(axes, (xs, ys)))
-    return [[name, _plain(x), _plain(y), _plain(numbers[row, column]),
+    return [[name, _plain_number(x), _plain_number(y), _plain_number(numbers[row, column]),
              f"{rows[row]} → {columns[column]}" if rows[row] or columns[column] else ""]
             for row, y in enumerate(ys) for column, x in enumerate(xs)]
 
@@ -50,7 +50,7 @@ def _tick(axis: Mapping[str, Any], place: int) -> str:
     return without_markup(axis.get("labelalias", {}).get(str(place), written))
 
 
-def _plain(value: Any) -> Any:
+def _plain_number(value: Any) -> Any:
     """A number with the fewest digits that give it back, nothing for what is missing."""
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return ""

@@ -6,9 +6,9 @@ import numpy as np
 
 from viz.figures.base import LETTER, SIGN, chart, weight_scale
 from viz.figures.drawing import FigureSpec, Markup, plain
-from viz.figures.labels import NARROW
+from viz.figures.labels import NARROWEST
 
-SMALL = 11   # pixels of the letters
+NAME_SIZE = 11   # pixels of the letters
 
 
 def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *, height: int = 300) -> FigureSpec:
@@ -17,7 +17,7 @@ def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *
     high, wide = next(tile[1].shape for row in rows for tile in row if tile is not None)
     columns = max(map(len, rows))
     # of a name that a phone has room for below a picture
-    signs = max(1, int(NARROW / columns / (SIGN * SMALL / LETTER)))
+    signs = max(1, int(NARROWEST / columns / (SIGN * NAME_SIZE / LETTER)))
     named = [[textwrap.wrap(tile[0], signs) if tile else [] for tile in row] for row in rows]
     step = high + 2 * max(len(lines) for row in named for lines in row)
     whole = np.full((len(rows) * step, columns * (wide + 1) - 1), np.nan)
@@ -29,7 +29,7 @@ def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *
             top, left = down * step, across * (wide + 1)
             whole[top:top + high, left:left + wide] = tile[1]
             words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top",
-                          "text": Markup("<br>".join(map(plain, lines))), "showarrow": False, "font": {"size": SMALL}})
+                          "text": Markup("<br>".join(map(plain, lines))), "showarrow": False, "font": {"size": NAME_SIZE}})
     figure = chart(theme, height=height)
     figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=weight_scale(theme), showscale=False, name="pixels",
                        hoverongaps=False, hovertemplate="%{z:.3f}<extra></extra>")

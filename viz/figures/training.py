@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # of the height, from below: loss, right, heads
-LOUD = (1, 5, 3)                                    # places in theme.HEADS of the heads that stand out
+LOUD_HEADS = (1, 5, 3)                                    # places in theme.HEADS of the heads that stand out
 DRAWN = ("●", "◆", "■")                             # the first of base.SYMBOLS as they are written
 
 
@@ -33,7 +33,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
                        hovertemplate="%{y:.3f} nats")
     figure.add_scatter(x=step, y=right, name=titles[1], line={"color": palette[2], "width": 2}, mode="lines",
                        yaxis="y2", hovertemplate="%{y:.0%}")
-    names = _heads(figure, theme, *heads)
+    names = _head_lines(figure, theme, *heads)
     axis = dict(figure.axis("yaxis"))
     share = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"}
     figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"},
@@ -57,11 +57,11 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     return figure
 
 
-def _heads(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
+def _head_lines(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
            bold: Sequence[str]) -> str:
     """A line for each head; the names of those that stand out, coloured, for the panel's title: a line each, as a phone
     has no room for two beside each other."""
-    loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD)))
+    loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD_HEADS)))
     marks = dict(zip(bold, zip(DASHES, SYMBOLS, DRAWN)))
     for name, values in sorted(scores.items(), key=lambda entry: entry[0] in loud):
         colour, (dash, symbol, _) = loud.get(name, FADED[theme]), marks.get(name, ("solid", "circle", ""))

@@ -8,7 +8,7 @@ from viz.figures.base import ACCENT, FADED, GRID, MUTED, chart, series_colours
 from viz.figures.drawing import FigureSpec
 from viz.figures.labels import name_sides, placed_points
 
-NAMED, LETTERS = 7, 12     # dots that have their name beside them, at most; the size of its letters
+NAMED_TWINS, LETTERS = 7, 12     # dots that have their name beside them, at most; the size of its letters
 CORNER = 20                # pixels above and below the dots that are the corners' own
 
 
@@ -31,7 +31,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     reach = _reach(figure, x, y, radii)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
-    sides = _sides(figure, x, y, radii, names, chosen)
+    sides = _twin_sides(figure, x, y, radii, names, chosen)
     figure.add_scatter(x=[-reach, reach], y=[-reach, reach], mode="lines", hoverinfo="skip",
                        line={"color": FADED[theme], "dash": "dot", "width": 1.5})
     figure.add_scatter(
@@ -70,15 +70,15 @@ def _reach(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray) 
     return max(at_once, float(across.max()), float(upwards.max()))
 
 
-def _sides(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray, names: Sequence[str],
+def _twin_sides(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray, names: Sequence[str],
            chosen: int | None) -> dict[int, str]:
     """The side of its dot on which a name stands: of the chosen head, and of the ones furthest from the middle that
     find a place, on no other name, dot or corner's words."""
     at, room = placed_points(figure, x, y)
     far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place != chosen]
-    order = ([] if chosen is None else [chosen]) + far[:3 * NAMED]
+    order = ([] if chosen is None else [chosen]) + far[:3 * NAMED_TWINS]
     inside = room - [0, 2 * CORNER]
     sides = name_sides(at - [0, CORNER], inside, radii, [(place, names[place], LETTERS) for place in order],
                        always=int(chosen is not None))
     placed = [(place, side) for place, side in zip(order, sides, strict=True) if side]
-    return dict(placed[:NAMED])
+    return dict(placed[:NAMED_TWINS])

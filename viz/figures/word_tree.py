@@ -7,7 +7,7 @@ from viz.figures.base import FADED, LETTER, MUTED, chart, series_colours
 from viz.figures.drawing import FigureSpec, Markup, plain
 from viz.theme import INK
 
-ROW, EDGE, ROOM = 27, 30, 0.85     # pixels per leaf, above and below; depths right of the last word
+LEAF, ABOVE, BEYOND_LAST = 27, 30, 0.85     # pixels per leaf, above and below; depths right of the last word
 SHELF, RAISED = 0.6, 0.12          # depths of the line below a word, where its branches begin; rows above it
 
 
@@ -25,11 +25,11 @@ class Branch:
 def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int = 300) -> FigureSpec:
     """The tree; branches in any order, each after its parent. Children stand in the order given. least: pixels of
     height."""
-    places = _places([branch.path for branch in branches])
+    places = _tree_places([branch.path for branch in branches])
     leaves = 1 + max(-y for _, y in places.values())
     deepest = max(x for x, _ in places.values())
     parents = {branch.path[:-1] for branch in branches}
-    figure = chart(theme, height=int(max(least, 2 * EDGE + ROW * leaves)))
+    figure = chart(theme, height=int(max(least, 2 * ABOVE + LEAF * leaves)))
     colour, faded = series_colours(theme)[0], FADED[theme]
     for branch in branches:
         (x0, y0), (x1, y1) = places[branch.path[:-1]], places[branch.path]
@@ -52,13 +52,13 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int =
                        text=[Markup(f"<b>{plain(root)}</b>"), ""],
                        line={"color": colour, "width": 2}, textposition="top right",
                        textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
-    figure.update_xaxes(visible=False, range=[0, deepest + ROOM])
+    figure.update_xaxes(visible=False, range=[0, deepest + BEYOND_LAST])
     figure.update_yaxes(visible=False, range=[-leaves + 0.4, 0.6])
     figure.update_layout(showlegend=False, margin={"l": 4, "r": 4, "t": 6, "b": 6})
     return figure
 
 
-def _places(paths: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[float, float]]:
+def _tree_places(paths: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[float, float]]:
     """(depth, height) of the root and of every path: leaves one below another, each parent in the middle of its
     children."""
     children: dict[tuple[int, ...], list[tuple[int, ...]]] = {(): []}
