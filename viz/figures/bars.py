@@ -1,9 +1,9 @@
-"""Bars side by side: histograms on common bins, or one number for each of several names."""
+"""Bars side by side: histograms on common bins, one number for each of several names, or parts laid end to end."""
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from viz.figures.base import MUTED, annotate, bar_fill, chart, fit_x_labels, tokens_shown, told_apart
+from viz.figures.base import MUTED, annotate, bar_fill, chart, fit_x_labels, label_width, tokens_shown, told_apart
 from viz.figures.drawing import FigureSpec
 
 WRITTEN = 20   # names that all are written
@@ -49,3 +49,39 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
     if y_range is not None:
         figure.update_yaxes(range=list(y_range))
     return figure
+
+
+def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str,
+                 marks: Sequence[tuple[float, str]] = (), height: int = 240, title: str = "") -> FigureSpec:
+    """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in
+    which they are laid.
+
+    A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
+    """
+    figure = chart(theme, axis, "", height=height, title=title)
+    places = list(range(len(rows)))
+    longest = sum((np.where(np.isfinite(lengths), lengths, 0) for _, _, lengths in pieces),
+                  np.zeros(len(rows))).max(initial=0)
+    longest = 1.12 * max(longest, *[at for at, _ in marks], 1e-9)
+    start = np.zeros(len(rows))
+    for place, (name, colour, lengths) in enumerate(pieces):
+        shown = np.where(np.isfinite(lengths), lengths, longest - start)
+        labels = [_length_words(number, longest) for number in lengths]
+        figure.add_bar(y=places, x=shown, base=start.tolist(), orientation="h", name=name,
+                       marker=bar_fill(theme, place, colour=colour, written=True), text=labels, customdata=lengths,
+                       insidetextanchor="middle", textposition="inside", textfont={"color": "#ffffff"}, width=0.62,
+                       hovertemplate="%{fullData.name}: %{customdata:.4g}<extra></extra>")
+        start = start + shown
+    figure.update_xaxes(range=[0, longest])
+    figure.update_yaxes(tickmode="array", tickvals=places, ticktext=list(rows), autorange="reversed", showgrid=False)
+    figure.update_layout(barmode="overlay", showlegend=True, uniformtext={"minsize": 10, "mode": "hide"},
+                         margin_l=label_width(rows, ""))
+    annotate(figure, theme, marks)
+    return figure
+
+
+def _length_words(length: float, longest: float) -> str:
+    """What stands in a piece: ∞, its length, or nothing where it is too short for words."""
+    if not np.isfinite(length):
+        return "∞"
+    return f"{length:z.3f}" if length > longest / 16 else ""

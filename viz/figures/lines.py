@@ -1,13 +1,26 @@
-"""Lines over one axis, with bands, bounds and marks: whatever depends on a temperature, a width, a distance or a
-depth."""
-from collections.abc import Sequence
+"""Curves over one axis or over a plane: whatever depends on a temperature, a width, a distance, a depth or a step of
+training."""
+import textwrap
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import DASHES, MUTED, SYMBOLS, annotate, chart, series_colours
-from viz.figures.drawing import FigureSpec
+from viz.figures.base import (
+    ACCENT,
+    DASHES,
+    FADED,
+    MUTED,
+    SYMBOLS,
+    annotate,
+    chart,
+    label_width,
+    series_colours,
+    weight_scale,
+)
+from viz.figures.drawing import FigureSpec, Markup, plain
 
 NAMED = 12   # whole numbers on the horizontal axis up to which each is written
 
@@ -79,3 +92,192 @@ def _draw(figure: FigureSpec, x: np.ndarray, line: Line, colour: str, symbol: st
                        line={"color": colour, "width": 2 if line.colour is not None else 1,
                              "dash": "solid" if dots else line.style},
                        hovertemplate="%{y:.4g}")
+
+
+HERE = 13   # pixels
+
+
+def standing(theme: str, x: np.ndarray, drawn: Sequence[Line], here: tuple[float, dict[int, float]], *,
+             axes: tuple[str, str], marks: Sequence[tuple[float, str]], y_range: tuple[float, float],
+             height: int = 400) -> FigureSpec:
+    """drawn: over x, on logarithms both. here: (x, {a line's colour: its y there}). marks: vertical lines with
+    words."""
+    figure = lines(theme, x, drawn, axes=axes, log="xy", marks=marks, y_range=y_range, height=height)
+    at, palette = here[0], series_colours(theme)
+    if len(here[1]) > 1:
+        figure.add_scatter(x=[at] * len(here[1]), y=list(here[1].values()), mode="lines", showlegend=False,
+                           hoverinfo="skip", name="apart", line={"color": ACCENT[theme], "width": 4})
+    for symbol, (colour, value) in zip(SYMBOLS, here[1].items(), strict=False):
+        figure.add_scatter(x=[at], y=[value], mode="markers", showlegend=False, name="here", hoverinfo="skip",
+                           marker={"color": palette[colour], "size": HERE, "symbol": symbol,
+                                   "line": {"color": ACCENT[theme], "width": 2}})
+    return figure
+
+
+def regression(theme: str, x: np.ndarray, curves: Sequence[Line], points: tuple[np.ndarray, np.ndarray, np.ndarray],
+               here: tuple[float, float, str], *, axes: tuple[str, str], y_range: tuple[float, float],
+               height: int = 400) -> FigureSpec:
+    """curves over x. points: (x, y, weight) of each, the area of its dot is the weight. here: (x, the estimate there,
+    words for its line).
+
+    A point without weight keeps a small ring, so that nobody looks for it.
+    """
+    figure = chart(theme, *axes, height=height)
+    at, values, weights = points
+    palette = series_colours(theme)
+    for curve in curves:
+        figure.add_scatter(x=x, y=curve.y, mode="lines", name=curve.name, hovertemplate="%{y:.3g}", connectgaps=False,
+                           line={"color": palette[curve.colour or 0], "width": 2.5, "dash": curve.style})
+    names = [f"{place}" for place in range(len(at))]
+    figure.add_scatter(x=at, y=values, mode="markers+text", text=names, textposition="top center", showlegend=False,
+                       name="points", customdata=weights,
+                       marker={"color": [palette[place % len(palette)] for place in range(len(at))], "opacity": 0.75,
+                               "line_width": 0, "size": 7 + 34 * np.sqrt(np.nan_to_num(weights))},
+                       hovertemplate="point %{text}<br>%{x:.3g}, %{y:.3g}<br>weight %{customdata:.4g}<extra></extra>")
+    figure.add_scatter(x=[here[0]], y=[here[1]], mode="markers", showlegend=False, name="estimate",
+                       hovertemplate="%{y:.4g}",
+                       marker={"color": ACCENT[theme], "size": 13, "symbol": "diamond",
+                               "line": {"color": MUTED[theme], "width": 1}})
+    figure.update_xaxes(range=[float(x[0]), float(x[-1])])
+    figure.update_yaxes(range=list(y_range))
+    figure.update_layout(showlegend=len(curves) > 1)
+    annotate(figure, theme, [(here[0], here[2])])
+    return figure
+
+
+@dataclass(frozen=True, eq=False)
+class PowerSeries:
+    """One measured series."""
+
+    name: str       # in the legend
+    x: np.ndarray   # where it was measured
+    y: np.ndarray   # what was measured there
+    colour: int     # a place in theme.HEADS
+    # (exponent p, factor c, from which x on), drawn as the line c · xᵖ; None while there are too few numbers
+    fit: tuple[float, float, float] | None = None
+
+
+def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str], x_range: tuple[float, float],
+              marks: Sequence[tuple[float, str]] = (), height: int = 380, title: str = "") -> FigureSpec:
+    """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is
+    the exponent."""
+    figure = chart(theme, *axes, height=height, title=title)
+    figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
+    figure.update_yaxes(type="log", exponentformat="power", dtick=1)
+    palette = series_colours(theme)
+    for line in drawn:
+        colour = palette[line.colour]
+        if line.fit is not None:
+            exponent, factor, start = line.fit
+            ends = np.array([start, line.x[-1]])
+            figure.add_scatter(x=ends, y=factor * ends**exponent, mode="lines", line={"color": colour, "width": 9},
+                               opacity=0.3, showlegend=False,
+                               name=f"{line.name}: n^{exponent:z.2f}", hovertemplate="%{fullData.name}<extra></extra>")
+        figure.add_scatter(x=line.x, y=line.y, name=line.name, mode="lines+markers", line={"color": colour, "width": 1},
+                           marker={"color": colour, "size": 7, "symbol": SYMBOLS[line.colour % len(SYMBOLS)]},
+                           hovertemplate="n = %{x:,}: %{y:.4g}")
+    figure.update_layout(showlegend=True)
+    annotate(figure, theme, marks)
+    return figure
+
+
+def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
+                 paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], name: str, height: int = 420,
+                 title: str = "") -> FigureSpec:
+    """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what
+    leaves the plane is cut off."""
+    figure = chart(theme, *axes, height=height, title=title)
+    palette = series_colours(theme)
+    figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
+                       hovertemplate="%{fullData.name} %{z:.4g}<extra></extra>",
+                       colorbar={"thickness": 10, "len": 1, "outlinewidth": 0, "tickfont_size": 11})
+    for number, (path, colour, places) in enumerate(paths):
+        figure.add_scatter(x=places[:, 0], y=places[:, 1], mode="lines+markers", name=path,
+                           line={"color": palette[colour], "width": 2, "dash": DASHES[number % len(DASHES)]},
+                           marker={"size": 6, "color": palette[colour], "symbol": SYMBOLS[number % len(SYMBOLS)]},
+                           customdata=np.arange(len(places)),
+                           hovertemplate="%{fullData.name}, step %{customdata}<br>%{x:.4g}, %{y:.4g}<extra></extra>")
+    if paths:
+        first = paths[0][2][0]
+        figure.add_scatter(x=[first[0]], y=[first[1]], mode="markers", showlegend=False, name="start", hoverinfo="skip",
+                           marker={"size": 14, "color": "rgba(0,0,0,0)", "line": {"color": MUTED[theme], "width": 2}})
+    figure.update_xaxes(range=[float(x[0]), float(x[-1])], showgrid=False)
+    figure.update_yaxes(range=[float(y[0]), float(y[-1])], showgrid=False)
+    return figure
+
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # of the height, from below: loss, right, heads
+LOUD_HEADS = (1, 5, 3)                                    # places in theme.HEADS of the heads that stand out
+DRAWN = ("●", "◆", "■")                             # the first of base.SYMBOLS as they are written
+
+
+def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
+             heads: tuple[Sequence[int], Mapping[str, np.ndarray], Sequence[str]], *, titles: tuple[str, str, str],
+             at: tuple[int, str] | None = None, formed: tuple[int, int, str] | None = None,
+             guessing: tuple[float, str] | None = None, last: int = 1, height: int = 520) -> "Figure":
+    """curves: step, loss (nats), share right, as long as each other. heads: the steps of the snapshots, {name: score
+    (snapshot) from 0 to 1}, and the names that stand out.
+
+    titles: of the three panels; {names} in the last are those that stand out, each in its line's colour. at: the
+    snapshot on screen. formed: between which two steps something happened, and what. guessing: the loss of a model that
+    knows nothing. last: where the axis ends. """
+    figure = chart(theme, "step", height=height)
+    (step, loss, right), palette = curves, series_colours(theme)
+    figure.add_scatter(x=step, y=loss, name=titles[0], line={"color": palette[0], "width": 2}, mode="lines",
+                       hovertemplate="%{y:.3f} nats")
+    figure.add_scatter(x=step, y=right, name=titles[1], line={"color": palette[2], "width": 2}, mode="lines",
+                       yaxis="y2", hovertemplate="%{y:.0%}")
+    names = _head_lines(figure, theme, *heads)
+    axis = dict(figure.axis("yaxis"))
+    share = {"range": [-0.04, 1.04], "tickvals": [0, 0.5, 1], "tickformat": ".0%"}
+    figure.update_layout(yaxis=axis | {"domain": PANELS[0], "rangemode": "tozero"},
+                         yaxis2=axis | share | {"domain": PANELS[1]},
+                         yaxis3=axis | share | {"domain": PANELS[2], "tickformat": ".1f"}, showlegend=False,
+                         hovermode="closest", margin_l=label_width(["100%"], ""))
+    figure.update_xaxes(range=[0, max(last, 1)], anchor="y3")
+    annotate(figure, theme, [] if at is None else [at], taken=1)
+    if guessing is not None:   # its words stand at the right, where the curve has left
+        quiet, height_of = {"size": 12, "color": MUTED[theme]}, {"y0": guessing[0], "y1": guessing[0]}
+        figure.add_shape(type="line", xref="paper", x0=0, x1=1,
+                         line={"color": MUTED[theme], "width": 1, "dash": "dash"}, **height_of)
+        figure.add_annotation(xref="paper", x=1, y=guessing[0], xanchor="right", yanchor="top", text=guessing[1],
+                              showarrow=False, font=quiet)
+    panels = *titles[:2], Markup(plain(titles[2]).format(names=names))
+    for title, (_, top) in zip(panels, PANELS, strict=True):
+        figure.add_annotation(x=0, xref="paper", xanchor="left", y=top, yref="paper", yanchor="bottom", yshift=3,
+                              align="left", text=title, showarrow=False)
+    if formed is not None:
+        _band(figure, theme, formed)
+    return figure
+
+
+def _head_lines(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
+           bold: Sequence[str]) -> str:
+    """A line for each head; the names of those that stand out, coloured, for the panel's title: a line each, as a phone
+    has no room for two beside each other."""
+    loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD_HEADS)))
+    marks = dict(zip(bold, zip(DASHES, SYMBOLS, DRAWN)))
+    for name, values in sorted(scores.items(), key=lambda entry: entry[0] in loud):
+        colour, (dash, symbol, _) = loud.get(name, FADED[theme]), marks.get(name, ("solid", "circle", ""))
+        figure.add_scatter(x=list(frames), y=values, name=name, yaxis="y3", mode="lines+markers",
+                           marker={"size": 7 if name in loud else 5, "color": colour, "symbol": symbol},
+                           line={"color": colour, "width": 2.5 if name in loud else 1, "dash": dash},
+                           hovertemplate="%{y:.3f}")
+    return "<br>".join(f'<span style="color:{colour}"><b>{marks[name][2]} {plain(name)}</b></span>'
+                       for name, colour in loud.items())
+
+
+def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:
+    """The stretch in which it happened, through all panels, with its words beside it in the middle one, on two lines: a
+    phone has no room for one."""
+    start, end, words = formed
+    left = start > figure.layout.xaxis.range[1] / 2
+    figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme],
+                     opacity=0.18, layer="below")
+    figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top", showarrow=False,
+                          align="left", xanchor="right" if left else "left", xshift=-6 if left else 6,
+                          font={"color": MUTED[theme]},
+                          text=Markup("<br>".join(map(plain, textwrap.wrap(words, 1 + 2 * len(words) // 3)))))

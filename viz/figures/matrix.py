@@ -1,15 +1,74 @@
-"""A matrix of numbers with names on its two sides: weights from 0 to 1, differences about 0, or anything else from its
-smallest to its largest."""
+"""Matrices of numbers as colours, with names on their sides; what several measures say of the same tokens; and small
+pictures."""
+import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from viz import theme as colours
-from viz.figures.base import category_axis, chart, fit_x_labels, label_width, signed_scale, tokens_shown, weight_scale
-from viz.figures.drawing import FigureSpec
-from viz.figures.numbers import add_cells
-from viz.format import format_signed
+from viz.figures.base import (
+    LETTER,
+    MUTED,
+    NARROWEST,
+    SIGN,
+    category_axis,
+    chart,
+    fit_x_labels,
+    label_width,
+    signed_scale,
+    tokens_shown,
+    told_apart,
+    weight_scale,
+)
+from viz.figures.drawing import FigureSpec, Markup, plain
+from viz.format import format_signed, true_minus
+
+BLACK, WHITE = "#000000", "#ffffff"   # a page's ink is too pale for the cells in the middle of a ramp
+EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance from which both stand out alike, 4.6 : 1 (WCAG 2.2)
+CLEAR = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
+BLANK = "\u2007"                      # a space as wide as a digit
+
+
+def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[str]] | None, *,
+              span: tuple[float, float], stops: list[list[Any]], **properties: Any) -> None:
+    """Adds numbers (row, column), coloured by `stops` over `span`. texts: what stands in each cell, "" for nothing;
+    None for no words at all.
+
+    A heatmap's words have one colour, so the black ones stand in a second, clear heatmap over the first.
+    """
+    shown = {"z": numbers, "hoverongaps": False, "zmin": span[0], "zmax": span[1], "colorscale": stops} | properties
+    if texts is None:
+        figure.add_heatmap(**shown)
+        return
+    dark = _luminance(numbers, span, stops) < EVEN
+    written = {"xgap": 1, "ygap": 1, "texttemplate": "%{text}"}
+    figure.add_heatmap(**shown | written, text=_those(texts, dark), textfont_color=WHITE)
+    figure.add_heatmap(**written, z=np.zeros(numbers.shape, np.int8), text=_those(texts, ~dark), textfont_color=BLACK,
+                       colorscale=CLEAR, showscale=False, hoverinfo="skip")
+
+
+def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[list[Any]]) -> np.ndarray:
+    """The relative luminance of every cell, 0 to 1; of a missing one that of the first stop."""
+    shares = (np.nan_to_num(numbers, nan=span[0]) - span[0]) / (span[1] - span[0])
+    channels = np.array([colours.rgb(stop) for _, stop in stops]).T
+    return colours.luminance(np.stack([np.interp(shares, [place for place, _ in stops], channel)
+                                       for channel in channels], -1))
+
+
+def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
+    """The words of the cells in `mask`. plotly measures letters by the longest word and by neighbours: the blanks in
+    the corner let both heatmaps come to one size."""
+    longest = max((len(text) for row in texts for text in row), default=0)
+    masked = [[text if keep else "" for text, keep in zip(row, keeps, strict=True)]
+              for row, keeps in zip(texts, mask, strict=True)]
+    for row, column in ((0, 0), (0, 1), (1, 0)):
+        if row < len(masked) and column < len(masked[0]):
+            masked[row][column] = masked[row][column] or Markup(BLANK * longest)
+    return masked
+
 
 WRITTEN = 12     # cells a side up to which the numbers are written into the cells
 RULER = 80       # pixels: the bar with its numbers
@@ -67,3 +126,91 @@ def _written(numbers: np.ndarray, digits: int) -> list[list[str]] | None:
 
 def _cell_names(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
     return [[f"{row} ({i}) → {column} ({j})" for j, column in enumerate(columns)] for i, row in enumerate(rows)]
+
+
+ROW_HEIGHT = 27         # pixels
+WRITTEN_COLUMNS = 20     # columns up to which the numbers stand in the cells
+UNITS = {0: "", -3: " · 10⁻³", -6: " · 10⁻⁶", -9: " · 10⁻⁹"}   # behind the name of a row whose numbers are so small
+
+
+def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], tokens: Sequence[str],
+               apart: Sequence[bool], *, title: str, apart_title: str) -> FigureSpec:
+    """groups of (name, float (token)), a gap between them; NaN where a measure says nothing. The colour is the size, as
+    a share of the largest of the tokens that are not `apart`; those stand behind the others, and what is larger there
+    has the last colour. Numbers are written with two digits of the largest, in thousandths where that is small."""
+    order = [*np.flatnonzero(~np.asarray(apart)), -1,
+             *np.flatnonzero(apart)] if any(apart) else list(range(len(tokens)))
+    names: list[str] = []
+    numbers: list[list[float]] = []
+    for group in groups:
+        for name, values in group if not names else [("", np.full(len(tokens), np.nan)), *group]:
+            names.append(name)
+            numbers.append([np.nan if place < 0 else values[place] for place in order])
+    tokens = tokens_shown(tokens)
+    apart_names = told_apart(tokens)
+    figure, cells = chart(theme, title, "", height=110 + ROW_HEIGHT * len(names)), np.array(numbers)
+    compared = cells[:, :int((~np.asarray(apart)).sum())]
+    largest = np.nanmax(np.abs(np.where(np.isfinite(compared), compared, 0)), axis=1, keepdims=True)
+    largest = np.where(largest > 0, largest, 1)
+    powers, texts = zip(*(_row_numbers(row, float(limit)) for row, limit in zip(cells, largest[:, 0], strict=True)),
+                        strict=True)
+    hover = [[f"{name} · {apart_names[place] if place >= 0 else ''}: {true_minus(f'{value:z.4g}')}"
+              for place, value in zip(order, row, strict=True)]
+             for name, row in zip(names, cells, strict=True)]
+    add_cells(figure, np.abs(cells) / largest, texts if len(order) <= WRITTEN_COLUMNS else None, span=(0, 1),
+              stops=weight_scale(theme), showscale=False,
+              xgap=1, ygap=1, customdata=hover, name=title, hovertemplate="%{customdata}<extra></extra>")
+    columns = ["" if place < 0 else tokens[place] for place in order]
+    figure.update_xaxes(**category_axis(columns), showgrid=False, side="bottom", ticks="", constrain="domain",
+                        range=[-0.5, len(columns) - 0.5])   # else plotly makes room for the words above the cells
+    fit_x_labels(figure, columns)
+    labels = [name + UNITS[power] for name, power in zip(names, powers, strict=True)]
+    figure.update_layout(margin_l=label_width(labels, ""))
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=labels, showgrid=False,
+                        autorange="reversed", ticks="")
+    if any(apart):
+        figure.add_annotation(x=1, xref="paper", xanchor="right", y=1, yref="paper", yanchor="bottom",
+                              text=apart_title, showarrow=False, font={"size": 11.5, "color": MUTED[theme]})
+    return figure
+
+
+def _row_numbers(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
+    """(the power of 1,000 that the numbers of a row are written in, what stands in each cell): as many digits as the
+    largest number needs for two that count, so that no number is wider than its cell; "" where they would be 0."""
+    largest *= 1 - 1e-5   # what is 1 here is 0.9999999 or 1.0000001 on another machine: the same digits for all three
+    power = min(0, max(-9, 3 * math.floor(math.log10(largest * 100) / 3)))
+    digits = min(3, max(0, 1 - math.floor(math.log10(largest / 10.0**power))))
+    texts = [format_signed(value / 10.0**power, f".{digits}f") for value in row]
+    return power, [text if text.strip("0.") else "" for text in texts]
+
+
+NAME_SIZE = 11   # pixels of the letters
+
+
+def tiles(theme: str, rows: Sequence[Sequence[tuple[str, np.ndarray] | None]], *, height: int = 300) -> FigureSpec:
+    """rows of (name, pixels (y, x)), all pictures of one size; None leaves a place free. What is −1 has the colour of
+    the page, what is 1 the darkest of the ramp."""
+    high, wide = next(tile[1].shape for row in rows for tile in row if tile is not None)
+    columns = max(map(len, rows))
+    # of a name that a phone has room for below a picture
+    signs = max(1, int(NARROWEST / columns / (SIGN * NAME_SIZE / LETTER)))
+    named = [[textwrap.wrap(tile[0], signs) if tile else [] for tile in row] for row in rows]
+    step = high + 2 * max(len(lines) for row in named for lines in row)
+    whole = np.full((len(rows) * step, columns * (wide + 1) - 1), np.nan)
+    words = []
+    for down, row in enumerate(rows):
+        for across, (tile, lines) in enumerate(zip(row, named[down], strict=True)):
+            if tile is None:
+                continue
+            top, left = down * step, across * (wide + 1)
+            whole[top:top + high, left:left + wide] = tile[1]
+            words.append({"x": left + (wide - 1) / 2, "y": top + high - 0.5, "yanchor": "top",
+                          "text": Markup("<br>".join(map(plain, lines))), "showarrow": False,
+                          "font": {"size": NAME_SIZE}})
+    figure = chart(theme, height=height)
+    figure.add_heatmap(z=whole, zmin=-1, zmax=1, colorscale=weight_scale(theme), showscale=False, name="pixels",
+                       hoverongaps=False, hovertemplate="%{z:.3f}<extra></extra>")
+    figure.update_xaxes(visible=False, constrain="domain")
+    figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain", constraintoward="top")
+    figure.update_layout(annotations=words, margin={"l": 0, "r": 0, "t": 4, "b": 4})
+    return figure

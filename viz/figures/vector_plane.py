@@ -5,9 +5,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from viz.figures.base import ACCENT, LETTER, MUTED, chart, series_colours, text_width, tokens_shown, told_apart
+from viz.figures.base import (
+    ACCENT,
+    LETTER,
+    MUTED,
+    chart,
+    fit_points,
+    name_sides,
+    series_colours,
+    text_width,
+    tokens_shown,
+    told_apart,
+)
 from viz.figures.drawing import FigureSpec
-from viz.figures.labels import fit_points, name_sides
 
 NAMED = 40              # points up to which every one can have its name beside it
 SMALL, LOUD = 11, 13    # pixels of the letters: of points, and of what stands out

@@ -22,7 +22,7 @@ from model.studies.claims.catalogue import (
     short_source,
 )
 from model.studies.claims.claim import Finding, Measurement, Picture, Verdict, judge
-from viz.figures.effects import effect
+from viz.figures.heads import effect
 from viz.format import format_number, format_signed
 from viz.page import Page, PageContext
 from viz.page_controls import Switch

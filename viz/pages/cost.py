@@ -10,11 +10,10 @@ from model.core.query import UserError
 from model.lessons import cost
 from viz.components.handles import HandleSet, handles
 from viz.components.sketch import Axes
+from viz.figures.diagrams import paths
 from viz.figures.drawing import FigureSpec
-from viz.figures.lines import Line, lines
+from viz.figures.lines import Line, PowerSeries, lines, power_law
 from viz.figures.matrix import CellStyle, matrix
-from viz.figures.paths import paths
-from viz.figures.power_law import PowerSeries, power_law
 from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch

@@ -31,11 +31,10 @@ from model.studies.token_removal import last_word, target_word
 from model.studies.weight_swap import Swapped, SwapQuery
 from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
-from viz.figures.agreement import agreement as agreement_figure
 from viz.figures.bars import histogram
-from viz.figures.importance import importance
+from viz.figures.heads import agreement as agreement_figure
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
+from viz.figures.matrix import CellStyle, importance, matrix
 from viz.format import format_signed, format_weight, head_label, rank, token_markdown, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words

@@ -15,10 +15,10 @@ from model.lessons import families
 from model.studies.predictions import LikelihoodQuery, SequenceLikelihood
 from viz.figures.bars import bars
 from viz.figures.base import UPRIGHT
+from viz.figures.diagrams import wiring
 from viz.figures.drawing import Markup, markup
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.figures.wiring import wiring
 from viz.format import markdown_table, token_markdown, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words

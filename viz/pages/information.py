@@ -9,8 +9,7 @@ from model.core.statistics import entropy, x_log_x
 from model.lessons import information
 from model.lessons.information import Information
 from viz.figures.bars import bars
-from viz.figures.by_layer import by_layer
-from viz.figures.head_mds import head_map, shepard_diagram
+from viz.figures.heads import by_layer, head_map, shepard_diagram
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, format_signed, head_label, markdown_table

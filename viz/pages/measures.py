@@ -18,7 +18,7 @@ from model.studies.atlas.summary import Averages, as_csv
 from model.studies.corpus import FIELD, SUFFIXES, columns, texts
 from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
 from model.studies.silencing import Silencing, SilencingQuery
-from viz.figures.patterns import WORST, pattern_grid, silencing_effects
+from viz.figures.heads import WORST, pattern_grid, silencing_effects
 from viz.format import format_number, head_label, rank
 from viz.page import Page, PageContext
 from viz.provenance import versions

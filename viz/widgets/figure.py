@@ -13,7 +13,7 @@ import streamlit as st
 from model.core.files import name_for
 from viz.components.chart import CONFIG, chart
 from viz.export.tables import guard_cell
-from viz.figures import table
+from viz.figures import drawing as table
 from viz.figures.drawing import FigureSpec
 from viz.handout.files import Item
 from viz.handout.pdf import browser, printed

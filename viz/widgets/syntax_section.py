@@ -21,7 +21,7 @@ from model.studies.syntax import (
     shipped_treebank,
 )
 from model.studies.syntax import Choice as HeadChoice
-from viz.figures.dependency_tree import Look, dependency_tree, sentence_width
+from viz.figures.diagrams import Look, dependency_tree, sentence_width
 from viz.format import head_label, visible_token
 from viz.page import PageContext
 from viz.page_controls import Choice, Number

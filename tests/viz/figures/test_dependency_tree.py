@@ -2,7 +2,7 @@
 import pytest
 from plotly.graph_objects import Figure
 
-from viz.figures.dependency_tree import Look, dependency_tree, sentence_width
+from viz.figures.diagrams import Look, dependency_tree, sentence_width
 
 WORDS, HEADS, RELATIONS = ("the", "<b>cat", "ate", "fish"), (1, 2, -1, 2), ("det", "nsubj", "root", "obj")
 LOOKS = [Look(0, 1, True, "the looks at cat"), Look(1, 3, False, "cat looks at fish"), Look(3, None, False, "nothing")]

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from tests.viz.figures.test_figures import drawn
-from viz.figures.accuracies import accuracies
+from viz.figures.bars import stacked_bars
 from viz.figures.drawing import FigureSpec
-from viz.figures.loss_surface import loss_surface
-from viz.figures.stacked_bars import stacked_bars
-from viz.figures.twins import twins
+from viz.figures.heads import accuracies, twins
+from viz.figures.lines import loss_surface
 from viz.figures.vector_plane import Points, vector_plane
 
 RNG = np.random.default_rng(2)

@@ -10,32 +10,24 @@ import pytest
 from plotly.offline import get_plotlyjs
 
 from viz.figures import __file__ as folder
-from viz.figures.accuracies import accuracies
-from viz.figures.agreement import agreement
-from viz.figures.bars import bars, histogram
-from viz.figures.by_layer import by_layer
-from viz.figures.dependency_tree import Look, dependency_tree
-from viz.figures.drawing import FigureSpec, Markup, markup, without_markup
-from viz.figures.effects import effect
-from viz.figures.head_mds import head_map, shepard_diagram
-from viz.figures.importance import importance
-from viz.figures.induction_scatter import induction_scatter
-from viz.figures.lines import Line, lines
-from viz.figures.loss_surface import loss_surface
-from viz.figures.matrix import matrix
-from viz.figures.paths import paths
-from viz.figures.patterns import pattern_grid, silencing_effects
-from viz.figures.power_law import PowerSeries, power_law
-from viz.figures.regression import regression
-from viz.figures.stacked_bars import stacked_bars
-from viz.figures.standing import standing
-from viz.figures.table import figure_rows
-from viz.figures.tiles import tiles
-from viz.figures.training import training
-from viz.figures.twins import twins
+from viz.figures.bars import bars, histogram, stacked_bars
+from viz.figures.diagrams import DECODER, ENCODER, Branch, Look, dependency_tree, paths, wiring, word_tree
+from viz.figures.drawing import FigureSpec, Markup, figure_rows, markup, without_markup
+from viz.figures.heads import (
+    accuracies,
+    agreement,
+    by_layer,
+    effect,
+    head_map,
+    induction_scatter,
+    pattern_grid,
+    shepard_diagram,
+    silencing_effects,
+    twins,
+)
+from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, regression, standing, training
+from viz.figures.matrix import importance, matrix, tiles
 from viz.figures.vector_plane import Points, vector_plane
-from viz.figures.wiring import DECODER, ENCODER, wiring
-from viz.figures.word_tree import Branch, word_tree
 from viz.format import visible_token
 from viz.pages.atlas import HeadDots, atlas_scatter
 

@@ -5,7 +5,7 @@ import math
 import pytest
 from plotly.graph_objects import Figure
 
-from viz.figures.effects import effect
+from viz.figures.heads import effect
 
 
 def parts(*given):

@@ -10,19 +10,12 @@ from tests.grey import alike_in_grey
 from tests.lesson_pages import shown
 from viz import theme as colours
 from viz.figures import base
-from viz.figures.agreement import agreement
-from viz.figures.bars import bars, histogram
+from viz.figures.bars import bars, histogram, stacked_bars
 from viz.figures.base import chart, label_width, text_width
-from viz.figures.by_layer import by_layer
-from viz.figures.head_mds import head_map, shepard_diagram
-from viz.figures.induction_scatter import induction_scatter
-from viz.figures.lines import Line, lines
-from viz.figures.loss_surface import loss_surface
+from viz.figures.drawing import figure_rows
+from viz.figures.heads import agreement, by_layer, head_map, induction_scatter, shepard_diagram
+from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, training
 from viz.figures.matrix import CellStyle, matrix
-from viz.figures.power_law import PowerSeries, power_law
-from viz.figures.stacked_bars import stacked_bars
-from viz.figures.table import figure_rows
-from viz.figures.training import training
 from viz.widgets.figure import as_csv, html
 
 X = np.geomspace(0.1, 10, 5)

@@ -2,9 +2,9 @@
 import numpy as np
 import pytest
 
-from viz.figures.agreement import agreement
-from viz.figures.importance import importance
-from viz.figures.table import figure_rows
+from viz.figures.drawing import figure_rows
+from viz.figures.heads import agreement
+from viz.figures.matrix import importance
 from viz.widgets.figure import html
 
 TOKENS, APART = ["[CLS]", "a", "b", "c"], [True, False, False, False]

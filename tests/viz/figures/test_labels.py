@@ -2,9 +2,8 @@
 import numpy as np
 import pytest
 
-from viz.figures.base import LETTER, text_width
-from viz.figures.head_mds import head_map
-from viz.figures.labels import BEYOND, SIDES, fitting_name, name_sides
+from viz.figures.base import BEYOND, LETTER, SIDES, fitting_name, name_sides, text_width
+from viz.figures.heads import head_map
 from viz.figures.vector_plane import Points, vector_plane
 
 RNG = np.random.default_rng(0)

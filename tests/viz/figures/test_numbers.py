@@ -3,10 +3,8 @@ import numpy as np
 import pytest
 
 from viz import theme as colours
-from viz.figures.drawing import FigureSpec
-from viz.figures.importance import importance
-from viz.figures.matrix import CellStyle, matrix
-from viz.figures.table import figure_rows
+from viz.figures.drawing import FigureSpec, figure_rows
+from viz.figures.matrix import CellStyle, importance, matrix
 
 SHADES = np.linspace(0, 1, 144).reshape(12, 12)
 NAMES = [str(place) for place in range(12)]

@@ -3,7 +3,7 @@ import pytest
 
 from model.core.measures import head_frame
 from model.studies.patterns import TITLES
-from viz.figures.patterns import LARGEST, SMALLEST, colour_of, pattern_grid, silencing_effects
+from viz.figures.heads import LARGEST, SMALLEST, colour_of, pattern_grid, silencing_effects
 
 BEST = head_frame([(0, 0), (0, 1), (2, 0), (2, 1)],
                   {"pattern": ["even", "first", "even", "previous"], "fit": [0.9, 1.0, 0.3, 0.7],

@@ -2,8 +2,7 @@
 import numpy as np
 import pytest
 
-from viz.figures.lines import Line
-from viz.figures.standing import standing
+from viz.figures.lines import Line, standing
 
 X = np.array([1.0, 10.0, 100.0])
 

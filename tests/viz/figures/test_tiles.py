@@ -1,6 +1,6 @@
 import numpy as np
 
-from viz.figures.tiles import tiles
+from viz.figures.matrix import tiles
 
 
 def test_the_name_of_a_tile_breaks_where_its_neighbours_begins_and_the_next_row_makes_room():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from viz.figures.training import training
+from viz.figures.lines import training
 
 STEPS = np.arange(0, 101, 10)
 

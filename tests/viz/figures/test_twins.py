@@ -2,11 +2,8 @@
 import numpy as np
 import pytest
 
-from viz.figures.accuracies import accuracies
-from viz.figures.base import LETTER, text_width
-from viz.figures.induction_scatter import induction_scatter
-from viz.figures.labels import BEYOND, SIDES, fitting_name
-from viz.figures.twins import twins
+from viz.figures.base import BEYOND, LETTER, SIDES, fitting_name, text_width
+from viz.figures.heads import accuracies, induction_scatter, twins
 from viz.pages.coreference import NOUN
 from viz.text import strings
 

@@ -2,7 +2,7 @@
 import pytest
 from plotly.graph_objects import Figure
 
-from viz.figures.word_tree import Branch, word_tree
+from viz.figures.diagrams import Branch, word_tree
 
 BRANCHES = [Branch((0,), "the", "60%", 1.0, "the"), Branch((1,), "a", "40%", 0.0, "a"),
             Branch((0, 5), "cat", "70%", 0.25, "the cat"), Branch((0, 6), "dog", "30%", 0.0, "the dog")]

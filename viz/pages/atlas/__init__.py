@@ -12,9 +12,8 @@ from model.studies.atlas.build import AtlasQuery
 from model.studies.atlas.files import atlas_folder
 from model.studies.atlas.measured import principal_components
 from model.studies.atlas.summary import Atlas
-from viz.figures.base import ACCENT, MUTED, chart, number_range, weight_scale
+from viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
 from viz.figures.drawing import FigureSpec
-from viz.figures.labels import name_sides, placed_points
 from viz.format import format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Places, Words

@@ -35,8 +35,8 @@ from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.components.token_strip import StripEvent
 from viz.examples import example_for, other_twin
 from viz.figures.bars import bars
-from viz.figures.labels import fitting_name
-from viz.figures.twins import twins as twins_figure
+from viz.figures.base import fitting_name
+from viz.figures.heads import twins as twins_figure
 from viz.format import format_share, format_signed, format_weight, head_label, paper_head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Switch, Words

@@ -16,7 +16,7 @@ from model.studies.coreference import (
     report,
     shipped_cases,
 )
-from viz.figures.accuracies import accuracies
+from viz.figures.heads import accuracies
 from viz.format import format_share, format_weight, head_label, paper_head_label, rank
 from viz.page import PageContext
 from viz.text import escape_markdown, strings

@@ -8,9 +8,8 @@ import streamlit as st
 from model.lessons import kernels
 from viz.components.handles import HandleSet, handles
 from viz.figures.bars import bars
-from viz.figures.lines import Line, lines
-from viz.figures.regression import regression
-from viz.figures.tiles import tiles
+from viz.figures.lines import Line, lines, regression
+from viz.figures.matrix import tiles
 from viz.format import format_share, rank, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch

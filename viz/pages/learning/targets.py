@@ -5,8 +5,7 @@ import streamlit as st
 from model.ask import sources
 from model.lessons import learning
 from model.studies.predictions import NextWordQuery, distribution
-from viz.figures.bars import bars
-from viz.figures.stacked_bars import stacked_bars
+from viz.figures.bars import bars, stacked_bars
 from viz.page import PageContext
 from viz.text import escape_markdown
 from viz.widgets.control_widgets import slider_for

@@ -9,7 +9,7 @@ import streamlit as st
 from model.lessons import digit_patches
 from model.lessons.digit_patches import COLUMNS, PICTURES, ROWS, SIDE, Reading
 from viz.figures.bars import bars
-from viz.figures.tiles import tiles
+from viz.figures.matrix import tiles
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.pages.patches.data import data_section

@@ -6,8 +6,7 @@ import streamlit as st
 
 from model.lessons import digit_patches
 from model.lessons.digit_patches import COLUMNS, ROWS, SIDE
-from viz.figures.matrix import CellStyle, matrix
-from viz.figures.tiles import tiles
+from viz.figures.matrix import CellStyle, matrix, tiles
 from viz.format import format_signed
 from viz.page import PageContext
 from viz.widgets.control_widgets import slider_for

@@ -8,7 +8,7 @@ import streamlit as st
 from model.core.record import AttentionRecord
 from model.core.view import View
 from model.studies.patch_attention import MEASURES, PatchHeads, PatchHeadsQuery
-from viz.figures.by_layer import by_layer
+from viz.figures.heads import by_layer
 from viz.format import format_number, head_label
 from viz.page import PageContext
 from viz.text import strings

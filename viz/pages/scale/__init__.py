@@ -6,8 +6,7 @@ import streamlit as st
 from model.core.record import Layer
 from model.lessons import sqrt_dk
 from viz.figures.bars import bars
-from viz.figures.lines import Line
-from viz.figures.standing import standing
+from viz.figures.lines import Line, standing
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.pages.scale.random_rows import medians, reasons_section, softmax_section, temperature_section, variance_section

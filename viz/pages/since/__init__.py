@@ -9,7 +9,7 @@ from model.lessons import since
 from model.lessons.since import STRATEGIES
 from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.components.slider import slider
-from viz.figures.stacked_bars import stacked_bars
+from viz.figures.bars import stacked_bars
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.pages.since.cache import cache_section

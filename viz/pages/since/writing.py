@@ -7,8 +7,8 @@ import streamlit as st
 
 from model.lessons import since
 from model.lessons.since import WORDS, encode
+from viz.figures.diagrams import Branch, word_tree
 from viz.figures.drawing import markup
-from viz.figures.word_tree import Branch, word_tree
 from viz.format import format_share
 from viz.page import PageContext
 from viz.widgets.control_widgets import choice_for, slider_for

@@ -5,7 +5,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.studies.induction import InductionMeanQuery, InductionScores
-from viz.figures.induction_scatter import induction_scatter as drawn
+from viz.figures.heads import induction_scatter as drawn
 from viz.format import head_label
 from viz.page import PageContext
 from viz.pages.training.claims import habit_claims

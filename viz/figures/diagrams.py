@@ -1,0 +1,283 @@
+"""Drawings of words, boxes and the ways between them: a sentence's tree, a tree of next words, paths through layers,
+and figure 1."""
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from viz.figures.base import ACCENT, FADED, LETTER, MONO, MUTED, chart, series_colours, text_width
+from viz.figures.drawing import FigureSpec, Markup, plain
+from viz.theme import INK
+
+WORD, LIFT, STEP = 15, 26, 22    # pixels: letters of the words, the lowest arc above them, one arc above another
+BETWEEN, EDGE, BESIDE = 18, 26, 5   # pixels between words, at both ends, and between arcs that end at one word
+POINTS = 17                      # of an arc
+RIGHT, WRONG = 2, 1              # places in theme.HEADS
+ROOT = -1
+
+
+@dataclass(frozen=True)
+class Look:
+    """One choice of a head."""
+
+    word: int            # that looks, from 0
+    looked: int | None   # at most; None where it may look at no word
+    right: bool          # whether the tree says so
+    said: str            # what one reads when pointing at it
+
+
+@dataclass(frozen=True)
+class _Arc:
+    start: int
+    end: int
+    label: str
+    said: str
+    colour: str
+    bold: bool
+    dash: str = "solid"
+
+
+def sentence_width(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> int:
+    """Pixels that the drawing needs from side to side."""
+    return math.ceil(_middles(words, heads, relations)[1])
+
+
+def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], relations: Sequence[str],
+                    asked: str, looks: Sequence[Look]) -> FigureSpec:
+    """The drawing. heads: the place of the word that each depends on, ROOT for a root; relations: their names; `asked`
+    is the one that is tested, and stands out in the tree."""
+    middles, width = _middles(words, heads, relations)
+    colours, faded = series_colours(theme), FADED[theme]
+    tree = [_Arc(head, word, relation, f"{relation}: {words[word]} ← {words[head]}",
+                 colours[0] if relation == asked else faded, relation == asked)
+            for word, (head, relation) in enumerate(zip(heads, relations, strict=True)) if head != ROOT]
+    below = [_Arc(look.word, look.looked, "✓" if look.right else "✗", look.said,
+                  colours[RIGHT if look.right else WRONG], True, "solid" if look.right else "dash")
+             for look in looks if look.looked is not None]
+    heights = [LIFT + STEP * level for level in _levels(tree)]
+    depths = [LIFT + STEP * level for level in _levels(below)]
+    top, bottom = max(heights, default=LIFT) + 2 * WORD, max(depths, default=LIFT) + 2 * WORD
+    figure = chart(theme, height=math.ceil(top + bottom))
+    for side, arcs, sizes in ((1, tree, heights), (-1, below, depths)):
+        for number, (arc, size) in enumerate(zip(arcs, sizes, strict=True)):
+            _draw(figure, theme, arc, _ends(arcs, number, middles), side * WORD * 0.8, side * size)
+    _words(figure, theme, words, heads, middles, top)
+    for look in looks:
+        if look.looked is None:
+            _letters(figure, [middles[look.word]], [-WORD * 1.6], ["✗"], [look.said], colours[WRONG], "nothing")
+    figure.update_xaxes(visible=False, range=[0, width], fixedrange=True)
+    figure.update_yaxes(visible=False, range=[-bottom, top], fixedrange=True)
+    figure.update_layout(showlegend=False, margin={"l": 0, "r": 0, "t": 0, "b": 0})
+    return figure
+
+
+def _middles(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> tuple[list[float], float]:
+    """Where each word's middle stands, in pixels, and how wide all is: neighbours that depend on one another have room
+    for the relation's name between them."""
+    sizes = [text_width(word) * WORD / LETTER for word in words]
+    middles = [EDGE + sizes[0] / 2]
+    for left, right in pairwise(range(len(words))):
+        apart = (sizes[left] + sizes[right]) / 2 + BETWEEN
+        for one, other in ((left, right), (right, left)):
+            if heads[one] == other:
+                apart = max(apart, text_width(relations[one]) + 2 * BESIDE)
+        middles.append(middles[-1] + apart)
+    return middles, middles[-1] + sizes[-1] / 2 + EDGE
+
+
+def _levels(arcs: Sequence[_Arc]) -> list[int]:
+    """How high each arc is: above every other that lies inside it or crosses it and is shorter."""
+    spans = [(min(arc.start, arc.end), max(arc.start, arc.end)) for arc in arcs]
+    levels = [0] * len(arcs)
+    order = sorted(range(len(arcs)), key=lambda arc: spans[arc][1] - spans[arc][0])
+    for place, arc in enumerate(order):
+        under = [levels[other] for other in order[:place]
+                 if spans[other][0] < spans[arc][1] and spans[arc][0] < spans[other][1]]
+        levels[arc] = max(under, default=-1) + 1
+    return levels
+
+
+def _ends(arcs: Sequence[_Arc], number: int, middles: Sequence[float]) -> tuple[float, float]:
+    """Where an arc begins and ends, in pixels: a little towards the other end, so that those of one word stand beside
+    one another."""
+    arc = arcs[number]
+    way = BESIDE if arc.end > arc.start else -BESIDE
+    return middles[arc.start] + way, middles[arc.end] - way
+
+
+def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], foot: float, height: float) -> None:
+    """An arc, its arrow at the end, its label on its top."""
+    steps = [math.pi * point / (POINTS - 1) for point in range(POINTS)]
+    middle, reach = (ends[0] + ends[1]) / 2, (ends[0] - ends[1]) / 2
+    x = [middle + reach * math.copysign(abs(math.cos(step)) ** 0.5, math.cos(step)) for step in steps]
+    y = [foot + (height - foot) * math.sin(step) ** 0.5 if math.sin(step) > 0 else foot for step in steps]
+    y[-1] = foot
+    figure.add_scatter(x=x, y=y, mode="lines", hoverinfo="skip", name=arc.said,
+                       line={"color": arc.colour, "width": 2 if arc.bold else 1, "dash": arc.dash})
+    figure.add_scatter(x=[ends[1]], y=[foot + math.copysign(3, height)], mode="markers", hoverinfo="skip", name="end",
+                       marker={"symbol": "triangle-down" if height > 0 else "triangle-up", "size": 8,
+                               "color": arc.colour})
+    ink = (INK if arc.bold else MUTED)[theme] if height > 0 else arc.colour
+    _letters(figure, [middle], [height + math.copysign(LETTER * 0.6, height)], [arc.label], [arc.said], ink, arc.said)
+
+
+def _letters(figure: FigureSpec, x: Sequence[float], y: Sequence[float], texts: Sequence[str], said: Sequence[str],
+             ink: str, name: str, size: float = LETTER) -> None:
+    figure.add_scatter(x=list(x), y=list(y), mode="text", text=list(texts), customdata=list(said), name=name,
+                       textfont={"size": size, "color": ink}, hovertemplate="%{customdata}<extra></extra>")
+
+
+def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence[int], middles: Sequence[float],
+           top: float) -> None:
+    """The words in a row, and a line down to each root."""
+    for word, head in enumerate(heads):
+        if head == ROOT:
+            figure.add_scatter(x=[middles[word]] * 2, y=[top, WORD * 0.8], mode="lines", hoverinfo="skip", name="root",
+                               line={"color": FADED[theme], "width": 1})
+    _letters(figure, middles, [0] * len(words), words, words, INK[theme], "words", WORD)
+
+
+LEAF, ABOVE, BEYOND_LAST = 27, 30, 0.85     # pixels per leaf, above and below; depths right of the last word
+SHELF, RAISED = 0.6, 0.12          # depths of the line below a word, where its branches begin; rows above it
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One word of the tree."""
+
+    path: tuple[int, ...]   # names it: the path of its parent with one number more
+    word: str
+    given: str              # its probability in digits
+    kept: float             # 0 for cut off; the share of what is written that goes this way
+    said: str               # what one reads when pointing at it
+
+
+def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int = 300) -> FigureSpec:
+    """The tree; branches in any order, each after its parent. Children stand in the order given. least: pixels of
+    height."""
+    places = _tree_places([branch.path for branch in branches])
+    leaves = 1 + max(-y for _, y in places.values())
+    deepest = max(x for x, _ in places.values())
+    parents = {branch.path[:-1] for branch in branches}
+    figure = chart(theme, height=int(max(least, 2 * ABOVE + LEAF * leaves)))
+    colour, faded = series_colours(theme)[0], FADED[theme]
+    for branch in branches:
+        (x0, y0), (x1, y1) = places[branch.path[:-1]], places[branch.path]
+        start, end = x0 + SHELF, x1 + SHELF * (branch.path in parents)
+        figure.add_scatter(x=[start, x1, end], y=[y0, y1, y1], mode="lines", hoverinfo="skip",
+                           name=branch.word, line={"color": colour if branch.kept else faded, "shape": "linear",
+                                                   "width": 1.5 + 4 * branch.kept**0.5 if branch.kept else 1})
+    for shown, ink in ((True, INK[theme]), (False, MUTED[theme])):
+        chosen = [branch for branch in branches if bool(branch.kept) is shown]
+        names = [f"<b>{plain(branch.word)}</b>" if shown else plain(branch.word) for branch in chosen]
+        figure.add_scatter(x=[places[branch.path][0] for branch in chosen], name="kept" if shown else "cut off",
+                           y=[places[branch.path][1] + RAISED * (branch.path in parents) for branch in chosen],
+                           mode="text",
+                           text=[Markup(f" {name} {branch.given}") for name, branch in zip(names, chosen, strict=True)],
+                           textposition=["top right" if branch.path in parents else "middle right"
+                                         for branch in chosen], textfont={"size": LETTER, "color": ink},
+                           customdata=[branch.said for branch in chosen],
+                           hovertemplate="%{customdata}<extra></extra>")
+    figure.add_scatter(x=[0.05, SHELF], y=[places[()][1]] * 2, mode="lines+text", name="prompt",
+                       text=[Markup(f"<b>{plain(root)}</b>"), ""],
+                       line={"color": colour, "width": 2}, textposition="top right",
+                       textfont={"size": LETTER, "color": INK[theme]}, hoverinfo="skip")
+    figure.update_xaxes(visible=False, range=[0, deepest + BEYOND_LAST])
+    figure.update_yaxes(visible=False, range=[-leaves + 0.4, 0.6])
+    figure.update_layout(showlegend=False, margin={"l": 4, "r": 4, "t": 6, "b": 6})
+    return figure
+
+
+def _tree_places(paths: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[float, float]]:
+    """(depth, height) of the root and of every path: leaves one below another, each parent in the middle of its
+    children."""
+    children: dict[tuple[int, ...], list[tuple[int, ...]]] = {(): []}
+    for path in paths:
+        children[path] = []
+        children[path[:-1]].append(path)
+    places: dict[tuple[int, ...], tuple[float, float]] = {}
+    rows = iter(range(len(paths) + 1))
+
+    def put(path: tuple[int, ...]) -> float:
+        heights = [put(child) for child in children[path]]
+        places[path] = float(len(path)), (heights[0] + heights[-1]) / 2 if heights else -float(next(rows))
+        return places[path][1]
+
+    put(())
+    return places
+
+
+Unit = tuple[int, int]   # (its layer, its place); layer 0 are the tokens
+FREE = 0.5               # units of the drawing left free at each edge
+
+
+def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Sequence[tuple[Unit, Unit]],
+          chosen: tuple[int, int], *, height: int = 240) -> FigureSpec:
+    """joined: every edge (low, high); lit: the edges of the way. chosen: the two tokens, places from 0."""
+    figure = chart(theme, height=height)
+    layers = max(high[0] for _, high in joined)
+    for edges, colour, width, name in ((joined, FADED[theme], 1, "joined"), (lit, ACCENT[theme], 3.5, "path")):
+        x = [value for low, high in edges for value in (low[1] + 1, high[1] + 1, None)]
+        y = [value for low, high in edges for value in (low[0], high[0], None)]
+        figure.add_scatter(x=x, y=y, mode="lines", name=name, line={"color": colour, "width": width}, hoverinfo="skip",
+                           showlegend=False)
+    dots = [(layer, place) for layer in range(layers + 1) for place in range(tokens)]
+    on_way = {unit for edge in lit for unit in edge} | {(0, place) for place in chosen}
+    figure.add_scatter(x=[place + 1 for _, place in dots], y=[layer for layer, _ in dots], mode="markers",
+                       name="units", hoverinfo="skip", showlegend=False,
+                       marker={"size": 13, "color": [ACCENT[theme] if dot in on_way else MUTED[theme] for dot in dots],
+                               "line_width": 0})
+    figure.update_xaxes(range=[1 - FREE, tokens + FREE], tickvals=list(range(1, tokens + 1)), tickmode="array",
+                        showgrid=False)
+    figure.update_yaxes(range=[-FREE, layers + FREE], visible=False)
+    figure.update_layout(margin={"l": 10, "r": 10, "t": 10, "b": 30})
+    return figure
+
+
+# middles of encoder and decoder, and the size of a box, in units of the drawing
+ENCODER_MIDDLE, DECODER_MIDDLE, BOX_WIDTH, BOX_HEIGHT = 2.2, 7.8, 4.25, 1.05
+MARGIN = 4                                           # pixels round the whole
+ENCODER, DECODER = ("source", "encoder", "memory"), ("target", "masked", "cross", "forward", "answer")
+LEVELS = {"source": 0.7, "encoder": 4.1, "memory": 7.1, "target": 0.7, "masked": 3.0, "cross": 5.2, "forward": 7.1,
+          "answer": 9.3}
+COLOURS = {"source": None, "encoder": 0, "memory": 0, "target": None, "masked": 1, "cross": 2, "forward": 1,
+           "answer": None}   # places in theme.HEADS
+
+
+def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> FigureSpec:
+    """words: what stands in each box of ENCODER and DECODER. arrows: the words at the three arrows into
+    cross-attention, from the encoder the upper and the lower one, and from below. """
+    figure, loud, faded = chart(theme, height=height), ACCENT[theme], FADED[theme]
+    places = {name: (ENCODER_MIDDLE if name in ENCODER else DECODER_MIDDLE, level) for name, level in LEVELS.items()}
+    for name, (x, y) in places.items():
+        number = COLOURS[name]
+        figure.add_shape(type="rect", x0=x - BOX_WIDTH / 2, x1=x + BOX_WIDTH / 2, y0=y - BOX_HEIGHT / 2,
+                         y1=y + BOX_HEIGHT / 2, line_width=2,
+                         line_color=faded if number is None else series_colours(theme)[number])
+        figure.add_annotation(x=x, y=y, text=words[name], showarrow=False, font_size=12)
+    figure.add_shape(type="rect", x0=DECODER_MIDDLE - 2.2, x1=DECODER_MIDDLE + 2.2, y0=2.2, y1=7.85, line_color=faded,
+                     line_dash="dot")
+    for low, high in (*pairwise(ENCODER), *pairwise(DECODER)):
+        (x, start), (_, end) = places[low], places[high]
+        _arrow(figure, (x, start + BOX_HEIGHT / 2), (x, end - BOX_HEIGHT / 2), faded, 1.2)
+    edge, middle = ENCODER_MIDDLE + BOX_WIDTH / 2, (ENCODER_MIDDLE + DECODER_MIDDLE) / 2 + 0.17
+    side = edge + 0.35
+    for x0, y0, y1 in ((edge, 7.1, 7.1), (side, 7.1, 4.95)):
+        figure.add_shape(type="line", x0=x0, y0=y0, x1=side, y1=y1, line_color=loud, line_width=2)
+    for level in (5.45, 4.95):
+        _arrow(figure, (side, level), (DECODER_MIDDLE - BOX_WIDTH / 2, level), loud, 2)
+    for text, x, y, anchor in zip(arrows, (middle, middle, DECODER_MIDDLE + 0.15), (5.69, 4.71, 4.1),
+                                  ("center", "center", "left"), strict=True):
+        figure.add_annotation(x=x, y=y, text=text, showarrow=False, xanchor=anchor,
+                              font={"size": 13, "color": loud, "family": MONO})
+    figure.add_scatter(x=[x for x, _ in places.values()], y=[y for _, y in places.values()], mode="markers",
+                       marker_opacity=0, name="boxes", hovertext=[words[name] for name in places],
+                       hovertemplate="%{hovertext}<extra></extra>", showlegend=False)
+    figure.update_layout(xaxis={"range": [-0.05, 10.05], "visible": False}, yaxis={"range": [0, 10], "visible": False},
+                         margin=dict.fromkeys("lrtb", MARGIN))
+    return figure
+
+
+def _arrow(figure: FigureSpec, start: tuple[float, float], end: tuple[float, float], colour: str, width: float) -> None:
+    figure.add_annotation(x=end[0], y=end[1], ax=start[0], ay=start[1], xref="x", yref="y", axref="x", ayref="y",
+                          showarrow=True, text="", arrowhead=2, arrowwidth=width, arrowcolor=colour)

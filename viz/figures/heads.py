@@ -1,0 +1,431 @@
+"""Every head as a point: by layer, on a map, by its habits, by what silencing it does; and numbers beside what they
+have to be above."""
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from viz import theme as colours
+from viz.figures.base import (
+    ACCENT,
+    FADED,
+    GRID,
+    MUTED,
+    chart,
+    fit_points,
+    label_width,
+    name_sides,
+    placed_points,
+    series_colours,
+    weight_scale,
+)
+from viz.figures.drawing import FigureSpec
+from viz.format import head_label, true_minus
+
+DOT, LETTERS = 9, 12   # pixels: a head, and the letters of its name
+TICKS = 8   # layers written under the axis, at most; as many as a third of a page has room for
+
+
+def by_layer(theme: str, places: Sequence[tuple[int, int]], values: np.ndarray, *, axes: tuple[str, str],
+             names: tuple[str, str], line: tuple[str, np.ndarray] | None = None, marked: tuple[int, int] | None = None,
+             height: int = 340) -> FigureSpec:
+    """places: (layer, head) of each value. names: of the dots and of the means. line: (name, number a head), its mean a
+    layer. marked: a head that stands out."""
+    figure = chart(theme, *axes, height=height)
+    layers, colour = np.array([layer for layer, _ in places]), series_colours(theme)[0]
+    levels = sorted(set(layers.tolist()))
+    labels = [f"layer {layer} · head {head}" for layer, head in places]
+    figure.add_scatter(x=layers, y=values, mode="markers", name=names[0], customdata=labels,
+                       marker={"color": colour, "size": 7, "opacity": 0.55},
+                       hovertemplate="%{customdata}: %{y:.3f}<extra></extra>")
+    figure.add_scatter(x=levels, y=[float(values[layers == layer].mean()) for layer in levels], mode="lines",
+                       name=names[1], line={"color": colour, "width": 2}, hovertemplate="%{y:.3f}")
+    if line is not None:
+        figure.add_scatter(x=levels, y=[float(line[1][layers == layer].mean()) for layer in levels], mode="lines",
+                           name=line[0],
+                           line={"color": MUTED[theme], "width": 1.5, "dash": "dash"}, hovertemplate="%{y:.3f}")
+    if marked is not None and marked in places:
+        at = list(places).index(marked)
+        figure.add_scatter(x=[marked[0]], y=[values[at]], mode="markers", name=head_label(*marked),
+                           hovertemplate="%{y:.3f}", marker={"color": ACCENT[theme], "size": 11, "symbol": "diamond"})
+    figure.update_xaxes(dtick=-(-len(levels) // TICKS), tick0=levels[0], range=[levels[0] - 0.5, levels[-1] + 0.5],
+                        tickangle=0)
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+NAMED_ON_MAP = 80           # heads up to which every one can have its name beside it
+MAP_DOT, MARKED = 10, 14  # pixels: a head; the one that stands out, and its letters
+BELOW = 62           # pixels for the bar of layers
+
+
+def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
+             near: Sequence[int] = (), layer_word: str = "layer", height: int = 520) -> FigureSpec:
+    """at: float (head, 2). marked: the head that stands out; near: places in the list, joined to it. Both axes have one
+    scale and no unit."""
+    figure = chart(theme, height=height)
+    figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW})
+    layers = np.array([layer for layer, _ in places])
+    names = [head_label(layer, head) for layer, head in places]
+    here = list(places).index(marked)
+    for other in near:
+        figure.add_scatter(x=at[[here, other], 0], y=at[[here, other], 1], mode="lines",
+                           line={"color": ACCENT[theme], "width": 1}, hoverinfo="skip",
+                           name=f"{names[here]} to {names[other]}")
+    ramp = [[place, weight_scale(theme)[2 + round(place * (len(weight_scale(theme)) - 3))][1]]
+            for place in np.linspace(0, 1, len(weight_scale(theme)) - 2)]
+    sides = _map_sides(figure, at, names, [here, *near])
+    figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers+text", name="heads",
+                       textposition=[sides.get(place) or "top center" for place in range(len(at))],
+                       text=[name if sides.get(place) and place != here else "" for place, name in enumerate(names)],
+                       textfont={"size": 11, "color": MUTED[theme]}, customdata=names,
+                       hovertemplate="%{customdata}<extra></extra>",
+                       marker={"color": layers, "colorscale": ramp, "size": MAP_DOT,
+                               "showscale": len(set(layers.tolist())) > 1,
+                               "line": {"color": MUTED[theme], "width": 0.5},
+                               "colorbar": {"title": {"text": layer_word, "side": "top"}, "thickness": 10,
+                                            "outlinewidth": 0, "tickformat": "d", "orientation": "h", "y": 0,
+                                            "yanchor": "top", "ypad": 8, "dtick": -(-len(set(layers.tolist())) // 12)}})
+    figure.add_scatter(x=[at[here, 0]], y=[at[here, 1]], mode="markers+text", text=[names[here]],
+                       textposition=sides[here], name=names[here],
+                       marker={"color": ACCENT[theme], "size": MARKED, "symbol": "diamond"},
+                       textfont={"color": ACCENT[theme], "size": MARKED}, hovertemplate="%{text}<extra></extra>")
+    figure.update_layout(showlegend=False)
+    figure.update_xaxes(showticklabels=False, ticks="")
+    figure.update_yaxes(showticklabels=False, ticks="")
+    return figure
+
+
+def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
+    """The side of its dot on which a head's name stands, "" where there is no room for it. first: the heads that come
+    before all others, the first of them the one that stands out."""
+    order = list(first)
+    if len(names) <= NAMED_ON_MAP:
+        order += [place for place in range(len(names)) if place not in first]
+    radii = np.full(len(at), MAP_DOT / 2)
+    radii[first[0]] = MARKED / 2
+    labels = [(place, names[place], float(MARKED) if place == first[0] else 11.0) for place in order]
+    return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, labels, always=1), strict=True))
+
+
+def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes: tuple[str, str],
+                    height: int = 520) -> FigureSpec:
+    """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both
+    are equal."""
+    figure = chart(theme, *axes, height=height)
+    above = np.triu_indices(len(wanted), 1)
+    step = max(1, len(above[0]) // 4000)   # a plotted point a pair is enough up to there
+    most = float(max(wanted[above].max(), planar[above].max()))
+    figure.add_scatter(x=wanted[above][::step], y=planar[above][::step], mode="markers", name="pairs",
+                       hovertemplate="%{x:.3f} → %{y:.3f}<extra></extra>",
+                       marker={"color": series_colours(theme)[0], "size": 4, "opacity": 0.35})
+    figure.add_scatter(x=[0, most], y=[0, most], mode="lines", name="equal", hoverinfo="skip",
+                       line={"color": MUTED[theme], "dash": "dash", "width": 1.5})
+    figure.update_layout(showlegend=False)
+    return figure
+
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+
+
+def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
+                      *, axes: tuple[str, str], height: int = 380) -> "Figure":
+    """A dot a head; previous across, prefix upwards, both (head) from 0 to 1. named: the heads that stand out and have
+    their name beside them."""
+    loud = [place in named for place in range(len(names))]
+    figure = chart(theme, *axes, height=height)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(range=[-0.04, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    at, room = placed_points(figure, previous, prefix)
+    sides = dict(zip(named, name_sides(at, room, np.full(len(at), DOT / 2),
+                                       [(place, names[place], LETTERS) for place in named]), strict=True))
+    figure.add_scatter(x=previous, y=prefix, mode="markers+text", hovertext=list(names), textfont_size=LETTERS,
+                       textposition=[sides.get(place) or "top center" for place in range(len(names))],
+                       text=[name if sides.get(place) else "" for place, name in enumerate(names)],
+                       marker={"size": DOT, "opacity": 0.7,
+                               "color": [ACCENT[theme] if is_loud else series_colours(theme)[0] for is_loud in loud]},
+                       hovertemplate="<b>%{hovertext}</b><br>%{x:.3f}<br>%{y:.3f}<extra></extra>")
+    figure.update_layout(showlegend=False)
+    return figure
+
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+# pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
+SMALLEST, LARGEST, WORST = 5, 21, 0.4
+NAMED_EFFECTS = 6                               # heads with the largest effects that have their names beside them
+PLAIN = "even"                          # the pattern that is no habit, in grey
+
+
+def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
+    """One colour a pattern, always the same one whichever patterns are there."""
+    others = [pattern for pattern in patterns if pattern != PLAIN]
+    return {PLAIN: FADED[theme], **dict(zip(others, series_colours(theme), strict=False))}
+
+
+def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
+    """Rows are layers, columns heads; the colour is the best pattern, the size how well it fits. best: pattern and fit
+    by (layer, head). titles: of all patterns, in a fixed order."""
+    layers = sorted(best.index.unique("layer"))
+    figure = chart(theme, *axes, height=130 + 34 * max(len(layers), 3))
+    for pattern in _there(best, titles):
+        fits = best["fit"][best["pattern"] == pattern]
+        sizes = SMALLEST + (LARGEST - SMALLEST) * np.clip((fits.to_numpy() - WORST) / (1 - WORST), 0, 1)
+        figure.add_scatter(x=[head for _, head in fits.index], y=[layers.index(layer) for layer, _ in fits.index],
+                           mode="markers", name=titles[pattern],
+                           customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:z.3f}"
+                                       for (layer, head), fit in fits.items()],
+                           hovertemplate="%{customdata}<extra></extra>",
+                           marker={"symbol": "square", "size": sizes, "opacity": 1,
+                                   "line": {"width": 1, "color": colours.PAPER[theme]},
+                                   "color": colour_of(theme, list(titles))[pattern]})
+    widest = max(head for _, head in best.index)
+    figure.update_layout(legend={"itemsizing": "constant"})
+    figure.update_xaxes(tickmode="linear", dtick=1 if widest < 24 else 4, showgrid=False, range=[-0.7, widest + 0.7])
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(layers))), ticktext=[str(layer) for layer in layers],
+                        showgrid=False, range=[len(layers) - 0.3, -0.7])
+    return figure
+
+
+def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str], *,
+                      axes: tuple[str, str]) -> FigureSpec:
+    """A point a head: how well its best pattern fits (x) and by how much the answer changes without it (y). effects:
+    pattern, fit and silenced by (layer, head)."""
+    figure = chart(theme, *axes, height=360)
+    loud = set(effects["silenced"].nlargest(NAMED_EFFECTS).index)
+    for pattern in _there(effects, titles):
+        points = effects[effects["pattern"] == pattern]
+        names = [head_label(layer, head) for layer, head in points.index]
+        figure.add_scatter(x=points["fit"].tolist(), y=points["silenced"].tolist(), mode="markers+text",
+                           name=titles[pattern],
+                           text=[name if place in loud else "" for place, name in zip(points.index, names)],
+                           textposition="top center", textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,
+                           hovertemplate="%{customdata}: %{x:.3f}, %{y:.4g}<extra></extra>",
+                           marker={"size": 9, "color": colour_of(theme, list(titles))[pattern],
+                                   "line": {"width": 0.5, "color": colours.PAPER[theme]}})
+    figure.update_yaxes(rangemode="tozero", exponentformat="none")
+    return figure
+
+
+def _there(best: "DataFrame", titles: Mapping[str, str]) -> list[str]:
+    """The patterns that are some head's best, the most frequent first."""
+    counts = best["pattern"].value_counts().to_dict()
+    return sorted(counts, key=lambda name: (-counts[name], list(titles).index(name)))
+
+
+NAMED_TWINS = 7            # dots that have their name beside them, at most
+CORNER = 20                # pixels above and below the dots that are the corners' own
+
+
+def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *,
+          axes: tuple[str, str], corners: tuple[str, str, str, str], height: int = 430) -> FigureSpec:
+    """here and there: (head, 2), the weights to the nouns A and B. Across: A minus B here; upwards: A minus B in the
+    twin.
+
+    A dot's area is the weight on both nouns. corners: what the four corners mean, from the lower right (A here, B
+    there) round to the left: lower right, upper right, upper left, lower left. The lower right one is drawn as the one
+    that is looked for. """
+    sizes = np.maximum(here.sum(1), there.sum(1))
+    order = sorted(range(len(names)), key=lambda place: (place == chosen, -sizes[place]))   # the last one lies on top
+    names, here, there = [names[place] for place in order], here[order], there[order]
+    chosen = None if chosen is None else order.index(chosen)
+    x, y = here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]
+    radii = (5 + 26 * np.sqrt(sizes[order])) / 2
+    marked = [place == chosen for place in range(len(names))]
+    figure = chart(theme, *axes, height=height)
+    reach = _reach(figure, x, y, radii)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])
+    sides = _twin_sides(figure, x, y, radii, names, chosen)
+    figure.add_scatter(x=[-reach, reach], y=[-reach, reach], mode="lines", hoverinfo="skip",
+                       line={"color": FADED[theme], "dash": "dot", "width": 1.5})
+    figure.add_scatter(
+        x=x, y=y, mode="markers+text", hovertext=list(names), customdata=np.column_stack([here, there]),
+        textposition=[sides.get(place) or "top center" for place in range(len(names))], textfont_size=LETTERS,
+        text=[name if sides.get(place) else "" for place, name in enumerate(names)],
+        marker={"size": 2 * radii, "opacity": 0.72,
+                "color": [ACCENT[theme] if mark else series_colours(theme)[0] for mark in marked],
+                "line": {"width": 1, "color": colours.PAPER[theme]}},
+        hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
+                      "%{customdata[2]:.3f} | %{customdata[3]:.3f}<extra></extra>")
+    wanted = {"type": "rect", "x0": 0, "x1": reach, "y0": -reach, "y1": 0, "fillcolor": GRID[theme], "opacity": 0.6,
+              "line_width": 0, "layer": "below"}
+    figure.update_layout(showlegend=False, shapes=[wanted],
+                         annotations=[_corner(theme, place, words) for place, words in enumerate(corners)])
+    return figure
+
+
+def _corner(theme: str, place: int, words: str) -> dict:
+    """The words of a corner; the first is the one that is looked for."""
+    at, up = ((1, 0), (1, 1), (0, 1), (0, 0))[place]
+    return {"x": at, "y": up, "xref": "paper", "yref": "paper", "xanchor": ("left", "right")[at],
+            "yanchor": ("bottom", "top")[up], "text": words,
+            "showarrow": False, "font": {"size": 12.5, "color": ACCENT[theme] if place == 0 else MUTED[theme]}}
+
+
+def _reach(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray) -> float:
+    """How far the axes run from 0 to either side so that every dot is whole, below the upper corners' words and above
+    the lower ones', in the narrowest chart."""
+    at_once = max(0.05, float(np.abs([x, y]).max()))
+    figure.update_xaxes(range=[-at_once, at_once])
+    figure.update_yaxes(range=[-at_once, at_once])
+    _, room = placed_points(figure, x, y)
+    across = np.abs(x) / (1 - 2 * (radii + 2) / room[0])
+    upwards = np.abs(y) / (1 - 2 * (radii + CORNER) / room[1])
+    return max(at_once, float(across.max()), float(upwards.max()))
+
+
+def _twin_sides(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray, names: Sequence[str],
+           chosen: int | None) -> dict[int, str]:
+    """The side of its dot on which a name stands: of the chosen head, and of the ones furthest from the middle that
+    find a place, on no other name, dot or corner's words."""
+    at, room = placed_points(figure, x, y)
+    far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place != chosen]
+    order = ([] if chosen is None else [chosen]) + far[:3 * NAMED_TWINS]
+    inside = room - [0, 2 * CORNER]
+    sides = name_sides(at - [0, CORNER], inside, radii, [(place, names[place], LETTERS) for place in order],
+                       always=int(chosen is not None))
+    placed = [(place, side) for place, side in zip(order, sides, strict=True) if side]
+    return dict(placed[:NAMED_TWINS])
+
+
+DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
+
+
+def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
+               interval: tuple[float, float], bands: Sequence[tuple[float, float, str]],
+               lines: Sequence[tuple[float, str]], axes: tuple[str, str]) -> FigureSpec:
+    """The figure of dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis.
+
+    best: the place of the head with a name, interval its accuracy's. bands: (from, to, words) across; lines: (at,
+    words); both as shares of 1.
+    """
+    figure = chart(theme, *axes, height=360)
+    shown = np.maximum(mass, 1e-4)
+    colours = [ACCENT[theme] if place == best else series_colours(theme)[0] for place in range(len(names))]
+    low, high = min(0.4, float(accuracy.min()) - 0.03), max(0.6, float(accuracy.max()) + 0.06)
+    # decades: the best head's name stands beside its dot
+    span = [float(np.log10(shown.min())) - 0.2, float(np.log10(shown.max())) + 0.3]
+    figure.update_yaxes(type="log", range=span, tickvals=[float(decade) for decade in DECADES], ticktext=DECADES)
+    figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
+    words = [((start + end) / 2, text) for start, end, text in bands] + list(lines)
+    figure.update_layout(margin_t=24 + 16 * len(words), margin_l=label_width(DECADES, axes[1]))
+    side, = name_sides(*placed_points(figure, accuracy, shown), np.full(len(names), DOT / 2),
+                       [(best, names[best], LETTERS)], always=1)
+    if not np.isnan(interval[0]):
+        figure.add_scatter(x=list(interval), y=[shown[best]] * 2, mode="lines",
+                           line={"color": ACCENT[theme], "width": 2}, hoverinfo="skip")
+    figure.add_scatter(x=accuracy, y=shown, mode="markers+text",
+                       text=[name if place == best else "" for place, name in enumerate(names)],
+                       textposition=side, textfont_size=LETTERS, hovertext=list(names), customdata=mass,
+                       marker={"size": DOT, "opacity": 0.75, "color": colours},
+                       hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
+    figure.update_layout(
+        showlegend=False,
+        shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_baseline(at, theme) for at, _ in lines],
+        annotations=[{"x": at, "xref": "x", "y": 1.0, "yref": "paper", "yanchor": "bottom", "yshift": 16 * place,
+                      "text": text, "showarrow": False, "font": {"size": 12, "color": MUTED[theme]}}
+                     for place, (at, text) in enumerate(words)])
+    return figure
+
+
+def _rectangle(start: float, end: float, theme: str) -> dict:
+    return {"type": "rect", "x0": start, "x1": end, "yref": "paper", "y0": 0, "y1": 1, "line_width": 0,
+            "fillcolor": MUTED[theme], "opacity": 0.15, "layer": "below"}
+
+
+def _baseline(at: float, theme: str) -> dict:
+    return {"type": "line", "x0": at, "x1": at, "yref": "paper", "y0": 0, "y1": 1,
+            "line": {"color": MUTED[theme], "width": 1.5, "dash": "dash"}}
+
+
+ROW_HEIGHT = 34          # pixels
+ROW_SYMBOLS = ("circle", "square", "triangle-up")
+
+
+def agreement(theme: str, names: Sequence[str], columns: Mapping[str, np.ndarray], means: tuple[str, np.ndarray], *,
+              ceiling: tuple[float, str],
+              axis: str, chance: tuple[float, str] | None = None, quiet: Sequence[str] = ()) -> FigureSpec:
+    """names from the top down. columns: {reference: (name) or, with an interval, (name, 3) of value, low, high}; means:
+    the same of their mean, with its name. ceiling: (value, words). chance: |ρ| up to which nothing is said. quiet:
+    names of what is there only to be compared with."""
+    figure = chart(theme, axis, "", height=120 + ROW_HEIGHT * len(names))
+    palette, shifts = series_colours(theme), np.linspace(-0.24, 0.24, len(columns))
+    for place, (name, values) in enumerate(columns.items()):
+        _dots(figure, np.arange(len(names)) + shifts[place], values, name,
+              {"color": palette[place], "size": 7, "symbol": ROW_SYMBOLS[place % len(ROW_SYMBOLS)], "opacity": 0.75},
+              list(names))
+    _dots(figure, np.arange(len(names)), means[1], means[0],
+          {"size": 11, "symbol": "diamond",
+           "color": [FADED[theme] if name in quiet else ACCENT[theme] for name in names]}, list(names))
+    shapes, words = [], []
+    if chance is not None:
+        shapes.append({"type": "rect", "x0": -chance[0], "x1": chance[0], "yref": "paper", "y0": 0, "y1": 1,
+                       "line_width": 0, "fillcolor": MUTED[theme], "opacity": 0.13, "layer": "below"})
+        words.append((-chance[0], chance[1], "left"))
+    if np.isfinite(ceiling[0]):
+        shapes.append({"type": "line", "x0": ceiling[0], "x1": ceiling[0], "yref": "paper", "y0": 0, "y1": 1,
+                       "line": {"color": MUTED[theme], "width": 2, "dash": "dash"}})
+        words.append((ceiling[0], ceiling[1], "center"))
+    shapes.append({"type": "line", "x0": 0, "x1": 0, "yref": "paper", "y0": 0, "y1": 1,
+                   "line": {"color": FADED[theme], "width": 1}})
+    figure.update_layout(shapes=shapes, legend={"y": 1.02 + 30 / (ROW_HEIGHT * len(names) + 60)}, margin_t=74,
+                         margin_l=label_width(names, ""), annotations=[
+        {"x": x, "y": 1, "yref": "paper", "yanchor": "bottom", "text": text, "xanchor": side, "showarrow": False,
+        "font": {"size": 11.5, "color": MUTED[theme]}} for x, text, side in words])
+    lowest = min([-0.25 if chance is None else -chance[0],
+                  *(float(np.nanmin(column)) for column in columns.values() if np.isfinite(column).any())])
+    figure.update_xaxes(range=[max(lowest - 0.06, -1.04), 1.04], zeroline=False, dtick=0.5, tick0=0, tickangle=0)
+    figure.update_yaxes(tickmode="array", tickvals=list(range(len(names))), ticktext=list(names),
+                        range=[len(names) - 0.5, -0.5], showgrid=False)
+    return figure
+
+
+def _dots(figure: FigureSpec, at: np.ndarray, values: np.ndarray, name: str, marker: dict, names: list[str]) -> None:
+    if values.ndim == 1:
+        figure.add_scatter(x=values, y=at, mode="markers", name=name, marker=marker, customdata=names,
+                           hovertemplate="%{customdata}: %{x:.3f}")
+        return
+    x, low, high = values.T
+    ends = [[true_minus(f"{end:z.2f}") for end in side] for side in (low, high)]
+    hover = [f"{label}, {one} to {other}" for label, one, other in zip(names, *ends, strict=True)]
+    figure.add_scatter(x=x, y=at, mode="markers", name=name, marker=marker, customdata=hover,
+                       hovertemplate="%{customdata}: %{x:.3f}",
+                       error_x={"type": "data", "symmetric": False, "array": high - x, "arrayminus": x - low,
+                                "thickness": 1, "width": 0})
+
+
+EFFECT_HEIGHT, EFFECT_DOT = 84, 11         # pixels: the figure, and the dot
+EFFECT_MARGIN = 0.12              # of what is shown, free on each side
+
+
+def effect(theme: str, value: float, interval: tuple[float, float], baseline: float, luck: float | None = None,
+           best: float | None = None) -> FigureSpec:
+    """A dot at the value with its interval, a dashed line at the baseline, a dotted one at luck and a hollow dot at the
+    best head; what does not exist is left out."""
+    figure = chart(theme, height=EFFECT_HEIGHT)
+    numbers = [value, *interval, baseline, *(part for part in (luck, best) if part is not None)]
+    shown = [number for number in numbers if math.isfinite(number)]
+    low, high = min(shown, default=0.0), max(shown, default=1.0)
+    room = EFFECT_MARGIN * (high - low) or 0.5
+    figure.update_xaxes(range=[low - room, high + room], nticks=5)
+    figure.update_yaxes(range=[-1, 1], visible=False)
+    figure.update_layout(margin={"l": 8, "r": 8, "t": 8, "b": 26}, showlegend=False)
+    for at, dash in ((baseline, "dash"), (luck, "dot")):
+        if at is not None and math.isfinite(at):
+            figure.add_shape(type="line", x0=at, x1=at, y0=-1, y1=1,
+                             line={"color": MUTED[theme], "width": 1.5, "dash": dash})
+    if all(map(math.isfinite, interval)):
+        figure.add_scatter(x=list(interval), y=[0, 0], mode="lines", hoverinfo="skip",
+                           line={"color": ACCENT[theme], "width": 3})
+    if best is not None and best != value:
+        figure.add_scatter(x=[best], y=[0], mode="markers", hovertemplate="%{x:.3g}<extra></extra>",
+                           marker={"size": EFFECT_DOT, "symbol": "circle-open", "color": series_colours(theme)[0],
+                                   "line": {"width": 2}})
+    figure.add_scatter(x=[value], y=[0], mode="markers", hovertemplate="%{x:.3g}<extra></extra>",
+                       marker={"size": EFFECT_DOT, "color": ACCENT[theme]})
+    return figure
