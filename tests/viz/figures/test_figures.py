@@ -11,7 +11,7 @@ from tests.lesson_pages import shown
 from viz import theme as colours
 from viz.figures import base
 from viz.figures.bars import bars, histogram, stacked_bars
-from viz.figures.base import chart, label_width, text_width
+from viz.figures.base import chart
 from viz.figures.drawing import figure_rows
 from viz.figures.heads import agreement, by_layer, head_map, induction_scatter, shepard_diagram
 from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law, training
@@ -94,20 +94,6 @@ def test_means_by_layer_are_the_means_and_every_head_keeps_its_name():
     assert figure.data[0].customdata[3] == "layer 1 · head 1" and figure.data[3].y[0] == X[2]
 
 
-def test_the_map_joins_the_chosen_head_to_its_neighbours_and_the_other_picture_has_every_pair_once():
-    joined, lines_of = drawn()["map"], drawn()["kept"].data[0]
-    assert [each.name for each in joined.data[:2]] == ["0·1 to 0·0", "0·1 to 2·0"] and len(lines_of.x) == 10
-
-
-def test_a_marks_words_stand_above_the_plot_and_the_legend_above_them():
-    one, two = (lines("light", X, [Line("a", X), Line("b", X)], axes=("T", "p"),
-                      marks=[(1.0, "one"), (9.5, "last")][:count]) for count in (1, 2))
-    words = [(each.y, each.yanchor, each.yshift, each.xanchor) for each in two.layout.annotations]
-    assert words == [(1, "bottom", 0, "left"), (1, "bottom", 18, "right")]
-    assert 1.01 < one.layout.legend.y < two.layout.legend.y and one.layout.margin.t < two.layout.margin.t
-    assert all(each.bgcolor is None for each in two.layout.annotations)
-
-
 @pytest.mark.parametrize("log", ["", "x", "y", "xy"])
 def test_a_bounds_words_stand_where_no_curve_is(log):
     rising, falling = (lines("light", X, [Line("a", y)], axes=("T", "p"), log=log,
@@ -115,16 +101,6 @@ def test_a_bounds_words_stand_where_no_curve_is(log):
                        for y in (X, X[::-1]))
     assert (rising.xanchor, falling.xanchor) == ("left", "right") and rising.bgcolor is None
     assert rising.yanchor == "top"   # above it they would leave the plot
-
-
-def test_a_y_axis_name_keeps_away_from_the_labels_of_its_ticks():
-    axis = chart("light", "x", "y").layout.yaxis
-    edge = 12   # pixels that plotly leaves free beside what it measures
-    # plotly keeps room for ""
-    assert axis.automargin and axis.title.standoff >= 8 and chart("light", "x").layout.yaxis.title.text is None
-    room = text_width("because 9") + axis.ticklen + edge
-    assert label_width(["because 9"], "token") >= room + axis.title.standoff + 16
-    assert label_width(["because 9"], "") >= room
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -137,11 +113,6 @@ def test_a_line_that_stands_for_others_can_be_seen(theme):
 def test_names_may_be_left_out_where_there_is_no_room_and_equal_ones_stay_apart():
     axis = drawn()["matrix"].layout.xaxis
     assert axis.type == "category" and axis.tickvals is None and axis.labelalias == {"0": "a", "1": "b", "2": "a"}
-
-
-def test_of_many_numbers_only_round_ones_are_written():
-    axis = matrix("light", np.zeros((2, 100)), ["the", "the"], [str(place) for place in range(100)]).layout.xaxis
-    assert axis.type is None and axis.tickvals is None and axis.labelalias is None
 
 
 def test_curves_are_told_apart_without_their_colours():

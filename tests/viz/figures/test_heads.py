@@ -1,31 +1,16 @@
-"""The two pictures of the page Measures: every head is drawn once, in its pattern's colour, where its numbers say."""
+"""Heads as points: each once, where its numbers say; and numbers beside what they have to be above."""
+import math
+
 import pytest
+from plotly.graph_objects import Figure
 
 from model.core.measures import head_frame
 from model.studies.patterns import TITLES
-from viz.figures.heads import LARGEST, SMALLEST, colour_of, pattern_grid, silencing_effects
+from viz.figures.heads import LARGEST, SMALLEST, effect, pattern_grid, silencing_effects
 
 BEST = head_frame([(0, 0), (0, 1), (2, 0), (2, 1)],
                   {"pattern": ["even", "first", "even", "previous"], "fit": [0.9, 1.0, 0.3, 0.7],
                    "silenced": [0.01, 0.5, 0.0, 0.02]})
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_pattern_has_a_colour_of_its_own(theme):
-    colours = colour_of(theme, list(TITLES))
-    assert set(colours) == set(TITLES) and len(set(colours.values())) == len(TITLES)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_largest_squares_stand_apart_on_a_phone(theme):
-    """Of its 390 pixels 270 are the axis, for twelve heads and the room beside them; of more heads the edges stay, in
-    the page's colour."""
-    wide = head_frame([(0, head) for head in range(12)], {"pattern": ["even"] * 12, "fit": [1.0] * 12})
-    figure = pattern_grid(theme, wide, TITLES, axes=("head", "layer"))
-    low, high = figure.layout.xaxis.range
-    marker = figure.data[0].marker
-    assert max(marker.size) < 270 / (high - low) and marker.line.width == 1
-    assert marker.line.color == figure.layout.paper_bgcolor
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -45,3 +30,27 @@ def test_effects_stand_over_their_fits_and_the_largest_have_names():
     points = {name: (x, y) for trace in figure.data
               for name, x, y in zip(trace.customdata, trace.x, trace.y, strict=True)}
     assert points == {f"{layer}·{head}": (row["fit"], row["silenced"]) for (layer, head), row in BEST.iterrows()}
+
+
+def parts(*given):
+    spec = effect("light", *given).to_plotly_json()
+    Figure(spec)   # plotly takes it
+    traces, shapes = spec["data"], spec["layout"].get("shapes", ())
+    dots = {trace["marker"].get("symbol", "circle"): trace["x"][0] for trace in traces if trace["mode"] == "markers"}
+    interval = [list(trace["x"]) for trace in traces if trace["mode"] == "lines"]
+    return dots, interval, {shape["line"]["dash"]: shape["x0"] for shape in shapes}, spec["layout"]["xaxis"]["range"]
+
+
+def test_every_number_has_its_mark_and_is_in_view():
+    dots, interval, lines, (low, high) = parts(0.6, (0.5, 0.7), 0.3, 0.1, 0.9)
+    assert dots == {"circle": 0.6, "circle-open": 0.9} and interval == [[0.5, 0.7]]
+    assert lines == {"dash": 0.3, "dot": 0.1}
+    assert low < 0.1 and high > 0.9
+
+
+def test_what_does_not_exist_is_left_out_and_one_number_alone_has_room():
+    nothing = math.nan
+    _, interval, lines, (low, high) = parts(0.25, (nothing, nothing), nothing, nothing)
+    assert interval == [] and lines == {} and low < 0.25 < high
+    _, _, _, (low, high) = parts(nothing, (nothing, nothing), nothing)
+    assert math.isfinite(low) and low < high

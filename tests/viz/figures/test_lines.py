@@ -1,0 +1,31 @@
+"""Curves: a dot on each where one stands, and what happened beside its band."""
+import numpy as np
+import pytest
+
+from viz.figures.lines import Line, standing, training
+
+STANDING = np.array([1.0, 10.0, 100.0])
+
+
+@pytest.mark.parametrize("here", [{0: 2.0}, {0: 2.0, 1: 5.0}])
+def test_a_dot_stands_on_every_curve_that_is_drawn(here):
+    drawn = [Line("one", STANDING, 0), Line("other", 2 * STANDING, 1)][:len(here)]
+    figure = standing("light", STANDING, drawn, (7.0, here), axes=("x", "y"), marks=[(7.0, "x = 7")],
+                      y_range=(1e-4, 40))
+    traces = figure.plotly().data
+    dots = [trace for trace in traces if trace.name == "here"]
+    assert [(float(dot.x[0]), float(dot.y[0])) for dot in dots] == [(7.0, value) for value in here.values()]
+    assert sum(trace.name == "apart" for trace in traces) == (len(here) == 2)
+
+
+STEPS = np.arange(0, 101, 10)
+
+
+@pytest.mark.parametrize(("start", "side"), [(20, "left"), (60, "right")])
+def test_what_happened_stands_on_the_side_of_its_band_where_there_is_room(start, side):
+    happened = "the induction head appears"
+    figure = training("dark", (STEPS, STEPS / 50, STEPS / 100), (STEPS, {"0·0": STEPS / 100}, ["0·0"]),
+                      titles=("loss", "right", "heads {names}"), at=(50, "step 50"),
+                      formed=(start, start + 10, happened), last=100)
+    anchors = {each.text.replace("<br>", " "): each.xanchor for each in figure.layout.annotations}
+    assert anchors[happened] == side and "step 50" in anchors

@@ -1,0 +1,110 @@
+"""Matrices: numbers that can be read on their very cells, rows with their own scale, names of small pictures."""
+import numpy as np
+import pytest
+
+from viz import theme as colours
+from viz.figures.drawing import FigureSpec, figure_rows
+from viz.figures.heads import agreement
+from viz.figures.matrix import CellStyle, importance, matrix, tiles
+
+SHADES = np.linspace(0, 1, 144).reshape(12, 12)
+PLACES = [str(place) for place in range(12)]
+
+
+def numbered(theme: str) -> dict[str, FigureSpec]:
+    return {"weights": matrix(theme, SHADES, PLACES, PLACES),
+            "signed": matrix(theme, 2 * SHADES - 1, PLACES, PLACES, style=CellStyle("signed")),
+            "importance": importance(theme, [[(name, row) for name, row in zip(PLACES, SHADES)]], PLACES, [False] * 12,
+                                     title="token", apart_title="")}
+
+
+def contrast(one: np.ndarray, other: np.ndarray) -> float:
+    lighter, darker = sorted([float(colours.luminance(one)), float(colours.luminance(other))], reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def cell_colour(trace, row: int, column: int) -> np.ndarray:
+    share = (float(np.asarray(trace.z, float)[row, column]) - trace.zmin) / (trace.zmax - trace.zmin)
+    places, stops = zip(*trace.colorscale)
+    return np.array([np.interp(share, places, channel) for channel in zip(*map(colours.rgb, stops))])
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["weights", "signed", "importance"])
+def test_every_number_is_written_once_and_stands_out_from_its_cell(theme, name):
+    cells, over = numbered(theme)[name].data
+    found = {(trace.textfont.color, row, column) for trace in (cells, over)
+             for row, texts in enumerate(trace.text) for column, text in enumerate(texts) if text.strip()}
+    assert len({place[1:] for place in found}) == len(found) > 100
+    assert min(contrast(np.array(colours.rgb(ink)), cell_colour(cells, row, column))
+               for ink, row, column in found) >= 4.5
+    assert over.hoverinfo == "skip" and {stop for _, stop in over.colorscale} == {"rgba(0,0,0,0)"}
+
+
+TOKENS, APART = ["[CLS]", "a", "b", "c"], [True, False, False, False]
+GROUPS = [[("deleted", np.array([9.0, -2.0, 1.0, np.nan]))],
+          [("rollout", np.array([0.5, 0.001, 0.25, 0.125])), ("none", np.zeros(4))]]
+
+
+def explained(theme: str) -> dict:
+    spread = np.array([[0.5, 0.4, 0.6], [0.1, -0.2, 0.3]])
+    return {"importance": importance(theme, GROUPS, TOKENS, APART, title="token", apart_title="apart"),
+            "plain": importance(theme, GROUPS, TOKENS, [False] * 4, title="token", apart_title="apart"),
+            "one": agreement(theme, ["x", "y"], {"deleted": spread[:, 0], "hidden": spread[:, 1]},
+                             ("mean", spread[:, 0]), ceiling=(0.7, "top"),
+                             chance=(0.6, "chance"), axis="ρ", quiet=["y"]),
+            "set": agreement(theme, ["x", "y"], {"deleted": spread}, ("mean", spread), ceiling=(float("nan"), "top"),
+                             axis="ρ")}
+
+
+def test_a_row_is_coloured_by_its_own_largest_and_special_tokens_stand_behind_a_gap():
+    trace, over = explained("light")["importance"].data
+    np.testing.assert_allclose(np.asarray(trace.z, float), [
+        [1, 0.5, np.nan, np.nan, 4.5], [np.nan] * 5, [0.004, 1, 0.5, np.nan, 2], [0, 0, 0, np.nan, 0]])
+    assert list(explained("light")["importance"].layout.xaxis.labelalias.values()) == ["a", "b", "c", "", "[CLS]"]
+    written = [[(light + dark).strip() for light, dark in zip(*each, strict=True)]
+               for each in zip(trace.text, over.text, strict=True)]
+    assert written[0] == ["−2.0", "1.0", "", "", "9.0"] and written[2] == ["", "0.25", "0.12", "", "0.50"]
+    assert trace.customdata[0][0] == "deleted · a: −2" and (trace.zmin, trace.zmax) == (0, 1)
+
+
+@pytest.mark.parametrize("numbers, label, texts", [
+    ([0.68, -0.0068, 0.004, np.nan], "x", ["0.68", "−0.01", "", ""]),
+    ([0.068, 0.0068, 0.0004, -0.068], "x", ["0.068", "0.007", "", "−0.068"]),
+    ([-0.0068, 0.00068, 0.00004, 0], "x · 10⁻³", ["−6.8", "0.7", "", ""]),
+    ([1.5e-6, -6.1e-7, 0, 0], "x · 10⁻⁶", ["1.5", "−0.6", "", ""]),
+    *(([largest, 0.93, 0.86, 0], "x", ["1.00", "0.93", "0.86", ""]) for largest in (0.9999999, 1.0000001)),
+    ([123, -99.4, 0.4, 1], "x", ["123", "−99", "", "1"]),
+    ([1e-13, 0, 0, 0], "x · 10⁻⁹", ["", "", "", ""]), ([0, 0, 0, 0], "x", ["", "", "", ""])])
+def test_a_small_rows_numbers_are_written_in_thousandths_so_that_all_are_short(numbers, label, texts):
+    figure = importance("light", [[("x", np.array(numbers))]], list("abcd"), [False] * 4, title="", apart_title="")
+    written = [(light + dark).strip() for light, dark in zip(*(trace.text[0] for trace in figure.data), strict=True)]
+    assert (figure.layout.yaxis.ticktext[0], written) == (label, texts)
+    assert max(map(len, texts)) <= 6
+
+
+def test_dots_keep_their_intervals_and_the_ceiling_its_place():
+    figure = explained("light")["set"]
+    assert list(figure.data[0].error_x.array) == pytest.approx([0.1, 0.2])
+    assert list(figure.data[0].error_x.arrayminus) == pytest.approx([0.1, 0.3])
+    assert len(figure.layout.shapes) == 1 and not figure.layout.annotations   # an unknown ceiling is not explained
+    one = explained("light")["one"]
+    assert [shape.x1 for shape in one.layout.shapes] == [0.6, 0.7, 0]
+    assert one.data[-1].marker.color[0] != one.data[-1].marker.color[1]
+    assert [row[1] for row in figure_rows(one) if row[0] == "mean"] == [0.5, 0.1]
+
+
+def test_the_name_of_a_tile_breaks_where_its_neighbours_begins_and_the_next_row_makes_room():
+    pixels = np.zeros((7, 5))
+    many, few = (tiles("light", [[("asked with", pixels)] * count, [("key 0", pixels)]]) for count in (8, 3))
+    assert [many.layout.annotations[0].text, few.layout.annotations[0].text] == ["asked<br>with", "asked with"]
+    assert np.shape(many.data[0].z)[0] == np.shape(few.data[0].z)[0] + 4
+    assert {each.yanchor for each in many.layout.annotations} == {"top"}
+
+
+def test_a_free_place_stays_empty():
+    pixels = np.ones((7, 5))
+    spec = tiles("light", [[("A", pixels), None, ("B", pixels)]])
+    assert [each.text for each in spec.layout.annotations] == ["A", "B"]
+    filled = np.isfinite(np.array(spec.data[0].z, float)).any(0)
+    assert filled.tolist() == [True] * 5 + [False] * 7 + [True] * 5
