@@ -1,5 +1,4 @@
-"""Where a file comes from: one JSON string that is written into every export and read back into the question and the
-view.
+"""Where a file comes from: one JSON string that is written into every export, with the question and the view.
 
 The string is pure ASCII: anything else is escaped as JSON does, so that every format carries it unchanged, lone
 surrogates and NUL included. """
@@ -16,7 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from model.core import pictures
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
+from model.core.query import Edit, Hide, Patch, Query, Silence, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.format import format_difference
@@ -26,7 +25,6 @@ MADE_BY = "Clearhead"
 QUOTED = 240   # signs of a text in a caption
 INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")   # names of one network
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
-EDITS: dict[str, type[Edit]] = {each.__name__.lower(): each for each in (Silence, Temper, Hide, Window, Patch)}
 
 
 @functools.cache
@@ -90,52 +88,6 @@ def _number(value: Any) -> Any:
 def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
     """The provenance as one line of ASCII JSON, without the semicolon that some spreadsheets take for a cell's end."""
     return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
-
-
-def loads(text: str) -> tuple[Query, View]:
-    """The question and the view that a file was made from. Raises UserError if the text is not a provenance of ours."""
-    try:
-        fields = json.loads(text)
-        return _query(fields, frozenset(_edit(dict(edit)) for edit in fields["edits"])), _view(fields["view"])
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise UserError(
-            "This file carries no provenance that Clearhead wrote; choose a file that was exported here.") from error
-
-
-def _query(fields: dict, edits: frozenset) -> Query:
-    texts = [fields[name] for name in ("model", "revision", "text", "text_b", "target")]
-    if not all(isinstance(text, str) for text in texts[:3]) or not all(isinstance(text, str | None)
-                                                                       for text in texts[3:]):
-        raise ValueError("texts")
-    model, revision, text, text_b, target = texts
-    image = (fields.get("image") or {}).get("sha256")   # not in what an earlier Clearhead wrote
-    return Query(model, revision, text, text_b, target, _places(fields["continuation"]), edits, image,
-                 fields.get("chat") is True)
-
-
-def _places(values: Any) -> tuple[int, ...]:
-    """Whole numbers from 0 on. Raises ValueError for anything else."""
-    if not isinstance(values, list) or any(type(value) is not int or value < 0 for value in values):
-        raise ValueError("whole numbers")
-    return tuple(values)
-
-
-def _edit(values: dict) -> Edit:
-    _places([values[name] for name in ("layer", "head", "token", "width", "first") if name in values])
-    read: dict[str, Any] = {"kind": Kind(values["kind"])} if "kind" in values else {}
-    if "from_query" in values:   # a patch is taken from a question without edits of its own
-        read["from_query"] = _query(values["from_query"], frozenset())
-    return EDITS[values.pop("edit")](**values | read)
-
-
-def _view(values: dict) -> View:
-    pair = values["pair"]
-    _places([values["layer"], values["head"], *([] if values["token"] is None else [values["token"]])])
-    switches = [values[name] for name in ("transpose", "hide_special", "renormalise", "words")]
-    if any(not isinstance(switch, bool) for switch in switches) or not isinstance(values["order"], str):
-        raise ValueError("switches")
-    return View(**values | {"kind": Kind(values["kind"]), "pair": None if pair is None else _places(pair),
-                            "overlay": tuple(_places(head) for head in values["overlay"])})
 
 
 def stated_address() -> str:

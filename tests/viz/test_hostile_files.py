@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from model.core.query import UserError
 from model.studies.coreference import read_bytes
-from tests.fabricate import record
 from tests.fabricate.items import curve, grid, head, squares
 from tests.hostile import CELLS, JSON, PIECES, TEXTS, changed, damaged, examples
-from viz import provenance
-from viz.export.tables import guard_cell, unguard_cell
+from tests.viz.export.readers import unguard_cell
+from viz.export.tables import guard_cell
 from viz.figures.bars import bars
 from viz.handout.files import Handout, load, save
 from viz.widgets.figure import as_csv
@@ -105,19 +104,3 @@ def test_a_guarded_cell_is_harmless_and_gives_back_what_a_file_can_hold(text):
     assert cell.lstrip(" ")[:1] not in tuple("=+-@＝＋－＠\t\r\n")
     if not any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):
         assert unguard_cell(cell) == text
-
-
-@examples(300)
-@given(JSON | TEXTS, st.data())
-def test_any_provenance_is_read_or_refused_in_one_sentence(found, data):
-    from model.core.view import View
-
-    whole = json.loads(provenance.dumps(record(5), View(layer=1, head=2)))
-    whole[data.draw(st.sampled_from(list(whole)))] = data.draw(JSON | TEXTS)
-    for text in (json.dumps(found), json.dumps(whole), found if isinstance(found, str) else "x"):
-        try:
-            query, view = provenance.loads(text)
-        except UserError as error:
-            assert sentence(error), str(error)
-        else:
-            assert isinstance(query.text, str) and type(view.layer) is int and hash((query, view)) is not None

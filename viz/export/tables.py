@@ -3,8 +3,8 @@
 UTF-8 without a byte order mark, comma, CRLF (RFC 4180). Text cells are made harmless for spreadsheets, which run what
 begins with = + - @: such a cell gets an apostrophe before it, and so does one where apostrophes precede such a
 character; a token ' stays as it is. The same holds after a semicolon, a tab and a new line, which a spreadsheet of
-another country takes for the end of a cell. `unguard_cell` (drop one apostrophe at each of these places) gives back the
-token. NUL and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on. """
+another country takes for the end of a cell. Dropping one apostrophe at each of these places gives back the token. NUL
+and lone surrogates, which no UTF-8 reader takes, are written U+0000 and so on. """
 import csv
 import io
 import re
@@ -33,11 +33,6 @@ def guard_cell(text: str) -> str:
     """The text as a cell that no spreadsheet runs."""
     plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
     return re.sub(BEGINS + RUNS, r"\1'", plain)
-
-
-def unguard_cell(cell: str) -> str:
-    """The text that `guard_cell` was given."""
-    return re.sub(f"{BEGINS}'{RUNS}", r"\1", cell)
 
 
 def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:

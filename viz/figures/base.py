@@ -9,7 +9,7 @@ each other and leaves letters as large as they are, keeps them apart. """
 import math
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -287,6 +287,13 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
             free[rest] &= _apart(middles[:, rest] - middles[:, here, side, None], points[:, rest] - points[:, here],
                                  half[:, rest] + half[:, here])
     return placed
+
+
+def add_dots(figure: FigureSpec, x: Any, y: Any, names: Sequence[str], sides: Mapping[int, str], **how: Any) -> None:
+    """Adds points of which those with a side have their name there."""
+    figure.add_scatter(x=x, y=y, mode="markers+text", text=[name if sides.get(at) else "" for at, name
+                                                           in enumerate(names)],
+                       textposition=[sides.get(at) or "top center" for at in range(len(names))], **how)
 
 
 def _apart(between: np.ndarray, points: np.ndarray, needed: np.ndarray) -> np.ndarray:

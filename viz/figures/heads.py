@@ -12,6 +12,7 @@ from viz.figures.base import (
     FADED,
     GRID,
     MUTED,
+    add_dots,
     chart,
     fit_points,
     label_width,
@@ -76,9 +77,7 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
     ramp = [[place, weight_scale(theme)[2 + round(place * (len(weight_scale(theme)) - 3))][1]]
             for place in np.linspace(0, 1, len(weight_scale(theme)) - 2)]
     sides = _map_sides(figure, at, names, [here, *near])
-    figure.add_scatter(x=at[:, 0], y=at[:, 1], mode="markers+text", name="heads",
-                       textposition=[sides.get(place) or "top center" for place in range(len(at))],
-                       text=[name if sides.get(place) and place != here else "" for place, name in enumerate(names)],
+    add_dots(figure, at[:, 0], at[:, 1], names, sides | {here: ""}, name="heads",
                        textfont={"size": 11, "color": MUTED[theme]}, customdata=names,
                        hovertemplate="%{customdata}<extra></extra>",
                        marker={"color": layers, "colorscale": ramp, "size": MAP_DOT,
@@ -142,9 +141,7 @@ def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, pr
     at, room = placed_points(figure, previous, prefix)
     sides = dict(zip(named, name_sides(at, room, np.full(len(at), DOT / 2),
                                        [(place, names[place], LETTERS) for place in named]), strict=True))
-    figure.add_scatter(x=previous, y=prefix, mode="markers+text", hovertext=list(names), textfont_size=LETTERS,
-                       textposition=[sides.get(place) or "top center" for place in range(len(names))],
-                       text=[name if sides.get(place) else "" for place, name in enumerate(names)],
+    add_dots(figure, previous, prefix, names, sides, hovertext=list(names), textfont_size=LETTERS,
                        marker={"size": DOT, "opacity": 0.7,
                                "color": [ACCENT[theme] if is_loud else series_colours(theme)[0] for is_loud in loud]},
                        hovertemplate="<b>%{hovertext}</b><br>%{x:.3f}<br>%{y:.3f}<extra></extra>")
@@ -200,10 +197,9 @@ def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str
     for pattern in _there(effects, titles):
         points = effects[effects["pattern"] == pattern]
         names = [head_label(layer, head) for layer, head in points.index]
-        figure.add_scatter(x=points["fit"].tolist(), y=points["silenced"].tolist(), mode="markers+text",
-                           name=titles[pattern],
-                           text=[name if place in loud else "" for place, name in zip(points.index, names)],
-                           textposition="top center", textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,
+        sides = {at: "top center" for at, place in enumerate(points.index) if place in loud}
+        add_dots(figure, points["fit"].tolist(), points["silenced"].tolist(), names, sides, name=titles[pattern],
+                           textfont={"size": 11.5, "color": MUTED[theme]}, customdata=names,
                            hovertemplate="%{customdata}: %{x:.3f}, %{y:.4g}<extra></extra>",
                            marker={"size": 9, "color": colour_of(theme, list(titles))[pattern],
                                    "line": {"width": 0.5, "color": colours.PAPER[theme]}})
@@ -243,11 +239,9 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     sides = _twin_sides(figure, x, y, radii, names, chosen)
     figure.add_scatter(x=[-reach, reach], y=[-reach, reach], mode="lines", hoverinfo="skip",
                        line={"color": FADED[theme], "dash": "dot", "width": 1.5})
-    figure.add_scatter(
-        x=x, y=y, mode="markers+text", hovertext=list(names), customdata=np.column_stack([here, there]),
-        textposition=[sides.get(place) or "top center" for place in range(len(names))], textfont_size=LETTERS,
-        text=[name if sides.get(place) else "" for place, name in enumerate(names)],
-        marker={"size": 2 * radii, "opacity": 0.72,
+    add_dots(
+        figure, x, y, names, sides, hovertext=list(names), customdata=np.column_stack([here, there]),
+        textfont_size=LETTERS, marker={"size": 2 * radii, "opacity": 0.72,
                 "color": [ACCENT[theme] if mark else series_colours(theme)[0] for mark in marked],
                 "line": {"width": 1, "color": colours.PAPER[theme]}},
         hovertemplate="<b>%{hovertext}</b><br>%{customdata[0]:.3f} | %{customdata[1]:.3f}<br>"
@@ -314,16 +308,14 @@ def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.
     figure.update_xaxes(range=[low, min(1.02, high)], tickformat=".0%")
     words = [((start + end) / 2, text) for start, end, text in bands] + list(lines)
     figure.update_layout(margin_t=24 + 16 * len(words), margin_l=label_width(DECADES, axes[1]))
-    side, = name_sides(*placed_points(figure, accuracy, shown), np.full(len(names), DOT / 2),
+    sides = name_sides(*placed_points(figure, accuracy, shown), np.full(len(names), DOT / 2),
                        [(best, names[best], LETTERS)], always=1)
     if not np.isnan(interval[0]):
         figure.add_scatter(x=list(interval), y=[shown[best]] * 2, mode="lines",
                            line={"color": ACCENT[theme], "width": 2}, hoverinfo="skip")
-    figure.add_scatter(x=accuracy, y=shown, mode="markers+text",
-                       text=[name if place == best else "" for place, name in enumerate(names)],
-                       textposition=side, textfont_size=LETTERS, hovertext=list(names), customdata=mass,
-                       marker={"size": DOT, "opacity": 0.75, "color": colours},
-                       hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
+    add_dots(figure, accuracy, shown, names, {best: sides[0]}, textfont_size=LETTERS, hovertext=list(names),
+             customdata=mass, marker={"size": DOT, "opacity": 0.75, "color": colours},
+             hovertemplate="<b>%{hovertext}</b><br>%{x:.1%}<br>%{customdata:.3f}<extra></extra>")
     figure.update_layout(
         showlegend=False,
         shapes=[_rectangle(start, end, theme) for start, end, _ in bands] + [_baseline(at, theme) for at, _ in lines],

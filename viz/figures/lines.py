@@ -274,7 +274,7 @@ def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:
     """The stretch in which it happened, through all panels, with its words beside it in the middle one, on two lines: a
     phone has no room for one."""
     start, end, words = formed
-    left = start > figure.layout.xaxis.range[1] / 2
+    left = start > figure.span("x")[1] / 2
     figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme],
                      opacity=0.18, layer="below")
     figure.add_annotation(x=start if left else end, y=PANELS[1][1] - 0.02, yref="paper", yanchor="top", showarrow=False,

@@ -9,6 +9,7 @@ from viz.figures.base import (
     ACCENT,
     LETTER,
     MUTED,
+    add_dots,
     chart,
     fit_points,
     name_sides,
@@ -51,9 +52,7 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: n
     sizes = 6 + 26 * np.sqrt(share)
     spots = _name_spots(figure, points, sizes, marked, arrows)
     sides = {place: side for place, side in spots[len(marked) + len(arrows):] if side}
-    figure.add_scatter(x=points.at[:, 0], y=points.at[:, 1], mode="markers+text", name="points", textfont_size=SMALL,
-                       text=[name if place in sides else "" for place, name in enumerate(points.names)],
-                       textposition=[sides.get(place, "top center") for place in range(len(points.names))],
+    add_dots(figure, points.at[:, 0], points.at[:, 1], points.names, sides, name="points", textfont_size=SMALL,
                        customdata=[[name, size] for name, size in zip(points.names, share, strict=True)],
                        marker={"color": series_colours(theme)[0], "size": sizes, "line_width": 0, "opacity": 0.75},
                        hovertemplate="%{customdata[0]}<br>%{x:.4g}, %{y:.4g}"

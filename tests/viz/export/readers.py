@@ -11,6 +11,8 @@ import numpy as np
 import pypdf
 from PIL import Image
 
+from viz.export.tables import BEGINS, RUNS
+
 
 def provenance_of(suffix: str, content: bytes) -> dict:
     """The provenance, from where the format keeps it."""
@@ -99,3 +101,8 @@ def tokens_of(suffix: str, content: bytes) -> list[str] | None:
         with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             return arrays["queries_self"].tolist()
     return None
+
+
+def unguard_cell(cell: str) -> str:
+    """The text that `guard_cell` was given, but for NUL and surrogates."""
+    return re.sub(f"{BEGINS}'{RUNS}", r"\1", cell)

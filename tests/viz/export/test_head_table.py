@@ -27,7 +27,7 @@ def test_the_file_gives_back_every_number(silencing):
     text = head_table_csv(MEASURES, FITS, silencing, provenance.dumps(MADE, View())).decode("utf-8")
     table = list(csv.DictReader(io.StringIO(text, newline="")))
     assert [(int(row["layer"]), int(row["head"])) for row in table] == PLACES
-    assert provenance.loads(table[0]["provenance"])[0] == MADE.query
+    assert json.loads(table[0]["provenance"])["text"] == MADE.query.text
     for number, (row, place) in enumerate(zip(table, PLACES, strict=True)):
         assert [row["pattern"], float(row["fit"])] == FITS.best().loc[place].tolist()
         assert all(float(row[name]) == each[number] and float(row[f"uniform_{name}"]) == MEASURES.uniform[name][number]

@@ -12,9 +12,10 @@ from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
 from model.core.view import View, displayed_head
 from tests.fabricate import HEADS, HOSTILE, LAYERS, record
+from tests.viz.export.readers import unguard_cell
 from viz import export as export_module
 from viz.export import export
-from viz.export.tables import ACTS, guard_cell, unguard_cell
+from viz.export.tables import ACTS, guard_cell
 
 QUERIES, KEYS = ("a", "b", "a", "c", "d"), ("u", "v", "u", "w", "x", "y", "z")
 
