@@ -14,7 +14,7 @@ from viz.components.picture_view.payload import Patches, PatchState, PatchValues
 from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
 from viz.handout.files import Item
 from viz.paper import grid, head, picture
-from viz.paper.page import PicturePlan, whole_page
+from viz.paper.page import WORDS, PicturePlan, whole_page
 from viz.paper.sheet import pen, save
 
 if TYPE_CHECKING:
@@ -138,8 +138,10 @@ def _plan(item: Item) -> PicturePlan | None:
         return grid.plan_of(saved.overview, saved.state, False, behind=saved.behind)
     if item.kind == "picture_view":
         found = picture_of(item)
-        return picture.plan_of(found.patches.picture, found.patches.boxes, found.values, focus=found.shown.focus,
-                               hidden=found.shown.hidden, orientation=item.caption)
+        focus = found.shown.focus
+        orientation = "" if focus is None else WORDS["picture"].format(a=found.patches.texts[focus])
+        return picture.plan_of(found.patches.picture, found.patches.boxes, found.values, focus=focus,
+                               hidden=found.shown.hidden, orientation=orientation)
     if item.kind != "head_view":
         return None
     shown = head_of(item)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 WORDS = strings("export")
 # share of the bound from which on what is below 0 is struck through, so that signs differ without colour too
 STRUCK = 0.08
-BARE, WIDE = 190, 1600   # points: of a picture and the bar below it; of pictures beside one another
+BARE, WIDE = 190, 1600   # points: the narrowest picture; the widest page of pictures beside one another
 NARROW = 300     # points: the narrowest page, so that a caption has room for a few words a line
 BAR = (120, 7)   # points
 SAMPLE = 26      # points: of a head's line in the legend
@@ -41,6 +41,11 @@ class PicturePlan:
     legend: tuple[tuple[str, str, Dashes], ...] = ()   # (text, colour, dashes) of each head
     signed: bool = False                           # whether the bar runs from below 0, whose half is struck through
 
+    @property
+    def across(self) -> float:
+        """Points from side to side, with the bar below."""
+        return max(self.width, BARE, BAR[0] + 10 + letters.width(self.bar_name, 7.5, mono=False))
+
 
 def weight_ticks(scale: str) -> list[tuple[float, str]]:
     """The ticks of weights from 0 to 1 on a scale."""
@@ -60,7 +65,7 @@ def weight_name(scale: str) -> str:
 def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequence[str]) -> "Figure":
     """A picture with everything round it: title, lead and how to read it above, bar, notes and caption below. Without a
     title it is for a page that has its own."""
-    sheet, inner, y = Sheet(), max(NARROW, plan.width), 0.0
+    sheet, inner, y = Sheet(), max(NARROW, plan.across), 0.0
     if title:
         y = MARGIN + 11.0
         sheet.text(MARGIN, y, title, size=13, face="bold")
@@ -78,9 +83,9 @@ def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequ
 
 def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, caption: Sequence[str]) -> "Figure":
     """Several pictures on one page: beside one another, or below one another where that would be wider than WIDE."""
-    sheet, across = Sheet(), sum(max(plan.width, BARE) for plan in plans) + 2 * MARGIN <= WIDE
-    wide = sum(max(plan.width, BARE) + 2 * MARGIN for plan in plans) - 2 * MARGIN
-    inner = wide if across else max(NARROW, *(plan.width for plan in plans))
+    sheet, across = Sheet(), sum(plan.across for plan in plans) + 2 * MARGIN <= WIDE
+    wide = sum(plan.across + 2 * MARGIN for plan in plans) - 2 * MARGIN
+    inner = wide if across else max(NARROW, *(plan.across for plan in plans))
     sheet.text(MARGIN, MARGIN + 11, heading, size=13, face="bold")
     x, top = float(MARGIN), _prose(sheet, MARGIN + 17, [plans[0].orientation], 8, inner) + 20
     lowest = max(plan.height for plan in plans)
@@ -89,7 +94,7 @@ def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, c
         under = top + 10 + (lowest if across else plan.height)
         plan.paint(sheet, x, under - plan.height)
         y = _bar(sheet, plan, (x, under + 18))
-        x, top = (x + max(plan.width, BARE) + 2 * MARGIN, top) if across else (x, y + 28)
+        x, top = (x + plan.across + 2 * MARGIN, top) if across else (x, y + 28)
     return _foot(sheet, y, [note for plan in plans for note in plan.notes], caption, inner)
 
 
