@@ -10,7 +10,6 @@ import math
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,7 @@ def series_colours(theme: str) -> tuple[str, ...]:
     return tuple(colours.INK[theme] if head == "#000000" else head for head in colours.HEADS)
 
 
-def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool = False) -> dict[str, Any]:
+def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool = False) -> dict[str, object]:
     """The marker of the bars of series `place`: its colour, and from the second series on a pattern. colour: a place in
     theme.HEADS, by default the same. written: whether numbers stand in the bars, which a bold pattern would hide."""
     pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fillmode": "overlay", "fgcolor": colours.PAPER[theme],
@@ -56,16 +55,16 @@ def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool
             **({"pattern": pattern} if pattern["shape"] else {})}
 
 
-def weight_scale(theme: str) -> list[list[Any]]:
+def weight_scale(theme: str) -> list[tuple[float, str]]:
     """The ramp of weights as a plotly colour scale, 0 to 1."""
     stops = colours.RAMP[theme]
-    return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
+    return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
 
 
-def signed_scale(theme: str) -> list[list[Any]]:
+def signed_scale(theme: str) -> list[tuple[float, str]]:
     """The scale of differences, symmetric about the page's own colour at 0."""
     stops = colours.SIGNED[theme]
-    return [[place / (len(stops) - 1), stop] for place, stop in enumerate(stops)]
+    return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
 
 
 def number_range(values: np.ndarray) -> tuple[float, float]:
@@ -81,11 +80,10 @@ def number_range(values: np.ndarray) -> tuple[float, float]:
 def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
     """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]
-    axis: dict[str, Any] = {"gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside",
-                            "ticklen": 4,
-                            "tickcolor": FADED[theme], "title_font_size": 13,
-                            # otherwise plotly measures all labels of an axis again for each that it places
-                            "ticklabeloverflow": "allow"}
+    axis: dict[str, object] = {
+        "gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
+        "tickcolor": FADED[theme], "title_font_size": 13,
+        "ticklabeloverflow": "allow"}   # otherwise plotly measures all labels again for each that it places
     return FigureSpec(
         height=height, paper_bgcolor=paper, plot_bgcolor=paper, font={"family": FONT, "size": LETTER, "color": ink},
         margin={"l": 76 if y else 40, "r": 20, "t": 56 if title else 46, "b": 46 if x else 26},
@@ -141,7 +139,7 @@ def told_apart(names: Sequence[str]) -> list[str]:
     return [f"{name} ({place})" if name and counts[name] > 1 else name for place, name in enumerate(names)]
 
 
-def category_axis(names: Sequence[str]) -> dict[str, Any]:
+def category_axis(names: Sequence[str]) -> dict[str, object]:
     """For an axis of places from 0 whose labels are `names`: where a browser has no room for all, it leaves some out;
     of many numbers, all but round ones. A category for each place, as only of categories plotly writes as many as there
     is room for; equal names stay apart."""
@@ -289,7 +287,8 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
     return placed
 
 
-def add_dots(figure: FigureSpec, x: Any, y: Any, names: Sequence[str], sides: Mapping[int, str], **how: Any) -> None:
+def add_dots(figure: FigureSpec, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray,
+             names: Sequence[str], sides: Mapping[int, str], **how: object) -> None:
     """Adds points of which those with a side have their name there."""
     figure.add_scatter(x=x, y=y, mode="markers+text", text=[name if sides.get(at) else "" for at, name
                                                            in enumerate(names)],

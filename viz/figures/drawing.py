@@ -14,7 +14,7 @@ import numpy as np
 from viz.format import visible_token
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+    from plotly.graph_objects import Figure, Layout
 
 TEXTS = frozenset({"text", "hovertext", "customdata", "ticktext", "labelalias", "name"})   # whose strings plotly draws
 WHOLE = ("paper_bgcolor", "plot_bgcolor", "error_x")    # properties whose own names have an underscore
@@ -35,7 +35,7 @@ def plain(text: str) -> Markup:
     return Markup(html.escape(visible_token(text) if text else "", quote=False).replace("$", "&#36;"))
 
 
-def markup(template: str, **fields: Any) -> Markup:
+def markup(template: str, **fields: object) -> Markup:
     """Return a template with plotly's tags, filled with numbers and with strings that are drawn as they are written."""
     return Markup(template.format(**{name: plain(value) if isinstance(value, str) else value
                                      for name, value in fields.items()}))
@@ -50,43 +50,43 @@ class FigureSpec:
     """Traces and a layout. As with plotly's Figure, line_width=2 means line={"width": 2}, an update adds to what is
     there, None says nothing. Strings are drawn as they are written, unless they are `Markup`."""
 
-    def __init__(self, **layout: Any) -> None:
+    def __init__(self, **layout: object) -> None:
         self._traces: list[dict] = []
         self._layout: dict = {}
         self.update_layout(**layout)
 
-    def _add(self, kind: str, properties: Mapping[str, Any]) -> None:
+    def _add(self, kind: str, properties: Mapping[str, object]) -> None:
         self._traces.append({"type": kind} | _nested(properties))
 
-    def add_scatter(self, **properties: Any) -> None:
+    def add_scatter(self, **properties: object) -> None:
         """Adds points or a line."""
         self._add("scatter", properties)
 
-    def add_bar(self, **properties: Any) -> None:
+    def add_bar(self, **properties: object) -> None:
         """Adds bars."""
         self._add("bar", properties)
 
-    def add_heatmap(self, **properties: Any) -> None:
+    def add_heatmap(self, **properties: object) -> None:
         """Adds a matrix of colours."""
         self._add("heatmap", properties)
 
-    def add_annotation(self, **properties: Any) -> None:
+    def add_annotation(self, **properties: object) -> None:
         """Adds words at a place."""
         self._layout.setdefault("annotations", []).append(_nested(properties))
 
-    def add_shape(self, **properties: Any) -> None:
+    def add_shape(self, **properties: object) -> None:
         """Adds a line or a rectangle."""
         self._layout.setdefault("shapes", []).append(_nested(properties))
 
-    def update_layout(self, **properties: Any) -> None:
+    def update_layout(self, **properties: object) -> None:
         """Changes properties of the layout."""
         _merge(self._layout, _nested(properties))
 
-    def update_xaxes(self, **properties: Any) -> None:
+    def update_xaxes(self, **properties: object) -> None:
         """Changes properties of the x axis."""
         self.update_layout(xaxis=properties)
 
-    def update_yaxes(self, **properties: Any) -> None:
+    def update_yaxes(self, **properties: object) -> None:
         """Changes properties of the y axis."""
         self.update_layout(yaxis=properties)
 
@@ -148,12 +148,12 @@ class FigureSpec:
         return self.plotly().data
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> "Layout":
         """The layout as plotly reads it."""
         return self.plotly().layout
 
 
-def _nested(properties: Mapping[str, Any]) -> dict:
+def _nested(properties: Mapping[str, object]) -> dict:
     """a_b=1 as {"a": {"b": 1}}, at every depth; without what is None."""
     tree: dict = {}
     for name, value in properties.items():
@@ -165,13 +165,13 @@ def _nested(properties: Mapping[str, Any]) -> dict:
     return tree
 
 
-def _unfolded(value: Any) -> Any:
+def _unfolded(value: object) -> object:
     if isinstance(value, Mapping):
         return _nested(value)
     return [_unfolded(each) for each in value] if isinstance(value, (list, tuple, range)) else value
 
 
-def _merge(into: dict, more: Mapping[str, Any]) -> None:
+def _merge(into: dict, more: Mapping[str, object]) -> None:
     for name, value in more.items():
         if isinstance(value, dict) and isinstance(into.get(name), dict):
             _merge(into[name], value)
@@ -200,7 +200,7 @@ def _sent(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _packed(array: np.ndarray) -> Any:
+def _packed(array: np.ndarray) -> object:
     """plotly's typed array: {"dtype", "bdata", "shape"}; words and truths as a list."""
     if array.dtype.kind not in "iuf" or not array.size:
         return array.tolist()
@@ -210,11 +210,11 @@ def _packed(array: np.ndarray) -> Any:
     return packed | {"shape": ", ".join(map(str, array.shape))} if array.ndim > 1 else packed
 
 
-def figure_rows(drawn: FigureSpec) -> list[list[Any]]:
+def figure_rows(drawn: FigureSpec) -> list[list]:
     """[series, x, y, value, label] with a header: one row a point; heatmaps have a value for each x and y, other traces
     none. Axes' names head x and y; the label is the name of the point, or of the cell's row and column."""
     titles = [without_markup(drawn.axis(f"{axis}axis").get("title", {}).get("text", "")) or axis for axis in "xy"]
-    rows: list[list[Any]] = [["series", *titles, "value", "label"]]
+    rows: list[list] = [["series", *titles, "value", "label"]]
     for number, trace in enumerate(drawn.traces):
         name = without_markup(trace.get("name") or f"series {number}")
         if trace["type"] == "heatmap":
@@ -238,7 +238,7 @@ def _point_names(trace: Mapping[str, Any], count: int) -> list[str]:
     return [""] * count
 
 
-def _cell_rows(name: str, trace: Mapping[str, Any], axes: list[Mapping[str, Any]]) -> list[list[Any]]:
+def _cell_rows(name: str, trace: Mapping[str, Any], axes: list[Mapping[str, Any]]) -> list[list]:
     numbers = np.asarray(trace["z"])
     xs, ys = (trace[axis] if trace.get(axis) is not None else range(numbers.shape["yx".index(axis)]) for axis in "xy")
     columns, rows = ([_tick(axis, place) for place in range(len(names))] for axis, names in zip(axes, (xs, ys)))
@@ -253,7 +253,7 @@ def _tick(axis: Mapping[str, Any], place: int) -> str:
     return without_markup(axis.get("labelalias", {}).get(str(place), written))
 
 
-def _plain_number(value: Any) -> Any:
+def _plain_number(value: object) -> object:
     """A number with the fewest digits that give it back, nothing for what is missing."""
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return ""

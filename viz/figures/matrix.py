@@ -4,7 +4,6 @@ import math
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -28,12 +27,12 @@ from viz.format import format_signed, true_minus
 
 BLACK, WHITE = "#000000", "#ffffff"   # a page's ink is too pale for the cells in the middle of a ramp
 EVEN = (1.05 * 0.05) ** 0.5 - 0.05    # luminance from which both stand out alike, 4.6 : 1 (WCAG 2.2)
-CLEAR = [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]]
+CLEAR = [(0, "rgba(0,0,0,0)"), (1, "rgba(0,0,0,0)")]
 BLANK = "\u2007"                      # a space as wide as a digit
 
 
 def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[str]] | None, *,
-              span: tuple[float, float], stops: list[list[Any]], **properties: Any) -> None:
+              span: tuple[float, float], stops: list[tuple[float, str]], **properties: object) -> None:
     """Adds numbers (row, column), coloured by `stops` over `span`. texts: what stands in each cell, "" for nothing;
     None for no words at all.
 
@@ -50,7 +49,7 @@ def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[
                        colorscale=CLEAR, showscale=False, hoverinfo="skip")
 
 
-def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[list[Any]]) -> np.ndarray:
+def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[tuple[float, str]]) -> np.ndarray:
     """The relative luminance of every cell, 0 to 1; of a missing one that of the first stop."""
     shares = (np.nan_to_num(numbers, nan=span[0]) - span[0]) / (span[1] - span[0])
     channels = np.array([colours.rgb(stop) for _, stop in stops]).T

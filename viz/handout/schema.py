@@ -34,6 +34,7 @@ LAYOUT = frozenset({
     "hovermode", "barcornerradius", "shapes", "annotations", "barmode", "bargap", "bargroupgap", "showlegend",
     "uniformtext", *(f"{axis}axis{number}" for axis in "xy" for number in ("", 2, 3, 4))})
 Arrays = Mapping[str, np.ndarray]
+Own = dict[str, dict[str, object]]   # the app's own part of a body and of a state
 
 
 def require(true: bool) -> None:
@@ -105,7 +106,7 @@ class HeadState(BaseModel):
     marking: StrictBool = False
 
 
-def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> dict[str, Any]:
+def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own:
     codes = arrays["weights"]
     require(codes.dtype == np.uint16 and codes.ndim == 3 and min(codes.shape) > 0 and max(codes.shape) <= MAX_UNPOOLED)
     count, rows, columns = codes.shape
@@ -147,7 +148,7 @@ class GridState(BaseModel):
     by_value: StrictBool = False
 
 
-def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> dict[str, Any]:
+def _grid(body: GridBody, arrays: Arrays, state: GridState, more: Arrays) -> Own:
     cells, count = arrays["cells"], sum(body.heads)
     require(cells.dtype == np.uint8 and cells.ndim == 3 and min(cells.shape) > 0 and max(cells.shape[1:]) <= 64)
     require(cells.shape[0] == count <= 16_384 and len(body.layers) == len(body.heads) == len(set(body.layers)))
@@ -190,7 +191,7 @@ class PictureState(BaseModel):
     says: Text
 
 
-def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Arrays) -> dict[str, Any]:
+def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Arrays) -> Own:
     count, boxes, values = len(body.texts), arrays["boxes"], more["values"]
     require(set(arrays) == {"picture", "boxes"} and set(more) == {"values"} and 0 < count <= LIMITS.tokens)
     require(len(body.places) == len(state.steps) == count and max(body.places) < body.grid[0] * body.grid[1])
@@ -227,7 +228,7 @@ class BlockState(BaseModel):
     opened: Text
 
 
-def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> dict[str, Any]:
+def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> Own:
     require(len(body.boxes) == len(body.kinds) and not arrays and not more)
     return {"body": block.constants(), "state": {}}
 
@@ -251,7 +252,7 @@ class HandlesState(BaseModel):
     faint: list[Count]
 
 
-def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Arrays) -> dict[str, Any]:
+def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Arrays) -> Own:
     require(len(state.values) == len(body.labels) * (2 if body.mode == "points" else 1) and not arrays and not more)
     require(body.low <= min(state.values) and max(state.values) <= body.high and body.low < body.high)
     require(max(state.faint, default=0) < len(body.labels))
@@ -271,7 +272,7 @@ class MaskState(BaseModel):
     marked: Count | None
 
 
-def _mask(body: MaskBody, arrays: Arrays, state: MaskState, more: Arrays) -> dict[str, Any]:
+def _mask(body: MaskBody, arrays: Arrays, state: MaskState, more: Arrays) -> Own:
     require(len(state.allowed) == len(body.labels) ** 2 and (state.marked or 0) < len(body.labels))
     require(not arrays and not more)
     return {"body": mask.constants() | {"frozen": True}, "state": {}}
@@ -298,7 +299,7 @@ class StripState(BaseModel):
     chosen: StrictBool = True
 
 
-def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> dict[str, Any]:
+def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> Own:
     count = len(body.tokens.texts)
     require(0 < count <= LIMITS.tokens and body.tokens.names(count) and len(body.tokens.segments) == count)
     require(max(state.focus or 0, *(state.pair or (0, 0))) < count and not arrays and not more)
@@ -323,7 +324,7 @@ class DiagramState(BaseModel):
     """It has none."""
 
 
-def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> dict[str, Any]:
+def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> Own:
     require(not arrays and not more)
     return {"body": diagram.constants(), "state": {}}
 
@@ -359,7 +360,7 @@ class StoryState(BaseModel):
     step: Annotated[int, Field(strict=True, ge=0, lt=len(story.STEPS))]
 
 
-def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> dict[str, Any]:
+def _story(body: StoryBody, arrays: Arrays, state: StoryState, more: Arrays) -> Own:
     pieces, words, cells = len(body.pieces), len(body.words), (len(body.pieces), story.CELLS)
     shapes = {"embedded": cells, "placed": cells, "weights": (pieces,), "marks": body.shape,
               "added": (body.shape[0], 2), "neurons": arrays["neurons"].shape}
@@ -379,7 +380,7 @@ class Schema(NamedTuple):
 
     body: type[BaseModel]
     state: type[BaseModel]
-    own: Callable[..., dict[str, Any]]
+    own: Callable[..., Own]
 
 
 COMPONENTS = {
