@@ -89,20 +89,9 @@ def test_a_table_a_picture_and_a_formula_are_what_word_processors_read():
 
 
 @pytest.mark.parametrize("name", sheet_names())
-def test_headings_on_the_page_are_below_the_pages_own(name):
-    shown = markdown(sheet(name, True), deeper=2)
-    assert re.findall(r"(?m)^#+ ", shown) and not re.search(r"(?m)^#{1,3} ", shown)
-
-
-@pytest.mark.parametrize("name", sheet_names())
 def test_what_one_is_to_scroll_to_is_the_heading_of_a_section(name):
     named = re.findall(r"scroll to \*([^*]+)\*", SOURCES[name])
     assert all(each in WORDS for each in named), named
-
-
-def test_the_softmax_sheet_asks_before_it_answers_and_the_slope_is_drawn_after_one_has_dragged():
-    source = SOURCES["softmax-and-heads"]
-    assert source.index("vote on") < source.index("guess=") < source.index("drag ") < source.index("draw the curve")
 
 
 def test_a_sheet_prints_as_pdf():

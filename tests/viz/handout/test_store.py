@@ -2,7 +2,6 @@
 import dataclasses
 import os
 import threading
-import time
 
 import pytest
 
@@ -161,15 +160,6 @@ def test_what_could_not_be_written_joins_what_another_server_wrote(folder, monke
     assert not first.stored(NAME).unsaved
 
 
-def test_a_file_in_the_place_of_the_folder_is_said_and_the_memory_goes_on(tmp_path):
-    (tmp_path / "file").touch()
-    for folder in (tmp_path / "file", tmp_path / "file" / "handouts"):
-        shut = store(folder)
-        assert len(shut.change(NAME, add).items) == 1 and len(shut.change(NAME, add).items) == 2
-        assert "a file stands where a folder should be" in shut.stored(NAME).unsaved
-    assert [path.name for path in tmp_path.iterdir() if path.suffix != ".lock"] == ["file"]
-
-
 def test_a_server_that_holds_the_lock_for_ever_does_not_stop_others(folder, monkeypatch):
     monkeypatch.setattr(files, "PATIENCE", 0.01)
     hanging, other = store(folder), store(folder)
@@ -177,15 +167,3 @@ def test_a_server_that_holds_the_lock_for_ever_does_not_stop_others(folder, monk
         assert problem == ""
         assert len(other.change(NAME, add).items) == 1 and other.stored(NAME).unsaved
     assert len(other.change(NAME, add).items) == 2 == len(hanging.get(NAME).items) and not other.stored(NAME).unsaved
-
-
-@pytest.mark.parametrize("hours", [-1, 1])
-def test_a_clock_that_jumps_removes_no_newest_and_hides_no_change(folder, hours):
-    """The files seem an hour older, or younger, than the one that is written now."""
-    known = HandoutStore(most=CURVE.nbytes, folder=lambda: folder)
-    known.change(OTHER, add)
-    os.utime(folder / f"{OTHER}.handout.json", (time.time() + 3600 * hours,) * 2)
-    known.change(NAME, add)
-    assert [path.name for path in folder.iterdir()] == [f"{NAME}.handout.json"]
-    os.utime(folder / f"{NAME}.handout.json", (time.time() + 3600 * hours,) * 2)
-    assert len(known.change(NAME, add).items) == 2 == len(store(folder).get(NAME).items)

@@ -72,12 +72,6 @@ def test_what_rows_sum_to_is_told_from_the_printed_digits(sums, words):
     assert sum_words(shown, strings("export")["row_sums"]) == words
 
 
-def test_cells_of_a_long_text_are_whole_pixels():
-    made = record([f"t{place}" for place in range(200)], layers=1)
-    left, right, bottom, top = drawn(made, View()).axes[0].images[0].get_extent()
-    assert (right - left) == (bottom - top) and (right - left) % 200 == 0 and left % 1 == top % 1 == 0
-
-
 def test_a_grid_thumbnail_has_the_colours_of_its_head():
     made = record(WORDS)
     figure = drawn(made, View(), Options(grid=True))
@@ -133,12 +127,6 @@ def test_a_vector_picture_holds_the_tokens_as_text(lens):
             "/FontDescriptor"], "a font is not embedded"
 
 
-def test_markup_in_tokens_is_text_in_svg():
-    content = export(".svg", record(HOSTILE), View())
-    assert "<script>alert(1)</script>"[:24] in "".join(svg_texts(content)) and b"<script" not in content
-    assert not [each for each in ET.fromstring(content).iter() if each.tag.endswith("script")]
-
-
 def test_a_vector_matrix_has_every_cell_in_the_colour_of_its_weight():
     made, view = record(WORDS), View(layer=1, head=2)
     x, _, _, y = drawn(made, view).axes[0].images[0].get_extent()   # the same matrix as pixels
@@ -175,17 +163,14 @@ def test_what_differs_from_the_plain_head_is_printed_without_a_caption_too():
     assert any(f"rows sum to {sums.min():.2f} to {sums.max():.2f}" in text for text in texts)
 
 
-def test_the_orientation_is_true():
+def test_rows_under_a_sink_do_not_claim_to_sum_to_one():
     made = record(WORDS)
-    assert any("row = the token that looks; each row sums to 1" in text for text in words_of(drawn(made, View())))
-    assert any("column = the token that looks; each column sums to 1" in text
-               for text in words_of(drawn(made, View(transpose=True))))
     base = made[Kind.SELF].layers[0]
     parts = {name: getattr(base, name) for name in ("query", "key", "value", "scale", "allowed")}
     sunk = Layer(0, **parts, sink=np.full(base.heads, 2, np.float32))
     with_sink = dataclasses.replace(made, maps=(dataclasses.replace(made[Kind.SELF], layers=(sunk,)),))
-    said = words_of(drawn(with_sink, View()))
-    assert any("rows sum to" in text for text in said) and any("sink" in text for text in said)
+    said = " ".join(words_of(drawn(with_sink, View())))
+    assert "rows sum to" in said and "sink" in said and "each row sums to 1" not in said
 
 
 def test_the_pair_is_marked_with_its_weight():
