@@ -19,7 +19,7 @@ from viz.text import strings
 
 # points: between thumbnails, for a name, a thumbnail's side as near as whole points a cell come, for layers' numbers
 GAP, NAME, SIDE, GUTTER = 5, 12, 40, 22
-CELLS, LEVELS = 24_000, 32    # of a vector file: cells up to which each is a shape; colours from nothing to all
+CELLS, LEVELS = 24_000, 20    # of a vector file: cells up to which each is a shape; colours from nothing to all
 RANKED = 5                    # heads that are marked for the pair
 PAPER = 182, 215              # millimetres of a page of A4 that a grid may have
 Spots = dict[HeadId, tuple[int, int]]   # left and top of each head's thumbnail, in points

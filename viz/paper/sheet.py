@@ -161,7 +161,7 @@ class Sheet:
         from matplotlib.patches import Rectangle
 
         self.axes.add_artist(Rectangle((x, y), width, height, facecolor=fill, edgecolor=edge, linewidth=line,
-                                       joinstyle="miter"))
+                                       joinstyle="miter", clip_on=False))
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray, least: int = 1024) -> None:
         """Draw RGB or RGBA uint8 (row, column, channel), the first row on top. Each cell is repeated, up to `least` a
@@ -189,7 +189,7 @@ class Sheet:
             path = Path(points, np.resize((Path.MOVETO, Path.LINETO), len(points)))
             path.should_simplify = False
             self.axes.add_artist(PathPatch(path, facecolor="none", edgecolor=tuple(ramp[step] / 255),
-                                           linewidth=high + SEAM, capstyle="butt"))
+                                           linewidth=high + SEAM, capstyle="butt", clip_on=False))
 
     def strokes(self, segments: np.ndarray, colours: np.ndarray, widths: np.ndarray | float,
                 dashes: Dashes = SOLID) -> None:
@@ -197,7 +197,7 @@ class Sheet:
         from matplotlib.collections import LineCollection
 
         self.axes.add_collection(LineCollection(list(segments), colors=colours, linewidths=widths, capstyle="butt",
-                                                linestyles=[dashes]), autolim=False)
+                                                linestyles=[dashes], clip_on=False), autolim=False)
 
     def curves(self, points: np.ndarray, colours: np.ndarray, widths: np.ndarray, as_image: bool,
                dashes: Sequence[Dashes] = (SOLID,)) -> None:
@@ -209,7 +209,8 @@ class Sheet:
         codes = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
         self.axes.add_collection(PathCollection([Path(point, codes) for point in points], facecolors="none",
                                                 edgecolors=colours, linewidths=widths,
-                                                linestyles=list(dashes), rasterized=as_image), autolim=False)
+                                                linestyles=list(dashes), rasterized=as_image, clip_on=False),
+                                 autolim=False)
 
     def close(self, width: float, height: float) -> "Figure":
         """Return the figure, on a page of this size in points."""
