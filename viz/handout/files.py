@@ -19,7 +19,6 @@ MADE_BY, VERSION = "Clearhead handout", 1
 RENAMED = {"drag": "handles", "cells": "mask_editor", "anatomy": "transformer_diagram"}
 ID = re.compile(r"[0-9a-f]{12}")   # of a figure: the same for two servers that read one file
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
-LENGTHS = {"caption": "handout_caption", "about": "handout_about", "link": "link_length", "source": "handout_source"}
 KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
          "transformer_diagram", "story", "chart", "table")
 
@@ -47,21 +46,24 @@ class Item:
         return replace(self, caption=caption)
 
 
-def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", **words: str) -> Item:
+def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", caption: str = "", about: str = "",
+              link: str = "", source: str = "") -> Item:
     """A figure with its words, all of it checked. Raises UserError for anything that an item cannot be."""
     from viz.handout.schema import checked  # pydantic is not needed for the first page
 
     if kind not in KINDS:
         raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with "
                         "the version that made it.")
-    for name, limit in LENGTHS.items():
-        LIMITS.refuse_above(limit, len(words.get(name, "")), f"The {name} of a figure", "shorten it")
-    if words.get("link") and urlsplit(words["link"]).scheme not in ("http", "https"):
+    for name, limit, text in (("caption", "handout_caption", caption), ("about", "handout_about", about),
+                              ("link", "link_length", link), ("source", "handout_source", source)):
+        LIMITS.refuse_above(limit, len(text), f"The {name} of a figure", "shorten it")
+    if link and urlsplit(link).scheme not in ("http", "https"):
         raise UserError("The link of a figure is not the address of a web page; remove it.")
-    if not _is_object(words.get("source", "")):
+    if not _is_object(source):
         raise UserError("The provenance of a figure cannot be read; take the figure out of the handout.")
     id = id or uuid.uuid4().hex[:12]
-    return Item(kind, *checked(kind, body, state, id), id, **words)
+    body, state = checked(kind, body, state, id)
+    return Item(kind, body, state, id, caption, about, link, source)
 
 
 def _is_object(source: str) -> bool:

@@ -117,7 +117,8 @@ def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own
     down, across = body.absent or ((), ())
     pair = state.pair or (0, 0)
     require(max([*body.blind, *down, state.focus or 0, pair[0]]) < rows and max([*across, pair[1]]) < columns)
-    cover = {"round": "cover" if state.marking else "", "alone": state.marking, "marks": [], "why_scale": ""}
+    cover: dict[str, object] = {"round": "cover" if state.marking else "", "alone": state.marking, "marks": [],
+                                "why_scale": ""}
     return {"body": head.constants() | {"height": max(body.height, TALL), "above": None}, "state": cover}
 
 

@@ -63,7 +63,7 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
         x, y = round(x), round(y)
         if behind is not None:
             for at, (left, top) in zip(drawn, corners, strict=True):
-                sheet.image(x + left, y + top, *side, _over(behind, cells[at]), least=1)
+                sheet.image(x + left, y + top, side[0], side[1], _over(behind, cells[at]), least=1)
         elif values is not None:
             for head, (left, top) in spots.items():
                 _square(sheet, (x + left, y + top), side, values, head)
@@ -174,10 +174,10 @@ def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[
     """The numbers of layers and heads, or below each head in an order its name."""
     x, y = corner
     if shown.order:
-        for head, (left, top) in spots.items():
-            number = f"  {true_minus(f'{numbers[head]:z.2f}')}" if numbers else ""
-            sheet.text(x + left, y + top + side[1] + 8, head_label(*head) + number, size=6,
-                       colour=theme.ACCENT if head == shown.open_head else theme.INK["light"])
+        for place, (left, top) in spots.items():
+            number = f"  {true_minus(f'{numbers[place]:z.2f}')}" if numbers else ""
+            sheet.text(x + left, y + top + side[1] + 8, head_label(*place) + number, size=6,
+                       colour=theme.ACCENT if place == shown.open_head else theme.INK["light"])
         return
     sheet.text(x + GUTTER, y + 8, WORDS["head"] + " →", size=7.5, colour=theme.QUIET)
     sheet.text(x + 6, y + 2 * NAME, "← " + WORDS["layer"], size=7.5, colour=theme.QUIET, align="right", angle=90)

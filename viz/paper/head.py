@@ -139,13 +139,14 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
     notes = (*shown.notes, *dict.fromkeys(above.notes + beside.notes),
              *([WORDS["pooled"].format(rows=size, columns=size)] if size > 1 else []))
     sums = "" if bound or not weights.any() else f"; {sum_words(shown, WORDS[kind + '_sums'])}"
-    signed = {"bar": theme.ramp(stops=theme.SIGNED["light"]), "ticks": signed_ticks(bound), "signed": True,
-              "bar_name": f"{WORDS['change']}, {WORDS['scales'][view.scale]}"} if bound else {
-        "bar": theme.ramp(), "ticks": weight_ticks(view.scale), "bar_name": weight_name(view.scale)}
+    bar, ticks, name = theme.ramp(), weight_ticks(view.scale), weight_name(view.scale)
+    if bound:
+        bar, ticks = theme.ramp(stops=theme.SIGNED["light"]), signed_ticks(bound)
+        name = f"{WORDS['change']}, {WORDS['scales'][view.scale]}"
     overhang = max(0.0, *((place + 0.5 - len(across)) * step + (letters.width(text, above.size) + above.size / 2)
                           * math.cos(math.radians(angle)) for place, text in above.texts.items()))
-    return PicturePlan(side + width + overhang, NAME + head + height, WORDS[kind] + sums, notes, paint, **signed,
-                       pair=_pair_words(shown, view))
+    return PicturePlan(side + width + overhang, NAME + head + height, WORDS[kind] + sums, notes, paint, bar,
+                       ticks, name, pair=_pair_words(shown, view), signed=bool(bound))
 
 
 def _pitch(count: int) -> float:
