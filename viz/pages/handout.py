@@ -15,6 +15,7 @@ from viz.components import (
     head_grid,
     head_view,
     mask_editor,
+    picture_view,
     story,
     token_strip,
     transformer_diagram,
@@ -39,8 +40,8 @@ PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 
 _ERROR = Kept("")   # what is wrong with the handout file that was dropped
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
-              "mask_editor": mask_editor, "token_strip": token_strip, "transformer_diagram": transformer_diagram,
-              "story": story}
+              "mask_editor": mask_editor, "picture_view": picture_view, "token_strip": token_strip,
+              "transformer_diagram": transformer_diagram, "story": story}
 
 
 def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
