@@ -7,8 +7,6 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from model.core.files import write as write_file
-
 DEEP = 100_000   # levels
 SPREAD = 350_000   # bytes, so that 64 million pixels are fewer than 200 a byte
 
@@ -50,60 +48,6 @@ def handout(**changes: object) -> bytes:
     from viz.handout.files import Handout, save
 
     return json.dumps(json.loads(save(Handout("good", (items.head(),)))) | changes).encode()
-
-
-def gguf(entries: int = 0, tensors: int = 0, content: bytes = b"") -> bytes:
-    """The beginning of a GGUF file with these counts."""
-    return b"GGUF" + struct.pack("<IQQ", 3, tensors, entries) + content
-
-
-def gguf_entry(name: str, kind: int, value: bytes) -> bytes:
-    return struct.pack("<Q", len(name)) + name.encode() + struct.pack("<I", kind) + value
-
-
-def good_gguf() -> bytes:
-    from tests.model.pretrained.test_gguf import written_gguf
-
-    with tempfile.TemporaryDirectory() as place:
-        written_gguf(Path(place) / "good.gguf")
-        return (Path(place) / "good.gguf").read_bytes()
-
-
-def with_number(name: bytes, number: int) -> bytes:
-    """The good GGUF file with another number under this name."""
-    content = good_gguf()
-    at = content.index(name) + len(name) + 4
-    return content[:at] + struct.pack("<I", number) + content[at + 4:]
-
-
-def replacing(*pairs: tuple[str, str]) -> dict:
-    """A tokenizer's rules that put the second for the first, one after the other."""
-    return {"type": "Sequence", "normalizers": [
-        {"type": "Replace", "pattern": {"String": typed}, "content": content} for typed, content in pairs]}
-
-
-def config(**changes: object) -> Callable[[Path], Path]:
-    """Changes the folder's configuration and gives the file."""
-    return changed("config.json", lambda document: document | changes)
-
-
-def changed(name: str, how: Callable[[dict], object]) -> Callable[[Path], Path]:
-    """Changes a JSON file of the folder and gives it."""
-    def change(folder: Path) -> Path:
-        path = folder / name
-        write_file(path, json.dumps(how(json.loads(path.read_text(encoding="utf-8")))).encode("utf-8"))
-        return path
-
-    return change
-
-
-def written(name: str, content: Callable[[], bytes]) -> Callable[[Path], Path]:
-    """Puts a file into the folder and gives it."""
-    def write(folder: Path) -> Path:
-        (folder / name).write_bytes(content())
-        return folder / name
-
-    return write
 
 
 def safetensors(header: bytes, length: int | None = None) -> Callable[[], bytes]:
@@ -220,37 +164,4 @@ FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "7,200 by 7,200 in ten scans": padded(picture(7_200, 7_200, "RGB", "JPEG", progressive=True), SPREAD),
         "8,000 by 8,000 in 8,001 scans": scans(8_000, 8_000),
         "8,000 by 8,000 in 100 scans": padded(scans(8_000, 99), SPREAD)},
-"gguf": {
-        "good": good_gguf,
-        "2^60 entries": lambda: gguf(2**60), "2^60 tensors": lambda: gguf(0, 2**60),
-        "an array of 2^60 bytes": lambda: gguf(1, 0, gguf_entry("a", 9, struct.pack("<IQ", 0, 2**60))),
-        "2^20 bytes that are not there": lambda: gguf(1, 0, gguf_entry("a", 9, struct.pack("<IQ", 0, 2**20))),
-        "deep arrays": lambda: gguf(1, 0, gguf_entry("a", 9, struct.pack("<IQ", 9, 1) * 10_000)),
-        "10,000,000 layers": lambda: with_number(b"block_count", 10**7),
-        "a width of 200,000": lambda: with_number(b"embedding_length", 200_000)},
-}
-FOLDERS: dict[str, Callable[[Path], Path]] = {
-    "good": nothing,
-    "10,000,000 layers": config(num_hidden_layers=10**7),
-    "500 layers": config(num_hidden_layers=500),
-    "a vocabulary of 10^9": config(vocab_size=10**9),
-    "a vocabulary of 4,000,000": config(vocab_size=4_000_000),
-    "a width of 10^9": config(hidden_size=10**9),
-    "a width of 100,000": config(hidden_size=100_000, intermediate_size=100_000),
-    "10^9 labels": config(num_labels=10**9),
-    "10^9 heads": config(num_attention_heads=10**9),
-    "deep configuration": written("config.json", lambda: b'{"a":' * DEEP + b"1" + b"}" * DEEP),
-    "rules that make a text 10^10 times as long": changed("tokenizer.json", lambda document: document | {
-        "normalizer": replacing(*[("a", "a" * 10)] * 10)}),
-    "one rule of a megabyte": changed("tokenizer.json", lambda document: document | {
-        "normalizer": replacing(("a", "a" * 2**20))}),
-    "deep rules": written("tokenizer.json", lambda: b'{"normalizer":' * DEEP + b"1" + b"}" * DEEP),
-    "padding to 10^9 tokens": changed("tokenizer.json", lambda document: document | {
-        "padding": {"strategy": {"Fixed": 10**9}, "direction": "Right", "pad_to_multiple_of": None, "pad_id": 0,
-                    "pad_type_id": 0, "pad_token": "[PAD]"}}),
-    "a header of 2^60 bytes": written("model.safetensors", safetensors(b"{}", 2**60)),
-    "a header with 600,000 tensors": written("model.safetensors", lambda: safetensors(many_tensors())()),
-    "deep header": written("model.safetensors", safetensors(b'{"a":' * DEEP + b"1" + b"}" * DEEP)),
-    "an index of 10,000 files": written("model.safetensors.index.json", lambda: json.dumps(
-        {"weight_map": {f"t{number}": f"{number}.safetensors" for number in range(10_000)}}).encode()),
 }

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.bomb_files import FILES, FOLDERS
+from benchmarks.bomb_files import FILES
 from model.core.files import write as write_file
 from model.core.query import UserError
 
@@ -53,21 +53,9 @@ def prepare(kind: str) -> Callable[[Path], object]:
         from model.core import pictures
 
         return lambda path: pictures.keep(path.read_bytes(), path.name)
-    if kind == "handout":
-        from viz.handout import files
+    from viz.handout import files
 
-        return lambda path: files.load(path.read_bytes())
-    import torch  # noqa: F401
-    import transformers  # noqa: F401
-
-    from model.core.query import Query
-    from model.pretrained import gguf
-    from model.pretrained.load import open_model
-
-    if kind == "gguf":
-        return lambda path: gguf.convert(path, path.parent / "converted")
-    return lambda path: open_model(str(path), lambda fraction, text: None).record(
-        Query("m", "r", "the animal sat on a mat"), lambda fraction, text: None)
+    return lambda path: files.load(path.read_bytes())
 
 
 def child(kind: str, path: Path) -> None:
@@ -108,15 +96,9 @@ def _run(limit: float, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def make(kind: str, name: str, place: Path) -> None:
     """Writes the file and prints what is to be opened, and the bytes of what matters in it."""
-    if kind in FILES:
-        path = change = place / f"mine.{kind}"
-        path.write_bytes(FILES[kind][name]())
-    else:
-        from tests.model import tiny
-
-        path = tiny.save(place / "mine", "llama")
-        change = FOLDERS[name](path)
-    print(json.dumps([str(path), change.stat().st_size]))
+    path = place / f"mine.{kind}"
+    path.write_bytes(FILES[kind][name]())
+    print(json.dumps([str(path), path.stat().st_size]))
 
 
 def page(costs: list[Cost]) -> str:
@@ -153,7 +135,7 @@ def main() -> None:
     if chosen.open:
         return child(chosen.open[0], Path(chosen.open[1]))
     costs = []
-    for kind, names in (*((kind, list(files)) for kind, files in FILES.items()), ("folder", list(FOLDERS))):
+    for kind, names in FILES.items():
         for name in names:
             if not chosen.names or name == "good" or {kind, name} & set(chosen.names):
                 costs.append(cost(kind, name))

@@ -18,8 +18,7 @@ from typing import Any
 
 from benchmarks import families_models, families_pictures
 from model.core.files import TemporaryFolder
-from model.pretrained import accounting, catalogue
-from model.pretrained.environment import prepare
+from model.pretrained import accounting, catalogue, prepare
 from model.pretrained.tokens import LOAD_OPTIONS
 
 HUB = Path(__file__).with_name("hub_configs.json")

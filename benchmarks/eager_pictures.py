@@ -16,7 +16,7 @@ from model.core import heads, pictures
 from model.core.query import Kind
 from model.core.types import quiet
 from model.pretrained import load
-from model.pretrained.vision.processor import open_processor, prepare
+from model.pretrained.vision.picture_model import open_processor, prepare
 
 
 class Compared(NamedTuple):

@@ -106,7 +106,7 @@ def eager_output(model_type: str, pixels: Any = None) -> Any:
 def eager_weights(model_type: str, model: Any, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
     """The weights that stock transformers reports for the record's picture, (head, query, key) by kind. No part of
     Clearhead's capture in it."""
-    from model.pretrained.vision.processor import prepare
+    from model.pretrained.vision.picture_model import prepare
 
     pixels = prepare(model.processor, pictures.find(str(record.query.image)).pixels()).pixels
     found = getattr(eager_output(model_type, pixels=pixels), "attentions", None) or ()

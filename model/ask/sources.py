@@ -216,8 +216,8 @@ class FetchQuery:
 
 def fetch_now(model: str, report: Progress) -> Path:
     """The folder of a model, brought to this disk if it is not there. Raises UserError where it cannot be had."""
+    from model.pretrained.catalogue import Unreachable
     from model.pretrained.fetch import fetch
-    from model.pretrained.hub import Unreachable
 
     try:
         return fetch(model, report)

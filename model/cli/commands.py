@@ -157,11 +157,11 @@ def as_json(content: Any, **options: Any) -> None:
 @click.command("limits")
 @click.option("--json", "json_wanted", is_flag=True, help="One JSON list, for scripts.")
 def limits_command(json_wanted: bool) -> None:
-    """The limits in force: name, value, unit, the variable that sets it, its default, and what it bounds."""
+    """The limits that can be set: the variable, its value, and what it bounds; _MB are megabytes."""
     rows = as_rows(LIMITS)
     if json_wanted:
         as_json(rows, indent=1)
         return
     for row in rows:
-        other = "" if row["value"] == row["default"] else f" (default {row['default']:,})"
-        click.echo(f"{row['name']:<16} {row['value']:>12,} {row['unit']:<11} {row['setting']:<26} {row['of']}{other}")
+        other = "" if row["value"] == row["default"] else f" (default {row['default']:,g})"
+        click.echo(f"{row['setting']:<30} {row['value']:>12,g}  {row['of']}{other}")

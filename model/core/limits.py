@@ -1,109 +1,118 @@
 """What bounds everything that comes from outside, in one place: checked before memory or time is spent.
 
-Each bound is a field of `LIMITS` and has a setting in the environment, CLEARHEAD_ and its name in capitals, which is
-read once, as Python starts. Fields that end in `_bytes` are set in megabytes of 2**20 bytes, and their setting ends in
-`_MB`: `import_bytes` is set by CLEARHEAD_IMPORT_MB. `python -m model limits` shows them all.
+Those in SETTINGS can be set in the environment, by CLEARHEAD_ and the name in capitals, read once as Python starts;
+names that end in `_bytes` in megabytes of 2**20 bytes, by a variable that ends in `_MB`: `import_bytes` by
+CLEARHEAD_IMPORT_MB. `python -m model limits` shows them.
 """
 import json
 import math
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass
 from typing import Any
 
 from model.core.query import UserError
 
 MB = 2**20
-MOST = 2**53   # above it a number is no limit
-
-
-def _limit(default: float, unit: str, of: str, least: int = 1) -> Any:
-    return field(default=default, metadata={"unit": unit, "of": of, "least": least})
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The bounds in force; each with its default, its unit and what it bounds."""
+    """The bounds in force."""
 
     # a file that somebody opens
-    file_bytes: int = _limit(200 * MB, "bytes", "one uploaded file, as it is packed")
-    session_bytes: int = _limit(512 * MB, "bytes", "the imported files of one session")
-    total_bytes: int = _limit(512 * MB, "bytes", "the imported files of all sessions")
-    import_bytes: int = _limit(256 * MB, "bytes", "the weights in one imported file, 4 bytes a cell")
-    record_cells: int = _limit(1_000_000_000, "weights", "the heads of one saved record, computed when they are drawn")
-    text_bytes: int = _limit(16 * MB, "bytes", "one array of strings in an imported file")
-    arrays: int = _limit(5_000, "arrays", "one imported file")
-    heads: int = _limit(20_000, "heads", "the layers of one imported file or one model together")
-    tokens: int = _limit(4_096, "tokens", "a side of imported attention or of a handout's figure")
-    json_bytes: int = _limit(64 * MB, "bytes", "one JSON file, or one file of a tokenizer")
-    json_values: int = _limit(5_000_000, "values", "one JSON file, as its signs let it have at most")
-    depth: int = _limit(64, "levels", "lists and objects within one another in JSON and in headers")
-    case_rows: int = _limit(20_000, "rows", "one file of cases")
-    corpus_text: int = _limit(20_000, "characters", "one text of a file of texts")
-    corpus_line: int = _limit(1_000_000, "bytes", "one line of a file of texts")
-    atlas_bytes: int = _limit(512 * MB, "bytes", "one Parquet file of an atlas")
-    sentence_words: int = _limit(1_000, "words", "one sentence of a treebank")
-    treebank_words: int = _limit(400_000, "words", "one treebank")
-    choices_bytes: int = _limit(512 * MB, "bytes", "what the heads look at in one treebank, 2 bytes a head and word")
+    file_bytes: int = 200 * MB               # as it is packed
+    session_bytes: int = 512 * MB
+    total_bytes: int = 512 * MB
+    import_bytes: int = 256 * MB
+    record_cells: int = 1_000_000_000        # weights of one saved record, computed when they are drawn
+    arrays: int = 5_000
+    heads: int = 20_000
+    layers: int = 512
+    tensors: int = 500_000
+    header_bytes: int = 25 * MB              # of one file of tensors
+    tokens: int = 4_096
+    json_bytes: int = 64 * MB
+    json_values: int = 5_000_000             # as its signs let it have at most
+    depth: int = 64                          # lists and objects within one another
+    case_rows: int = 20_000                  # one file of cases
+    corpus_text: int = 20_000                # characters of one text of a file of texts
+    corpus_line: int = 1_000_000             # bytes
+    atlas_bytes: int = 512 * MB              # one Parquet file of an atlas
+    sentence_words: int = 1_000              # of a treebank
+    treebank_words: int = 400_000
+    choices_bytes: int = 512 * MB            # what the heads look at in one treebank, 2 bytes a head and word
     # a picture that somebody opens
-    picture_bytes: int = _limit(48 * MB, "bytes", "one picture, as it is packed")
-    picture_pixels: int = _limit(64_000_000, "pixels", "one picture, as its file states them")
-    picture_length: int = _limit(65_535, "pixels", "a side of one picture, as its file states it")
-    picture_growth: int = _limit(200, "pixels a byte", "a picture that is larger than what is held of one")
-    picture_work_bytes: int = _limit(200 * MB, "bytes", "one picture while it is decoded, by an estimate")
-    picture_scans: int = _limit(100, "scans", "one picture that is a JPEG")
-    picture_kept: int = _limit(4_194_304, "pixels", "a picture as it is held; a larger one is shrunk")
-    picture_side: int = _limit(4_096, "pixels", "a side of the picture that a model gets")
-    picture_session_bytes: int = _limit(64 * MB, "bytes", "the pictures of one session")
-    picture_total_bytes: int = _limit(256 * MB, "bytes", "the pictures of all sessions")
-    # a model from somebody else
-    layers: int = _limit(512, "layers", "a model's configuration")
-    width: int = _limit(262_144, "numbers", "any other size in a model's configuration: of a vector, of its labels")
-    positions: int = _limit(16_777_216, "positions", "a model's configuration")
-    vocabulary: int = _limit(4_000_000, "pieces", "a model's vocabulary")
-    tensors: int = _limit(500_000, "tensors", "one file of weights")
-    header_bytes: int = _limit(25 * MB, "bytes", "the header of one file of weights")
-    growth: int = _limit(64, "times its length", "a text, as a tokenizer's rules may make it")
+    picture_bytes: int = 48 * MB             # as it is packed
+    picture_pixels: int = 64_000_000         # as its file states them
+    picture_length: int = 65_535             # pixels of a side
+    picture_growth: int = 200                # pixels a byte of one that is larger than what is held of it
+    picture_work_bytes: int = 200 * MB       # while it is decoded, by an estimate
+    picture_scans: int = 100                 # of a JPEG
+    picture_kept: int = 4_194_304            # pixels as it is held; a larger one is shrunk
+    picture_session_bytes: int = 64 * MB
+    picture_total_bytes: int = 256 * MB
     # a handout
-    handout_bytes: int = _limit(24 * MB, "bytes", "the figures of one handout")
-    handouts_bytes: int = _limit(256 * MB, "bytes", "the handouts of all visitors")
-    handout_items: int = _limit(100, "figures", "one handout")
-    handout_title: int = _limit(200, "characters", "a handout's title")
-    handout_caption: int = _limit(2_000, "characters", "a figure's caption")
-    handout_about: int = _limit(1_000, "characters", "what a figure says of where it comes from")
-    handout_source: int = _limit(100_000, "characters", "a figure's provenance")
-    handout_text: int = _limit(4_000, "characters", "any other text in a figure")
-    handout_parts: int = _limit(64, "parts", "the boxes, handles, or cells a side of a figure")
-    chart_bytes: int = _limit(8 * MB, "bytes", "one chart of a handout")
-    table_bytes: int = _limit(2 * MB, "bytes", "one table of a handout")
-    table_rows: int = _limit(2_000, "rows", "one table of a handout")
-    table_columns: int = _limit(40, "columns", "one table of a handout")
+    handout_bytes: int = 24 * MB
+    handouts_bytes: int = 256 * MB
+    handout_items: int = 100
+    handout_title: int = 200
+    handout_caption: int = 2_000
+    handout_about: int = 1_000               # characters of what a figure says of where it comes from
+    handout_source: int = 100_000            # characters of a figure's provenance
+    handout_text: int = 4_000                # characters of any other text in a figure
+    handout_parts: int = 64                  # boxes, handles, or cells a side of a figure
+    chart_bytes: int = 8 * MB
+    table_bytes: int = 2 * MB
+    table_rows: int = 2_000
+    table_columns: int = 40
     # what somebody types, and a link
-    longest_text: int = _limit(1_000_000, "characters", "a text that a model is asked about")
-    link_text: int = _limit(1_500, "bytes", "a text that a link holds as it is; a longer one is packed")
-    link_unpacked: int = _limit(200_000, "bytes", "a packed text of a link, unpacked")
-    link_length: int = _limit(8_000, "characters", "a link")
+    longest_text: int = 1_000_000
+    link_text: int = 1_500                   # bytes of a text that a link holds as it is; a longer one is packed
+    link_unpacked: int = 200_000             # bytes
+    link_length: int = 8_000                 # characters
     # what an answer may take of this machine
-    longest_wait: float = _limit(600, "seconds", "an answer, by its estimate")
-    measure_bytes: int = _limit(1024 * MB, "bytes", "one measurement on the page What it costs")
-    cache_bytes: int = _limit(1024 * MB, "bytes", "the answers that are kept")
-    models_bytes: int = _limit(6144 * MB, "bytes", "the models that are kept open")
-    trainings: int = _limit(2, "trainings", "at once on one server", least=0)
+    longest_wait: float = 600.0
+    measure_bytes: int = 1024 * MB
+    cache_bytes: int = 1024 * MB
+    models_bytes: int = 6144 * MB
+    trainings: int = 2
 
     def refuse_above(self, name: str, amount: float, whose: str, way_out: str) -> None:
         """Raises UserError where `amount` is above the limit of this name. `whose`: the file or thing that has so much;
-        `way_out`: what can be done about it, beside another setting."""
+        `way_out`: what can be done about it, beside another setting where there is one."""
         most = getattr(self, name)
         if amount > most:
-            unit = _FIELDS[name].metadata["unit"]
-            has, limit = _written(amount, unit), _written(most, unit)
-            ending = f" {unit}" if has.endswith(unit) else ""   # the unit stands there once
-            raise UserError(f"{whose} has {has} and the limit is {limit.removesuffix(ending)}; {way_out}, or set "
-                            f"{setting_of(name)} higher.")
+            more = f", or set {setting_of(name)} higher" if name in SETTINGS else ""
+            raise UserError(f"{whose} has {_written(amount, name)} and the limit is {_written(most, name)}; "
+                            f"{way_out}{more}.")
 
 
-_FIELDS: dict[str, Field[Any]] = {each.name: each for each in fields(Limits)}
+# what an operator may turn, and what it bounds
+SETTINGS = {
+    "file_bytes": "one uploaded file, as it is packed",
+    "session_bytes": "the imported files of one session",
+    "total_bytes": "the imported files of all sessions",
+    "import_bytes": "the weights in one imported file, 4 bytes a cell",
+    "tokens": "tokens a side of imported attention or of a handout's figure",
+    "picture_session_bytes": "the pictures of one session",
+    "picture_total_bytes": "the pictures of all sessions",
+    "handout_bytes": "the figures of one handout",
+    "handouts_bytes": "the handouts of all visitors",
+    "longest_text": "characters of a text that a model is asked about",
+    "longest_wait": "seconds that an answer may take, by its estimate",
+    "measure_bytes": "one measurement on the page What it costs",
+    "cache_bytes": "the answers that are kept",
+    "models_bytes": "the models that are kept open",
+    "trainings": "trainings at once on one server"}
+# the unit of limits whose name does not end in it
+UNITS = {"corpus_line": "bytes", "link_text": "bytes", "link_unpacked": "bytes",
+         "depth": "levels", "picture_growth": "pixels a byte",
+         "picture_length": "pixels", "picture_kept": "pixels", "handout_items": "figures", "record_cells": "weights",
+         "longest_wait": "seconds", **dict.fromkeys(("corpus_text", "handout_title", "handout_caption", "handout_about",
+                                                     "handout_source", "handout_text", "longest_text", "link_length"),
+                                                    "characters")}
 
 
 def setting_of(name: str) -> str:
@@ -111,9 +120,8 @@ def setting_of(name: str) -> str:
     return f"CLEARHEAD_{name.upper().removesuffix('_BYTES')}{'_MB' if name.endswith('_bytes') else ''}"
 
 
-def _written(amount: float, unit: str) -> str:
-    if amount > MOST:
-        return f"more than {MOST:,} {unit}"
+def _written(amount: float, name: str) -> str:
+    unit, amount = UNITS.get(name, name.rpartition("_")[2]), min(amount, 2**60)   # a file may say any number
     if unit == "bytes" and amount >= MB:
         amount, unit = math.ceil(100 * amount / MB) / 100, "MB"
     return f"{amount:,.2f}".rstrip("0").rstrip(".") + f" {unit}"
@@ -121,53 +129,28 @@ def _written(amount: float, unit: str) -> str:
 
 def from_environment(environment: Mapping[str, str]) -> Limits:
     """The defaults, and what the environment sets otherwise. Raises UserError for a setting that is no number."""
-    values: dict[str, float] = {}
-    for name, limit in _FIELDS.items():
+    values: dict[str, Any] = {}
+    for name in SETTINGS:
         if text := environment.get(setting_of(name), "").strip():
-            values[name] = _number(setting_of(name), text, limit, MB if name.endswith("_bytes") else 1)
-    return Limits(**values)   # type: ignore[arg-type]
+            default, scale = getattr(Limits(), name), MB if name.endswith("_bytes") else 1
+            try:
+                values[name] = type(default)(float(text) * scale)
+            except (ValueError, OverflowError):   # NaN and infinity among them
+                values[name] = -1
+            if values[name] < (name != "trainings"):
+                raise UserError(f"{setting_of(name)} is {text[:60]!r} and must be a number above 0; change it or leave "
+                                f"it out.")
+    return Limits(**values)
 
 
-def _number(setting: str, text: str, limit: Field[Any], scale: int) -> float:
-    fraction = scale > 1 or limit.metadata["unit"] == "seconds"
-    least = limit.metadata["least"]
-    try:
-        number = float(text) * scale
-        value = round(number) if scale > 1 else number if fraction else int(number)
-        if least <= value <= MOST and (fraction or value == number):
-            return value
-    except (ValueError, OverflowError):
-        pass   # NaN and infinity among them
-    wanted = ("number of megabytes above 0" if scale > 1 else
-              f"{'' if fraction else 'whole '}number of {limit.metadata['unit']} from {least} up")
-    raise UserError(f"{setting} is {text[:60]!r} and must be a {wanted}; change it or leave it out.")
+LIMITS = from_environment(os.environ)
 
 
 def as_rows(limits: Limits) -> list[dict[str, Any]]:
-    """A row for each limit: name, value, unit, setting, default and what it bounds; values in the setting's unit."""
-    rows = []
-    for name, limit in _FIELDS.items():
-        in_mb = name.endswith("_bytes")
-        value, default = (_plain(getattr(each, name) / (MB if in_mb else 1)) for each in (limits, Limits()))
-        rows.append({"name": name, "value": value, "unit": "MB" if in_mb else limit.metadata["unit"],
-                     "setting": setting_of(name), "default": default, "of": limit.metadata["of"]})
-    return rows
-
-
-def _plain(number: float) -> float:
-    return int(number) if number == int(number) else number
-
-
-def _of_this_process() -> Limits:
-    """The limits in force. Without them nothing may start, so a bad setting ends the process with its sentence."""
-    try:
-        return from_environment(os.environ)
-    except UserError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        raise SystemExit(2) from error
-
-
-LIMITS = _of_this_process()
+    """A row for each setting: its name, value and default, and what it bounds; values in the setting's unit."""
+    return [{"setting": setting_of(name), "of": of,
+             **{key: getattr(each, name) / (MB if name.endswith("_bytes") else 1)
+                for key, each in (("value", limits), ("default", Limits()))}} for name, of in SETTINGS.items()]
 
 
 def parse_json(content: bytes, whose: str) -> Any:

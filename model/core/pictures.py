@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from model.core.files import ASSETS
-from model.core.limits import LIMITS, MB, setting_of
+from model.core.limits import LIMITS, MB
 from model.core.query import UserError, first_line
 from model.core.session_store import SessionStore
 
@@ -111,8 +111,7 @@ def _refuse_work(amount: int, whose: str) -> None:
     most = LIMITS.picture_work_bytes
     if amount > most:
         raise UserError(f"{whose} would take about {amount // MB:,} MB of memory while it is decoded and the limit is "
-                        f"{most // MB:,}; make it smaller or save it as JPEG, or set "
-                        f"{setting_of('picture_work_bytes')} higher.")
+                        f"{most // MB:,}; make it smaller or save it as JPEG.")
 
 
 def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":

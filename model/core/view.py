@@ -121,11 +121,14 @@ def _bare(piece: str) -> str:
     return piece.removeprefix("##")
 
 
-def _by_word(weights: np.ndarray, rows: tuple[AxisItem, ...], columns: tuple[AxisItem, ...]) -> np.ndarray:
-    """Sum over the pieces attended to, mean over the pieces attending (Clark et al. 2019, section 4.1)."""
+def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...],
+             columns: tuple[AxisItem, ...]) -> np.ndarray:
+    """Sum over the pieces attended to, mean over the pieces attending (Clark et al. 2019, section 4.1); a piece that
+    sees nothing is left out of the mean."""
     summed = np.add.reduceat(weights, [item.tokens[0] for item in columns], axis=1)
-    sizes = np.array([len(item.tokens) for item in rows], np.float32)[:, None]
-    return np.add.reduceat(summed, [item.tokens[0] for item in rows], axis=0) / sizes
+    starts = [item.tokens[0] for item in rows]
+    seeing = np.add.reduceat(~nothing, starts, dtype=np.float32)[:, None]
+    return np.add.reduceat(summed, starts, axis=0) / np.maximum(seeing, 1)
 
 
 def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
@@ -183,15 +186,15 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
         return _pooled(attention_map, layer, view)
     all_rows, all_columns = axis_items(attention_map.queries, view.words), axis_items(attention_map.keys, view.words)
     weights, scores = heads.weights(layer, view.head), heads.scores(layer, view.head)
+    nothing = layer.sees_nothing[view.head]
     if view.words:
-        weights, scores = _by_word(weights, all_rows, all_columns), None
+        weights, scores = _by_word(weights, nothing, all_rows, all_columns), None
     rows = _visible(attention_map.queries, all_rows, view, view.quadrant[:1])
     columns = _visible(attention_map.keys, all_columns, view, view.quadrant[1:])
     if not rows or not columns:
         raise UserError("Nothing is left to show with these filters; show special tokens again or choose all "
                         "quadrants.")
     cut = len(rows) < len(all_rows) or len(columns) < len(all_columns)
-    nothing = layer.sees_nothing[view.head]
     blind = tuple(at for at, row in enumerate(rows) if nothing[list(all_rows[row].tokens)].all())
     return DisplayedHead(view.kind, view.layer, view.head, tuple(all_rows[row] for row in rows),
                          tuple(all_columns[column] for column in columns),

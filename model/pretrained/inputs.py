@@ -14,11 +14,14 @@ from model.core.query import Query, UserError
 from model.core.record import Omission
 from model.core.tokens import special_ids
 from model.core.types import Progress
-from model.pretrained.damage import in_one_line, is_fault
+from model.pretrained.files import in_one_line, is_fault
 from model.pretrained.tokens import Piece, align, continuation, readable
 
 if TYPE_CHECKING:
     from torch import Tensor
+    from transformers import BatchEncoding
+
+    from model.pretrained import Config, Network, Tokenizer
 
 TURN = "clearhead-turn"   # a text that no template changes or holds
 HALVES = ("encoder", "decoder")   # the configurations of a model that was put together from two
@@ -37,7 +40,7 @@ class Encoding:
     omitted: Omission | None          # what did not fit
 
 
-def tokenize_query(network: Any, tokenizer: Any, query: Query, limit: int) -> ModelInput:
+def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, limit: int) -> ModelInput:
     """The query's texts as tokens and tensors, cut at the end to `limit` tokens a side; `with_target`
     adds the target of an encoder–decoder. Raises UserError for a text that this network cannot read."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
@@ -76,7 +79,7 @@ def _reading() -> Iterator[None]:
                         f"copy or download the model again if none is read.") from error
 
 
-def encode_turn(tokenizer: Any, text: str, limit: int) -> Encoding:
+def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
     """The tokens of a text as a user's turn in the tokenizer's chat template, up to where the answer begins. What the
     template writes is special, and of no text. Raises UserError for a template that does not keep the text."""
     write = functools.partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
@@ -97,7 +100,7 @@ def encode_turn(tokenizer: Any, text: str, limit: int) -> Encoding:
     return Encoding(pieces, found.arguments, found.omitted)
 
 
-def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool = False,
+def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target: bool = False,
            special: bool = True) -> Encoding:
     """The tokens of a text or a pair, with the tokenizer's own special tokens unless a template wrote them. Raises
     UserError if nothing of the text is read."""
@@ -119,7 +122,7 @@ def encode(tokenizer: Any, texts: tuple[str, ...], limit: int, as_target: bool =
     return Encoding(pieces, arguments, omitted)
 
 
-def _check_ids(network: Any, encoding: Encoding) -> None:
+def _check_ids(network: "Network", encoding: Encoding) -> None:
     """Raises UserError for a tokenizer of another model, whose numbers the embeddings do not have."""
     rows = None
     with suppress(NotImplementedError, AttributeError):   # CANINE has no table of its characters
@@ -130,13 +133,13 @@ def _check_ids(network: Any, encoding: Encoding) -> None:
                         f"and there are {rows:,} embeddings; copy or download the model again.")
 
 
-def plain_ids(tokenizer: Any, text: str) -> list[int]:
+def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:
     """The ids of a text without special tokens."""
     with _reading():
         return tokenizer.encode(text, add_special_tokens=False)
 
 
-def as_tensors(network: Any, arguments: dict[str, list[int]]) -> "dict[str, Tensor]":
+def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str, Tensor]":
     """The arguments that the network's forward knows, each (1, token)."""
     import torch
 
@@ -169,14 +172,14 @@ class Unnamed:
         return ""
 
 
-def target_tokenizer(network: Any, tokenizer: Any) -> Any:
+def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> Any:
     """The tokenizer of what the network writes: `Unnamed` where its two halves have vocabularies of different sizes, as
     the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
     return tokenizer if encoder is None or decoder in (None, encoder) else Unnamed(decoder)
 
 
-def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput, limit: int,
+def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, question: ModelInput, limit: int,
                 report: Progress) -> ModelInput:
     """The question with an encoder–decoder's target side: the query's target, shifted right behind the start token, or
     what the model writes.
@@ -209,7 +212,7 @@ def with_target(network: Any, tokenizer: Any, query: Query, question: ModelInput
     return ModelInput(question.source, readable(pieces, (text,)), tensors, question.omitted, question.notes + left_out)
 
 
-def _generated_pieces(tokenizer: Any, ids: list[int]) -> tuple[str, list[Piece]]:
+def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
     """The text that some ids write, and the piece of each id."""
     special = set(tokenizer.all_special_ids)
     text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
@@ -219,7 +222,7 @@ def _generated_pieces(tokenizer: Any, ids: list[int]) -> tuple[str, list[Piece]]
                   else Piece(number, raw, next(spans), 0, False, False) for number, raw in numbered]
 
 
-def _start_token(network: Any, tokenizer: Any) -> int:
+def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
     """The id that the target starts with: as the configurations say, that of a decoder made on its own included."""
     configs = (network.config, getattr(network, "generation_config", None), network.config.get_text_config())
     named = [getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id") for config in configs]
@@ -228,7 +231,8 @@ def _start_token(network: Any, tokenizer: Any) -> int:
     return next((number for number in named if isinstance(number, int)), 0)
 
 
-def _generate(network: Any, tokenizer: Any, question: ModelInput, longest: int, report: Progress) -> list[int]:
+def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, longest: int,
+              report: Progress) -> list[int]:
     """The ids that the model writes greedily, the start token first, the end token left out."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
@@ -253,12 +257,12 @@ def _generate(network: Any, tokenizer: Any, question: ModelInput, longest: int, 
     return written[:-1] if len(written) > 1 and written[-1] in ends else written
 
 
-def _same_depth(config: Any) -> bool:
+def _same_depth(config: "Config") -> bool:
     """transformers 5.23 makes a T5 cache as deep as the encoder, which fails for a deeper decoder."""
     return getattr(config, "num_decoder_layers", None) in (None, getattr(config, "num_hidden_layers", None))
 
 
-def _vocabulary_strings(tokenizer: Any, ids: list[int]) -> list[str]:
+def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
     """The vocabulary's strings; a model may know more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
@@ -278,7 +282,7 @@ def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return cleaned, (f"{count} halves of characters (lone surrogates) were read as U+FFFD.",) if count else ()
 
 
-def _pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[Piece]:
+def _pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
     """For tokenizers that give each piece's offsets and text."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
     segments, raws = encoded.sequence_ids(), _vocabulary_strings(tokenizer, ids)
@@ -289,7 +293,7 @@ def _pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[Piece]
                                                            strict=True)]
 
 
-def _slow_pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[Piece]:
+def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:
     """For tokenizers in Python, which give no offsets: the pieces are found again in the text, one after the
     other."""
     ids, added = encoded["input_ids"], encoded["special_tokens_mask"]
@@ -305,7 +309,8 @@ def _slow_pieces(tokenizer: Any, encoded: Any, texts: tuple[str, ...]) -> list[P
             for i, number in enumerate(ids)]
 
 
-def _with_continuation(tokenizer: Any, pieces: list[Piece], query: Query, vocabulary: int) -> tuple[list[Piece], str]:
+def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query,
+                       vocabulary: int) -> tuple[list[Piece], str]:
     """The pieces with those of the continuation behind them, and the text that the continuation writes."""
     numbers = query.continuation
     if not all(0 <= number < vocabulary for number in numbers):

@@ -1,6 +1,5 @@
 """Opens a pretrained model safely: known files, no pickles, no code from elsewhere, no network, checked before it
 answers."""
-import re
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -10,14 +9,11 @@ from model.capture.transformers_internals import drawn_anew
 from model.core.query import NotOnDisk, UnknownModel, UserError
 from model.core.threads import seeded
 from model.core.types import Progress
-from model.pretrained import catalogue, damage, files, first_use, gguf, recognise
+from model.pretrained import catalogue, convert, files, prepare, recognise
 from model.pretrained.adapters import with_adapters
-from model.pretrained.damage import blame
-from model.pretrained.environment import prepare
-from model.pretrained.files import ModelFiles
-from model.pretrained.hub import check_id
+from model.pretrained.catalogue import check_id
+from model.pretrained.files import ModelFiles, blame
 from model.pretrained.tokens import LOAD_OPTIONS, has_chat_template
-from model.pretrained.vision.reads import reads_pictures
 
 SUFFIX = "~untrained"
 
@@ -34,7 +30,6 @@ def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
     return build_model(place, fingerprint, network.float(), model.tokenizer, model.task)
 
 
-SHA256 = re.compile("[0-9a-f]{64}")
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
 
 # a model's attention is switched while it is verified, and transformers' imports are not made for two threads
@@ -58,9 +53,9 @@ def _place(model_id: str) -> ModelFiles:
     if entry is not None:
         return ModelFiles(model_id, catalogue.folder_of(entry), entry.title, entry.licence, entry)
     catalogue.refuse_strangers()
-    if model_id.endswith(gguf.SUFFIX):
+    if model_id.endswith(convert.GGUF):
         path = files.path_named(model_id)
-        return ModelFiles(model_id, gguf.converted_folder(path), path.stem)
+        return ModelFiles(model_id, convert.converted_folder(path), path.stem)
     folder = _folder(model_id)
     if folder is not None:
         return ModelFiles(model_id, folder, folder.name, files.licence_of(folder))
@@ -100,7 +95,7 @@ def sides(model_id: str) -> frozenset[str]:
     as well. Raises UserError for an unknown model."""
     folder = locate(model_id).folder
     recognise.check_folder(folder)
-    if pictures := reads_pictures(folder):
+    if pictures := recognise.reads_pictures(folder):
         return pictures
     config = files.read_json(folder / "config.json")
     return frozenset(("target" if config.get("is_encoder_decoder") else "text_b",
@@ -127,13 +122,12 @@ def open_model(model_id: str, report: Progress) -> Any:
     report(0.05, "checking the files")
     recognise.check_folder(place.folder)
     for folder in place.folders:
-        damage.check_folder(folder)
         _check_files(place, folder)
-    place = replace(place, changed=first_use.remember(place))
+    place = replace(place, changed=files.remember(place))
     fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()
-        if reads_pictures(place.folder):
+        if recognise.reads_pictures(place.folder):
             from model.pretrained.vision import build as vision
 
             opened = vision.open_folder(place, fingerprint, report)
@@ -145,24 +139,17 @@ def open_model(model_id: str, report: Progress) -> Any:
 
 
 def _check_files(place: ModelFiles, folder: Path) -> None:
-    """Raises UserError unless the weights in a folder are whole by their own headers and have the checksum of the
-    catalogue, or of the time when they were fetched."""
+    """Raises UserError unless the weights in a folder have the checksum of the catalogue, or of the time when they were
+    fetched."""
     weights = files.all_weights(folder)
-    known = _checksums(folder / catalogue.MARK)
+    mark = folder / catalogue.MARK
+    known = files.read_json(mark).get("sha256", {}) if mark.exists() else {}
     if place.entry is not None and place.entry.source == "package" and folder == place.folder:
         known = {weights[0].name: place.entry.sha256}
+    if not isinstance(known, dict):
+        raise UserError(f"{mark} cannot be used as a mark, as sha256 should give each file's checksum; fetch the model "
+                        f"again.")
     for path in weights:
         if path.name in known and files.sha256(path) != known[path.name]:
             raise UserError(f"{path} is not the file that is known (its sha256 differs); install or fetch the model "
                             f"again.")
-
-
-def _checksums(mark: Path) -> dict[str, str]:
-    """{file: sha256} of the weights when they were fetched; empty for a folder that never was. Raises UserError for a
-    mark that is damaged."""
-    known = files.read_json(mark).get("sha256", {}) if mark.exists() else {}
-    if not isinstance(known, dict) or not all(isinstance(text, str) and SHA256.fullmatch(text)
-                                              for text in known.values()):
-        raise UserError(f"{mark} is damaged: sha256 should give each file's checksum of 64 hexadecimal digits; fetch "
-                        f"the model again.")
-    return known

@@ -9,11 +9,13 @@ import numpy as np
 
 from model.core.record import CANDIDATES, Prediction
 from model.pretrained import files
-from model.pretrained.damage import blame
+from model.pretrained.files import blame
 from model.pretrained.tokens import bytes_by_sign, visible
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from model.pretrained import Config, Tokenizer
 
 
 # modules of sentence-transformers that are applied, or that do nothing when a model answers
@@ -63,7 +65,7 @@ def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
     return Prediction("vector", vector=numbers)
 
 
-def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: Any) -> Prediction:
+def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "Tokenizer") -> Prediction:
     """The best twenty tokens at some positions. logits (position, vocabulary), one row for each of `positions`."""
     logits = logits.float()
     normaliser = logits.logsumexp(-1)
@@ -75,7 +77,7 @@ def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: Any
                       tuple(map(tuple, np.asarray(probabilities).tolist())), tuple(normaliser.tolist()))
 
 
-def text_of(tokenizer: Any, number: int) -> str:
+def text_of(tokenizer: "Tokenizer", number: int) -> str:
     """One token of the vocabulary as a person reads it, its leading space shown, as there is no text around it."""
     raw = tokenizer.convert_ids_to_tokens(number)
     if raw is None:
@@ -99,12 +101,12 @@ def bytes_in_hex(raw: str) -> str:
     return "␣" * spaced + "‹" + " ".join(f"{value:02X}" for value in values[spaced:]) + "›"
 
 
-def label_of(config: Any, number: int) -> str:
+def label_of(config: "Config", number: int) -> str:
     """A class by its name, its spaces as they are."""
     return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
 
 
-def top_classes(logits: "Tensor", config: Any) -> Prediction:
+def top_classes(logits: "Tensor", config: "Config") -> Prediction:
     """The classes of a classifier, the most probable first. logits (class)."""
     normaliser = logits.float().logsumexp(-1)
     best = logits.float().topk(min(CANDIDATES, len(logits)))

@@ -1,38 +1,33 @@
 """What a folder is that Clearhead does not open, and what a model reads that it does not show, so that it is refused as
-what it is."""
+what it is. What is known of other programs is in assets/foreign_models.toml."""
 import inspect
 import re
-from collections.abc import Iterable
+import tomllib
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from model.core.files import ASSETS
 from model.core.query import UserError, pictures_only, text_only
 from model.pretrained import accounting, files
+from model.pretrained.tokens import has_vocabulary
 
-WROTE = "no folder that save_pretrained of transformers wrote"
-# files by which other programs' folders are known: (names, what it is, the module that `look` can be given)
-MARKERS = (
-    (("model_index.json",), "a diffusers pipeline", "DiffusionPipeline.from_pretrained(…).unet"),
-    (("open_clip_config.json",), "an open_clip checkpoint", "open_clip.create_model(…)"),
-    (("meta.json", "config.cfg"), "a spaCy pipeline", "the torch module inside"),
-    (("hyperparams.yaml",), "a SpeechBrain model", "one of its torch modules"),
-    (("params.json",), "a checkpoint in the format of Meta or Mistral", "the module that their own code makes"),
-    (("modules.json",), "a sentence-transformers model without a Transformer in it",
-     "the module that SentenceTransformer(…) makes"))
-# keys of a config.json of another program
-KEYS = ((("architecture",), "a timm checkpoint", "timm.create_model('local-dir:{folder}', pretrained=True)"),
-        (("_class_name",), "a part of a diffusers pipeline", "diffusers.{_class_name}.from_pretrained(…)"),
-        (("model_cfg",), "an open_clip checkpoint", "open_clip.create_model(…)"),
-        (("registered_name", "class_name"), "a Keras model", ""))
-# ends of files in which others keep weights; what is pickled is known by its first bytes
-FORMATS = {".h5": "TensorFlow", ".keras": "Keras", ".pb": "TensorFlow", ".index": "TensorFlow", ".tflite": "TensorFlow",
-           ".msgpack": "Flax", ".onnx": "ONNX", ".npz": "MLX", ".mlmodel": "Core ML", ".mlpackage": "Core ML",
-           ".xml": "OpenVINO", ".nemo": "NeMo", ".engine": "TensorRT"}
-PICKLED = (b"PK\x03\x04", b"\x80")   # torch.save today, and before version 1.6
-ARGUMENTS = {"pixel_values": "image", "pixel_values_videos": "video", "input_values": "audio",
-             "input_features": "audio", "past_values": "time"}
-INPUTS = {"text": "text", "image": "pictures", "audio": "sound", "video": "video", "time": "time series"}
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+    from model.pretrained import Config, Network
+
 LOOK = "open it in a notebook with look(model, inputs)"
+PICTURE_KEYS = ("image_size", "patch_size")
+INSIDE = ("backbone_config", "vision_config")   # of a model of depths or classes by place: what reads the picture
+CLASSIFIER = "ForImageClassification"   # in the names of transformers' classes
+TOWERS = frozenset({"clip", "siglip", "metaclip_2", "chinese_clip"})   # types whose two towers are compared by a cosine
+
+
+@cache
+def foreign() -> dict[str, Any]:
+    """What assets/foreign_models.toml lists."""
+    return tomllib.loads((ASSETS / "foreign_models.toml").read_text(encoding="utf-8"))
 
 
 def check_folder(folder: Path) -> None:
@@ -40,59 +35,55 @@ def check_folder(folder: Path) -> None:
     if not (folder / "config.json").exists():
         raise _without_config(folder)
     config = files.read_json(folder / "config.json")
+    if isinstance(config.get("quantization"), dict):
+        raise UserError(f"{folder} holds weights that are quantised for MLX, which transformers does not read; give "
+                        f"the model that they were made from.")
     if config.get("model_type"):
-        if isinstance(config.get("quantization"), dict):
-            raise UserError(f"{folder} holds weights that are quantised for MLX, which transformers does not read; "
-                            f"give the model that they were made from.")
         found = any((folder / name).exists() for name in (files.WEIGHTS, files.INDEX))
-        error = None if found else _without_weights(folder)
-        if error is not None:
-            raise error
+        if not found and not files.is_adapter_alone(folder):
+            raise _without_weights(folder)
         return
-    for keys, what, module in KEYS:
-        if all(isinstance(config.get(key), str) for key in keys):
-            raise _foreign(folder, f"{what} of {config[keys[0]]}", module.format(**config | {"folder": folder}))
-    raise _without_type(folder, config)
+    for known in foreign()["known_by_key"]:
+        if isinstance(config.get(known["key"]), str):
+            words = config | {"folder": folder}
+            raise _foreign(folder, known["what"].format(**words), known["way"].format(**words))
+    raise UserError(f"{folder / 'config.json'} names no model_type; write the one that transformers has for it, as "
+                    f"save_pretrained does, or {LOOK}.")
 
 
-def _foreign(folder: Path, what: str, module: str) -> UserError:
-    way = f"open it in a notebook with look({module}, inputs)" if module else "give another model"
-    return UserError(f"{folder} is {what}, and {WROTE}; {way}.")
+def _foreign(folder: Path, what: str, way: str) -> UserError:
+    return UserError(f"{folder} is {what}, and no folder that save_pretrained of transformers wrote; open it in a "
+                     f"notebook with look({way}, inputs).")
 
 
 def _without_config(folder: Path) -> UserError:
     names = {path.name for path in folder.iterdir()}
-    inside = sorted(str(path.parent.relative_to(folder)) for pattern in ("*", "*/*", "*/*/*")
-                    for path in folder.glob(f"{pattern}/config.json") if _opens(path.parent))
-    if "model_index.json" not in names and inside:
-        also = f", or {', '.join(inside[1:4])}" if inside[1:] else ""
-        return UserError(f"{folder} has no config.json, and the folder {inside[0]} in it has one; give "
-                         f"{folder / inside[0]}{also}.")
-    for markers, what, module in MARKERS:
-        if set(markers) <= names:
-            return _foreign(folder, what, module)
-    return _in_another_format(folder) or UserError(f"{folder} has no config.json; give a folder that save_pretrained "
-                                                   f"wrote.")
+    inside = next((path.parent for pattern in ("*", "*/*") for path in sorted(folder.glob(f"{pattern}/config.json"))
+                   if "model_index.json" not in names and any(path.parent.glob("*.safetensors"))), None)
+    if inside is not None:
+        return UserError(f"{folder} has no config.json, and a folder in it has one; give {inside}.")
+    for known in foreign()["known_by_files"]:
+        if set(known["files"]) <= names:
+            return _foreign(folder, known["what"], known["way"])
+    return UserError(f"{folder} has no config.json; give a folder that save_pretrained wrote, or a GGUF file.")
 
 
-def _opens(folder: Path) -> bool:
-    """Whether a folder is one of transformers, with weights."""
-    return bool(files.read_json(folder / "config.json").get("model_type")) and any(folder.glob("*.safetensors"))
-
-
-def _without_type(folder: Path, config: dict) -> UserError:
-    """The sentence about a configuration that does not say of what type it is, with the type where the class does."""
-    import transformers
-
-    named = config.get("architectures")
-    known = str(named[0]) if isinstance(named, list) and named else ""
-    kind = getattr(transformers, known, None)
-    model_type = getattr(getattr(kind, "config_class", None), "model_type", "")
-    if model_type:
-        return UserError(f"{folder / 'config.json'} names no model_type; write \"model_type\": \"{model_type}\" into "
-                         f"it, as {known} has it.")
-    return UserError(f"{folder / 'config.json'} names no model_type, so it is none of transformers; make the model "
-                     f"with the library that it is of, and {LOOK}.")
+def _without_weights(folder: Path) -> UserError:
+    """The sentence about a folder with a configuration and no weights that are read as they are."""
+    formats = foreign()["formats"]
+    names = sorted(path.name for path in folder.iterdir() if path.name != "training_args.bin")
+    other = next((name for name in names if name.endswith((".safetensors", ".gguf", *formats))), "")
+    if "-of-" in other:
+        return UserError(f"{folder} holds parts of weights, {other} first, and no {files.INDEX}, which says what is in "
+                         f"which; copy that file, too.")
+    if other.endswith(".gguf"):
+        return UserError(f"{folder} holds its model as GGUF; give the file itself: {folder / other}")
+    if other.endswith(".safetensors"):
+        return UserError(f"{folder} has no {files.WEIGHTS}; if {other} holds the model's weights, rename it.")
+    if other:
+        return UserError(f"{folder} holds its weights for {formats[Path(other).suffix]} ({other}), and none as "
+                         f"safetensors; save them again with save_pretrained of transformers.")
+    return UserError(f"{folder} has no {files.WEIGHTS}; give a folder that save_pretrained wrote.")
 
 
 def check_type(folder: Path, config: dict) -> None:
@@ -105,71 +96,49 @@ def check_type(folder: Path, config: dict) -> None:
                         f"and {LOOK}.")
 
 
-def _without_weights(folder: Path) -> UserError | None:
-    """The sentence about a folder with a configuration, and with weights that are not read as they are; None where
-    there are none."""
-    others = sorted(path.name for path in folder.glob("*.safetensors") if path.name != files.ADAPTER_WEIGHTS)
-    if any("-of-" in name for name in others):
-        return UserError(f"{folder} holds {len(others)} parts of weights and no {files.INDEX}, which says what is in "
-                         f"which; copy that file, too.")
-    if others:
-        return UserError(f"{folder} has no {files.WEIGHTS}; if {others[0]} holds the model's weights, rename it.")
-    return _in_another_format(folder)
+def reads_pictures(folder: Path) -> frozenset[str]:
+    """image, of a model of pictures; image and text, of one with a tower for each; nothing of a model of texts."""
+    config = files.read_json(folder / "config.json")
+    model_type = str(config.get("model_type") or "")
+    if CLASSIFIER in str(config.get("architectures")):   # of CLIP, too: it has no text tower
+        return frozenset(("image",))
+    if model_type in TOWERS:
+        return frozenset(("image", "text"))
+    parts = [config, *(part for name in INSIDE if isinstance(part := config.get(name), dict))]
+    pictures = any(key in part for part in parts for key in PICTURE_KEYS) and not has_vocabulary(folder)
+    return frozenset(("image",)) if model_type.endswith("vision_model") or pictures else frozenset()
 
 
-def _in_another_format(folder: Path) -> UserError | None:
-    """The sentence about weights in another format than safetensors; None where there are none."""
-    found = sorted(path for path in folder.iterdir() if path.is_file() or path.suffix == ".mlpackage")
-    gguf = [path for path in found if path.suffix == ".gguf"]
-    if gguf:
-        return UserError(f"{folder} holds its model as GGUF; give the file itself: {gguf[0]}")
-    pickled = [path for path in found if path.suffix in (".bin", ".pt", ".pth", ".ckpt", ".pkl")
-               and path.name != "training_args.bin" and _begins(path, PICKLED)]
-    if pickled:
-        return UserError(f"{folder} holds pickled weights ({pickled[0].name}), which can run code when they are "
-                         f"opened; save them again as safetensors.")
-    known = next((path for path in found if path.suffix in FORMATS), None)
-    if known is None:
-        return None
-    return UserError(f"{folder} holds its weights for {FORMATS[known.suffix]} ({known.name}) and none as safetensors; "
-                     f"give a folder that save_pretrained of transformers wrote.")
-
-
-def _begins(path: Path, starts: Iterable[bytes]) -> bool:
-    with path.open("rb") as file:
-        return file.read(4).startswith(tuple(starts))
-
-
-def modalities(kind: Any) -> tuple[str, ...]:
+def modalities(kind: "type[Network] | None") -> tuple[str, ...]:
     """What a class of models reads as it declares it: text, image, audio, video, time. Text is declared by default, so
     it counts only where there is an argument for it."""
     declared = getattr(kind, "input_modalities", "text")
     declared = (declared,) if isinstance(declared, str) else tuple(declared)
     taken = [name for name in inspect.signature(kind.forward).parameters if name != "self"] if kind else ["input_ids"]
     if declared == ("text",) and "input_ids" not in taken:
-        return (ARGUMENTS.get(taken[0], taken[0]),)
-    return tuple(name for name in INPUTS if name in declared)
+        return (foreign()["arguments"].get(taken[0], taken[0]),)
+    return tuple(name for name in foreign()["inputs"] if name in declared)
 
 
-def reads(kind: Any) -> str:
+def reads(kind: "type[Network] | None") -> str:
     """What a class of models reads, in words: text and pictures."""
-    words = [INPUTS.get(name, name) for name in modalities(kind)]
+    words = [foreign()["inputs"].get(name, name) for name in modalities(kind)]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
-def class_of(config: Any) -> Any:
+def class_of(config: "Config") -> "type[Network] | None":
     """The class that a configuration of transformers names, or the base model of its type; None where it has none."""
     import transformers
 
     return accounting.architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
 
 
-def has_attention(network: Any) -> bool:
+def has_attention(network: "Module") -> bool:
     """Whether any part of a network is called attention."""
     return any(re.search("attention|attn", type(module).__name__, re.IGNORECASE) for module in network.modules())
 
 
-def check_inputs(title: str, config: Any, argument: str) -> None:
+def check_inputs(title: str, config: "Config", argument: str) -> None:
     """Raises UserError for a model that does not take this argument, input_ids or pixel_values, before its weights are
     read."""
     kind = class_of(config)
@@ -181,13 +150,22 @@ def check_inputs(title: str, config: Any, argument: str) -> None:
         raise not_shown(title, config.model_type, kind)
 
 
-def not_shown(title: str, model_type: str, kind: Any) -> UserError:
+def unread(config: "Config") -> tuple[str, ...]:
+    """A clause on what a model reads beside a text, and does not when it is asked with a text alone."""
+    kind = class_of(config)
+    taken = () if kind is None else inspect.signature(kind.forward).parameters
+    if not any(name in foreign()["arguments"] for name in taken):   # what a class declares its text models inherit
+        return ()
+    return (f"it reads {reads(kind)}, and its language model alone is run here",)
+
+
+def not_shown(title: str, model_type: str, kind: "type[Network] | None") -> UserError:
     """The sentence about a model that reads what Clearhead does not show."""
     return UserError(f"{title}, of the type {model_type}, reads {reads(kind)}, which Clearhead does not show yet; "
                      f"{LOOK}.")
 
 
-def wrong_input(title: str, model_type: str, kind: Any) -> UserError:
+def wrong_input(title: str, model_type: str, kind: "type[Network] | None") -> UserError:
     """The sentence about a picture for a model that takes none, or a text for one that takes no text."""
     found = modalities(kind)
     if found == ("text",):

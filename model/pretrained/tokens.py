@@ -9,13 +9,16 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from model.capture.transformers_internals import vocabulary_files
 from model.core.query import UserError
 from model.core.record import Tokens
 from model.core.types import Span
-from model.pretrained.damage import blame, check_json, in_one_line, is_fault
+from model.pretrained.files import blame, read_json
+
+if TYPE_CHECKING:
+    from model.pretrained import Tokenizer
 
 BYTE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 # how byte-level and SentencePiece vocabularies write white space
@@ -80,7 +83,7 @@ def fill(raw: str, span: Span, text: str, before: int) -> Span:
     return span if text[slice(*span)].isspace() else (span[0], span[0])
 
 
-def continuation(tokenizer: Any, last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
+def continuation(tokenizer: "Tokenizer", last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
     """The text that some ids write behind the id `last`, and the span of each in it; parts of one character share its
     span."""
     def decode(count: int) -> str:
@@ -99,63 +102,50 @@ def continuation(tokenizer: Any, last: int, numbers: Sequence[int]) -> tuple[str
 
 
 LOAD_OPTIONS = {"local_files_only": True, "trust_remote_code": False}
-OBJECTS = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
 # one of these every tokenizer has, but those that read bytes or characters (ByT5, CANINE)
 VOCABULARIES = ("tokenizer.json", "vocab*", "merges.txt", "*.model", "*.spm", "*.tiktoken", "*.codes", "dict*.txt",
                 "tekken*")
-NEEDED = ("vocab_file", "merges_file")   # of a family that has them, where there is no tokenizer.json
+# files of a tokenizer that one may be damaged in
+OBJECTS = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json")
 
 
 def tokenizer_folder(folders: tuple[Path, ...]) -> Path:
     """The folder of a model's tokenizer: that of its adapter if there is one with a vocabulary, else its own."""
-    return next(filter(_has_vocabulary, reversed(folders)), folders[0])
+    return next(filter(has_vocabulary, reversed(folders)), folders[0])
 
 
-def open_tokenizer(folder: Path) -> Any:
+def open_tokenizer(folder: Path) -> "Tokenizer":
     """The folder's tokenizer, tried once. Raises UserError, with the file's name, for a folder without one and for a
     damaged one."""
     from transformers import AutoTokenizer
 
+    for name in OBJECTS:
+        if (folder / name).exists():
+            read_json(folder / name)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
-    except MemoryError:
-        raise
-    except BaseException as error:
-        if not is_fault(error):
+        with blame(folder / "tokenizer.json", "a tokenizer"):
+            tokenizer = AutoTokenizer.from_pretrained(folder, **LOAD_OPTIONS)
+    except UserError as error:
+        if (folder / "tokenizer.json").is_file():
             raise
-        _refuse(folder, error)
-    _check_files(folder, vocabulary_files(tokenizer))
-    _try(folder, tokenizer)
+        raise missing(folder) from error
+    if vocabulary_files(tokenizer) and not has_vocabulary(folder):   # transformers makes one without a word in it
+        raise missing(folder)
+    try:
+        ids = tokenizer("a", return_special_tokens_mask=True)["input_ids"]
+        tokenizer.convert_ids_to_tokens([*ids, tokenizer.unk_token_id or 0, *tokenizer.all_special_ids])
+        tokenizer.decode([0])
+    except BaseException as error:
+        if type(error) is not Exception:   # which the tokenizers raise of a text, and panic of their own rules
+            with blame(folder / "tokenizer.json", "a tokenizer that works"):
+                raise
     return tokenizer
 
 
-def _refuse(folder: Path, error: BaseException) -> None:
-    """Raises UserError with the file that is the cause of the error."""
-    if not _has_vocabulary(folder):
-        raise missing(folder, ["tokenizer.json"]) from error
-    check_json(folder, *OBJECTS)
-    if (folder / "tokenizer.json").is_file():
-        with blame(folder / "tokenizer.json", "a tokenizer"):
-            from tokenizers import Tokenizer
-
-            Tokenizer.from_file(str(folder / "tokenizer.json"))
-    if (folder / "vocab.json").is_file() and not any((folder / name).is_file() for name in ("tokenizer.json",
-                                                                                           "merges.txt")):
-        raise missing(folder, ["merges.txt"]) from error
-    raise UserError(f"{folder} has files of a tokenizer, tokenizer_config.json among them, that make none "
-                    f"({in_one_line(error)}); copy or download them again, or choose another model.") from error
-
-
-def missing(folder: Path, names: list[str]) -> UserError:
+def missing(folder: Path) -> UserError:
     """The sentence about a folder without a tokenizer."""
-    return UserError(f"{folder} has no tokenizer, so no text can be read: {' and '.join(names)} "
-                     f"{'are' if len(names) > 1 else 'is'} missing; copy what the model's tokenizer saved into it.")
-
-
-def _check_files(folder: Path, names: dict[str, str]) -> None:
-    """transformers makes a tokenizer without a word in it where the family's files are not there."""
-    if names and not _has_vocabulary(folder):
-        raise missing(folder, [names[name] for name in NEEDED if name in names] or ["tokenizer.json"])
+    return UserError(f"{folder} has no whole tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt), so "
+                     f"no text can be read; copy what the model's tokenizer saved into it.")
 
 
 def has_chat_template(folder: Path) -> bool:
@@ -164,22 +154,9 @@ def has_chat_template(folder: Path) -> bool:
     return (folder / "chat_template.jinja").is_file() or (rules.is_file() and b'"chat_template"' in rules.read_bytes())
 
 
-def _has_vocabulary(folder: Path) -> bool:
+def has_vocabulary(folder: Path) -> bool:
+    """Whether any file of the folder names the pieces of a tokenizer."""
     return any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
-
-
-def _try(folder: Path, tokenizer: Any) -> None:
-    """What a tokenizer raises itself, a bare Exception, may be of this text alone; a panic is of its rules, and what
-    transformers raises of the file beside them."""
-    try:
-        ids = tokenizer("a", return_special_tokens_mask=True)["input_ids"]
-        tokenizer.convert_ids_to_tokens([*ids, tokenizer.unk_token_id or 0, *tokenizer.all_special_ids])
-        tokenizer.decode([0])
-    except BaseException as error:
-        if type(error) is not Exception:
-            rules = folder / ("tokenizer_config.json" if isinstance(error, Exception) else "tokenizer.json")
-            with blame(rules, "a tokenizer that works"):
-                raise
 
 
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from huggingface_hub import constants
 
-from model.pretrained import hub
 from model.scratch import train as training
 from model.studies.atlas import build
 from tests.deaths.cases import CASES, build_atlas, short_texts, small_task
@@ -25,7 +24,7 @@ def run_all(folder: Path, address: str) -> dict[str, tuple[list[int], list[str]]
     os.environ["HF_HUB_CACHE"] = str(folder / "cache")
     constants.HF_HUB_OFFLINE, constants.ENDPOINT = False, address
     constants.HUGGINGFACE_CO_URL_TEMPLATE = address + "/{repo_id}/resolve/{revision}/{filename}"
-    hub.BLOCK, training.CHECKPOINT_EVERY = 1000, 2
+    constants.DOWNLOAD_CHUNK_SIZE, training.CHECKPOINT_EVERY = 1000, 2
     build.SAVED_EVERY, build.SHARD = 0.0, 2
     undisturbed = folder / "undisturbed"
     training.train(small_task(), undisturbed / "out", 4, seed=3)

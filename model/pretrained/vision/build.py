@@ -1,9 +1,8 @@
 """From a checked folder to a model of pictures: transformers loads it, a probe verifies it, its patches are found."""
-import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,21 +17,21 @@ from model.pretrained.build import (
     SEED,
     Probe,
     build_model,
-    check_inputs,
-    describe,
+    card_of,
     examine,
-    facts_of,
     load_network,
     plan_of,
 )
-from model.pretrained.card import card_of
-from model.pretrained.damage import blame
-from model.pretrained.files import ModelFiles
-from model.pretrained.recognise import has_attention, no_attention
+from model.pretrained.files import ModelFiles, blame
+from model.pretrained.recognise import TOWERS, has_attention, no_attention
 from model.pretrained.tokens import open_tokenizer, tokenizer_folder
-from model.pretrained.vision.patches import TYPES, Comparison, Cut, TwoTowers, cut_of
-from model.pretrained.vision.picture_model import PictureModel
-from model.pretrained.vision.processor import FILES, open_processor, prepare
+from model.pretrained.vision.patches import Cut, cut_of
+from model.pretrained.vision.picture_model import FILES, Comparison, PictureModel, TwoTowers, open_processor, prepare
+
+if TYPE_CHECKING:
+    from transformers import BaseImageProcessor
+
+    from model.pretrained import Network, Tokenizer
 
 PROBE_SIDES = 240, 320   # pixels of the picture of noise that a model is tried on, before its processor
 # a picture tower's own words on positions, by what the names of its parameters and modules hold
@@ -41,35 +40,28 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
              ("pos_embed", "learned, a vector for each patch"))
 
 
-def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Any:
+def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PictureModel | TwoTowers:
     """The model of a folder, loaded and verified, as `model.pretrained.build.open_folder` opens one of texts."""
-    report(0.1, "reading the configuration")
-    described = describe(place)
-    check_inputs(place, described.config, "pixel_values")
+    loaded = load_network(place, "pixel_values", report)
     processor = open_processor(place.folder)
-    loaded = load_network(place, described, report)
     report(0.7, "verifying against the model's own attention")
     place = replace(place, unapplied=place.unapplied + loaded.unapplied)
     with blame(place.folder / "config.json", "the configuration of these weights"):
-        if loaded.network.config.model_type in TYPES and hasattr(loaded.network, "text_model"):
+        if loaded.network.config.model_type in TOWERS and hasattr(loaded.network, "text_model"):
             readers = processor, open_tokenizer(tokenizer_folder(place.folders))
             return build_towers(place, fingerprint, loaded.network, readers, loaded.dtype)
         return build_picture_model(place, fingerprint, loaded.network, processor, loaded.head, loaded.dtype)
 
 
-def build_picture_model(place: ModelFiles, fingerprint: str, network: Any, processor: Any, head: str,
-                        dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
+def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network", processor: "BaseImageProcessor",
+                        head: str, dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
     """The model of a loaded network that reads pictures, verified or at least reported, its patches measured. Raises
     UserError if its picture cannot be trusted."""
-    if "pixel_values" not in inspect.signature(network.forward).parameters:
-        raise UserError(f"{place.title} is a {network.config.model_type} model that reads {network.main_input_name}, "
-                        f"not pictures; choose another model.")
     if not has_attention(network):
         raise no_attention(place.title, network.config.model_type)
     network.eval()
     with _refused(place):
         probe = picture_probe(network, processor)
-    with _refused(place, _size_words(place, network, probe)):
         cut = cut_of(network, probe, probe.tensors["pixel_values"])
     stop_between_layers(network)
     tokens = cut.tokens(*probe.tensors["pixel_values"].shape[2:])
@@ -79,35 +71,22 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: Any, proce
         with _refused(place):
             comparison.check(probe.tensors["pixel_values"])
     pooling = predict.Pooling("first" if cut.before else "mean", False) if head == "none" else None
-    facts = facts_of(examined, len(tokens), dtype)
-    card = picture_card(card_of(place, fingerprint, network, _in_words(cut, probe), facts), network, len(tokens))
+    card = card_of(place, fingerprint, network, _in_words(cut, probe), examined, len(tokens), dtype)
+    card = picture_card(card, network, len(tokens))
     names = {id(module): name for name, module in network.named_modules()}
     return PictureModel(card, network, None, examined.wiring, "vector" if pooling else head, examined.reasons, names,
                         plan_of(network, card, head, examined), pooling, True, processor, cut, comparison)
 
 
-def picture_probe(network: Any, processor: Any) -> Probe:
+def picture_probe(network: "Network", processor: "BaseImageProcessor") -> Probe:
     """A forward pass over a picture of noise, as the model's own processor prepares it."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
     return Probe(network, {"pixel_values": prepare(processor, noise).pixels})
 
 
-def _size_words(place: ModelFiles, network: Any, probe: Probe) -> str:
-    """What to say of a network that does not run, where its processor makes pictures of another size than it was made
-    for; else nothing."""
-    size = getattr(network.config, "image_size", None)
-    made, wanted = tuple(probe.tensors["pixel_values"].shape[2:]), (size, size) if isinstance(size, int) else size
-    if not wanted or len(wanted) != 2 or made == tuple(wanted):
-        return ""
-    return (f"{place.title} does not run on the pictures that its processor makes: they are {made[0]} × {made[1]} "
-            f"pixels, and the model was made for {wanted[0]} × {wanted[1]}; write that size into its "
-            f"{FILES[0]}, or choose another model.")
-
-
 @contextmanager
-def _refused(place: ModelFiles, of_size: str = "") -> Iterator[None]:
-    """Makes a UserError of whatever a network or its processor raises about the probe. of_size: what to say where it
-    does not run at all."""
+def _refused(place: ModelFiles) -> Iterator[None]:
+    """Makes a UserError of whatever a network or its processor raises about the probe."""
     try:
         yield
     except (UserError, MemoryError):
@@ -116,10 +95,9 @@ def _refused(place: ModelFiles, of_size: str = "") -> Iterator[None]:
         raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {error}; choose another "
                         f"model.") from error
     except Exception as error:
-        if of_size:
-            raise UserError(of_size) from error
         raise UserError(f"{place.title} is refused, as it does not run on a picture as its own processor prepares it "
-                        f"({first_line(error, 200)}); choose another model.") from error
+                        f"({first_line(error, 200)}); mend the sizes in its {FILES[0]}, or choose another "
+                        f"model.") from error
 
 
 def _in_words(cut: Cut, probe: Probe) -> str:
@@ -128,7 +106,7 @@ def _in_words(cut: Cut, probe: Probe) -> str:
     return f"{rows} × {columns} patches of {cut.height} × {cut.width} pixels"
 
 
-def picture_card(card: Card, network: Any, tokens: int) -> Card:
+def picture_card(card: Card, network: "Network", tokens: int) -> Card:
     """The card with what is said otherwise of a model of pictures."""
     names = [name.lower() for name, _ in [*network.named_parameters(), *network.named_modules()]]
     names += [type(module).__name__.lower() for module in network.modules()]
@@ -136,8 +114,8 @@ def picture_card(card: Card, network: Any, tokens: int) -> Card:
     return replace(card, positions=" and ".join(schemes) or "none of its own", max_tokens=tokens)
 
 
-def build_towers(place: ModelFiles, fingerprint: str, network: Any, readers: tuple[Any, Any],
-                 dtype: str = "float32") -> TwoTowers:
+def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
+                 readers: "tuple[BaseImageProcessor, Tokenizer]", dtype: str = "float32") -> TwoTowers:
     """Both towers of a loaded network, each verified by itself. readers: its image processor and its tokenizer."""
     processor, tokenizer = readers
     network.eval()
@@ -147,7 +125,7 @@ def build_towers(place: ModelFiles, fingerprint: str, network: Any, readers: tup
     return TwoTowers(picture, text)
 
 
-def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
+def untrained_twin(model: PictureModel | TwoTowers, place: ModelFiles, fingerprint: str) -> PictureModel | TwoTowers:
     """The same model with weights drawn anew, as `model.pretrained.load` draws them."""
     compared = model.picture.comparison if isinstance(model, TwoTowers) else None
     whole = model.network if compared is None else compared.network

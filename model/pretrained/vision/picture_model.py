@@ -1,17 +1,162 @@
-"""A loaded model of pictures: a picture in, one captured forward pass, a record over patches out."""
+"""Models of pictures: a picture in, one captured forward pass, a record over patches out; alone, or beside the text
+tower with which it is compared."""
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from model.capture.forward_pass import Unsupported
 from model.core import memory, pictures
-from model.core.models import ModelInput
+from model.core.models import ModelInput, Pass
 from model.core.query import Kind, Query, UserError
-from model.core.record import Prediction
+from model.core.record import CANDIDATES, AttentionRecord, Prediction
 from model.core.trace import Trace
 from model.core.types import Progress, quiet
+from model.pretrained.files import blame
 from model.pretrained.model import PretrainedModel
-from model.pretrained.vision.patches import Comparison, Cut, embedded_parts
-from model.pretrained.vision.processor import prepare
+from model.pretrained.tokens import LOAD_OPTIONS
+from model.pretrained.vision.patches import Cut, embedded_parts
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import BaseImageProcessor
+
+    from model.pretrained import Network, Output, Tokenizer
+
+FILES = ("preprocessor_config.json", "processor_config.json")
+HALF = 0.51   # of a step of 1/255: how far a picture of bytes may be from what the network reads
+
+
+class Prepared(NamedTuple):
+    """A picture as a model gets it."""
+
+    pixels: "Tensor"    # float32 (1, 3, height, width), normalised
+    shown: np.ndarray   # uint8 (height, width, 3): the same, not normalised
+
+
+def open_processor(folder: Path) -> "BaseImageProcessor":
+    """The folder's image processor, of transformers, which works with Pillow and needs no torchvision. Raises
+    UserError, with the file's name, for a folder without one and for a damaged one."""
+    from transformers import AutoImageProcessor
+
+    path = next((folder / name for name in FILES if (folder / name).is_file()), None)
+    if path is None:
+        raise UserError(f"{folder} has no {FILES[0]}, which says how a picture is resized, cropped and normalised; "
+                        f"copy it from where the model is from.")
+    with blame(path, "an image processor"):
+        return AutoImageProcessor.from_pretrained(folder, backend="pil", **LOAD_OPTIONS)
+
+
+def prepare(processor: "BaseImageProcessor", picture: np.ndarray) -> Prepared:
+    """What the processor makes of a picture: uint8 (height, width, 3). Raises Unsupported where it makes anything but
+    one picture, or one that cannot be shown as it is."""
+    from PIL import Image
+
+    made = processor(images=Image.fromarray(picture), return_tensors="pt")
+    pixels = made.get("pixel_values")
+    if pixels is None or pixels.ndim != 4 or tuple(pixels.shape[:2]) != (1, 3):
+        raise Unsupported(f"its processor makes {None if pixels is None else tuple(pixels.shape)} of a picture, where "
+                          f"(1, 3, height, width) was expected")
+    mean, deviation, step = _scale(processor)
+    plain = pixels[0].float().numpy() * deviation + mean
+    shown = (plain / step).round().clip(0, 255).astype(np.uint8)
+    if np.abs(shown * step - plain).max() > HALF * step:
+        raise Unsupported("what its processor makes of a picture cannot be turned back into colours")
+    return Prepared(pixels.float(), np.ascontiguousarray(shown.transpose(1, 2, 0)))
+
+
+def _scale(processor: "BaseImageProcessor") -> tuple[np.ndarray, np.ndarray, float]:
+    """(mean, deviation) of each channel (3, 1, 1), and what one step of a byte is, before they are taken."""
+    as_column = lambda values: np.broadcast_to(np.asarray(values, np.float32).reshape(-1, 1, 1), (3, 1, 1))
+    normalises = getattr(processor, "do_normalize", False)
+    mean, deviation = ((as_column(processor.image_mean), as_column(processor.image_std)) if normalises
+                       else (as_column(0), as_column(1)))
+    return mean, deviation, float(processor.rescale_factor) if getattr(processor, "do_rescale", False) else 1.0
+
+
+CLOSE = 1e-4    # of the model's own logits, how far ours may be from them
+PROBES = ("a photo of a cat", "two dogs")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """How the model compares a picture with texts."""
+
+    network: "Network"   # the whole model, of transformers
+    tokenizer: "Tokenizer"   # of its text tower
+
+    @property
+    def by_itself(self) -> bool:
+        """Whether each text has a probability of its own, by a sigmoid (SigLIP), instead of a share of one."""
+        return hasattr(self.network, "logit_bias")
+
+    def answer(self, output: "Output", text: str) -> Prediction:
+        """The texts, a line each, by their cosine with the picture whose tower put out `output`; without texts the
+        picture's own vector, of length 1. Raises UserError for more texts than are kept."""
+        import torch
+
+        picture = self.vector(output)
+        texts = tuple(dict.fromkeys(line.strip() for line in text.splitlines() if line.strip()))
+        if not texts:
+            return Prediction("vector", vector=picture.numpy().copy())
+        if len(texts) > CANDIDATES:
+            raise UserError(f"A picture is compared with at most {CANDIDATES} texts, a line each, and there are "
+                            f"{len(texts)}; leave some out.")
+        cosines = self.text_vectors(texts) @ picture
+        logits = self._logits(cosines)
+        normaliser = float(logits.logsumexp(-1))
+        probabilities = torch.sigmoid(logits) if self.by_itself else (logits - normaliser).exp()
+        order = torch.argsort(logits, descending=True, stable=True).tolist()
+        pick = lambda numbers: (tuple(float(numbers[place]) for place in order),)
+        return Prediction("label", (0,), (tuple(order),), (tuple(texts[place] for place in order),),
+                          pick(probabilities), (normaliser,), cosines=pick(cosines))
+
+    def _logits(self, cosines: "Tensor") -> "Tensor":
+        logits = cosines * self.network.logit_scale.exp()
+        return (logits + self.network.logit_bias if self.by_itself else logits).detach()
+
+    def vector(self, output: "Output") -> "Tensor":
+        """The picture's vector (d), of length 1, from what its tower put out."""
+        import torch
+
+        with torch.inference_mode():
+            pooled = output.pooler_output
+            projection = getattr(self.network, "visual_projection", None)
+            return _unit(pooled if projection is None else projection(pooled))[0]
+
+    def text_vectors(self, texts: tuple[str, ...]) -> "Tensor":
+        """The texts' vectors (text, d), of length 1; each is padded or cut as the model was trained."""
+        import torch
+
+        with torch.inference_mode():
+            features = self.network.get_text_features(**self.encoded(texts))
+        return _unit(getattr(features, "pooler_output", features))
+
+    def encoded(self, texts: tuple[str, ...]) -> "dict[str, Tensor]":
+        """The arguments of the text tower: SigLIP was trained with texts of full length, and without a mask."""
+        longest = self.network.config.text_config.max_position_embeddings
+        padding = "max_length" if self.by_itself else True
+        encoded = self.tokenizer(list(texts), padding=padding, truncation=True, max_length=longest, return_tensors="pt")
+        names = ("input_ids",) if self.by_itself else ("input_ids", "attention_mask")
+        return {name: encoded[name] for name in names if name in encoded}
+
+    def check(self, pixels: "Tensor") -> None:
+        """Raises Unsupported where this comparison is not the model's own, on one picture (1, 3, height, width)."""
+        import torch
+
+        with torch.inference_mode():
+            wanted = self.network(pixel_values=pixels, **self.encoded(PROBES)).logits_per_image[0]
+            picture = self.vector(self.network.vision_model(pixel_values=pixels))
+        ours = self._logits(self.text_vectors(PROBES) @ picture)
+        error = float((ours - wanted).abs().max() / wanted.abs().max().clamp(min=1))
+        if not error <= CLOSE:
+            raise Unsupported(f"its comparison of pictures and texts differs by {error:.2g} from ours")
+
+
+def _unit(vectors: "Tensor") -> "Tensor":
+    return vectors.float() / vectors.float().norm(dim=-1, keepdim=True)
+
 
 UNREAD = "The text was not read: this model reads pictures alone."
 
@@ -20,7 +165,7 @@ UNREAD = "The text was not read: this model reads pictures alone."
 class PictureModel(PretrainedModel):
     """A network over patches, with its image processor in the place of a tokenizer."""
 
-    processor: Any                  # of transformers
+    processor: "BaseImageProcessor"                  # of transformers
     cut: Cut                        # of a picture into patches
     comparison: Comparison | None   # with texts, for the picture tower of CLIP and SigLIP
 
@@ -45,7 +190,7 @@ class PictureModel(PretrainedModel):
         self.check_edits(query.edits, (len(tokens), None))
         return ModelInput(tokens, None, {"pixel_values": prepared.pixels}, None, notes, prepared.shown)
 
-    def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
+    def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
         """Of a picture tower the cosines with the typed texts, a line each; of a model without a head, such as DINOv2,
         the vector of every token, by whose cosines patches are compared; of others as of any model. None of one that
         answers with a map, of depths or of classes."""
@@ -68,3 +213,41 @@ class PictureModel(PretrainedModel):
             return found
         named = (("content", parts.content), ("position", parts.position))
         return replace(found, embedded=(replace(start, parts=named), *found.embedded[1:]))
+
+
+class TwoTowers:
+    """Both towers behind one name: what has a picture is put to the picture tower, which compares it with the text;
+    what has none to the text tower. Words are those of the text tower."""
+
+    ours = False
+    vector_of = "mean"
+
+    def __init__(self, picture: PictureModel, text: PretrainedModel) -> None:
+        self.picture, self.text = picture, text
+        self.card, self.nbytes = picture.card, picture.nbytes + text.nbytes
+        self.network, self.tokenizer = text.network, text.tokenizer
+        self.vocabulary, self.task, self.editable = text.vocabulary, text.task, text.editable
+
+    def tower(self, query: Query) -> PretrainedModel:
+        """The tower that a query is put to."""
+        return self.text if query.image is None else self.picture
+
+    def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
+        """The query as its tower takes it."""
+        return self.tower(query).tokens(query, report)
+
+    def run(self, asked: ModelInput, *given: Any, **options: Any) -> Pass:
+        """One captured pass of the tower that reads this."""
+        return (self.text if asked.picture is None else self.picture).run(asked, *given, **options)
+
+    def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
+        """A plain pass of the tower that reads this."""
+        return (self.picture if "pixel_values" in tensors else self.text).forward(tensors)
+
+    def record(self, query: Query, report: Progress) -> AttentionRecord:
+        """The record of the query's tower."""
+        return self.tower(query).record(query, report)
+
+    def trace(self, query: Query, report: Progress) -> Trace:
+        """The trace of the query's tower."""
+        return self.tower(query).trace(query, report)

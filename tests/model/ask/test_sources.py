@@ -6,7 +6,7 @@ from model.ask.sources import source_of
 from model.core.query import NotOnDisk, UnknownModel, UserError
 from model.core.types import quiet
 from model.pretrained import fetch
-from model.pretrained.hub import Unreachable
+from model.pretrained.catalogue import Unreachable
 
 TEXT = "the cat saw the dog ."
 

@@ -21,8 +21,8 @@ from model.cli import studies
 from model.cli.commands import Commands, in_one_line
 from model.core import files
 from model.core.query import UserError
-from model.pretrained import packaged
-from model.pretrained.hub import Unreachable
+from model.pretrained import convert
+from model.pretrained.catalogue import Unreachable
 from model.scratch import train, weights
 from model.studies import coreference
 from tests import fabricate
@@ -105,7 +105,7 @@ def stubbed(monkeypatch, tmp_path):
     monkeypatch.chdir(folder)
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(packaged, "download", no_network)
+    monkeypatch.setattr(convert, "download", no_network)
     monkeypatch.setattr(train, "train", no_training)
     few = coreference.shipped_cases("coreference")[:4]
     monkeypatch.setattr(studies, "answer_to", no_measurement)

@@ -29,8 +29,8 @@ def test_depth_counts_lists_and_objects_within_one_another(pair):
 
 
 @pytest.mark.parametrize(("content", "said"), [
-    (b"[" * 65 + b"]" * 65, "65 levels and the limit is 64; .* CLEARHEAD_DEPTH"),
-    (b'{"a":' * 10**5, "CLEARHEAD_DEPTH"), (b"[" + b"1," * 2_000 + b"1]", "2,001 values and the limit is 2,000"),
+    (b"[" * 65 + b"]" * 65, "65 levels and the limit is 64"),
+    (b'{"a":' * 10**5, "levels and the limit"), (b"[" + b"1," * 2_000 + b"1]", "2,001 values and the limit is 2,000"),
     (b" " * 5_000 + b"1", "5,001 bytes and the limit is 5,000")])
 def test_what_is_above_a_limit_says_which(content, said, monkeypatch):
     monkeypatch.setattr(limits, "LIMITS", replace(Limits(), json_values=2_000, json_bytes=5_000)

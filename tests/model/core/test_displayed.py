@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.masks import Causal, Full, Window
+from model.core.masks import Causal, Dense, Full, Window
 from model.core.query import Kind, UserError
 from model.core.view import View, displayed_head, keep_mass
 from tests.fabricate import record
@@ -31,6 +31,17 @@ def test_words_are_summed_over_pieces_attended_to_and_averaged_over_pieces_atten
     assert np.allclose(shown.weights, expected, atol=1e-7) and shown.scores is None
     assert np.allclose(shown.weights.sum(1), 1, atol=1e-6) and shown.rows[2].tokens == (2, 3)
     assert shown.row_of(3) == 2 and shown.row_of(5) == 4
+
+
+def test_a_piece_that_sees_nothing_is_left_out_of_its_words_mean():
+    made, mask = record(N), np.ones((N, N), bool)
+    mask[3] = mask[5] = False   # a piece of the word (2, 3), and a word of one piece
+    layers = tuple(replace(layer, allowed=Dense(mask)) for layer in made.maps[0].layers)
+    made = replace(made, maps=(replace(made.maps[0], layers=layers),))
+    shown = displayed_head(made, replace(PLAIN, words=True))
+    row = heads.weights(made.maps[0].layer(1), 4)[2]
+    assert np.allclose(shown.weights[2], np.add.reduceat(row, [0, 1, 2, 4, 5, 6]), atol=1e-7)
+    assert shown.blind == (4,) and not shown.weights[4].any()
 
 
 def test_hiding_special_tokens_takes_their_rows_and_columns_and_renormalising_is_a_choice_of_its_own():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from model.core import files
 from model.core.query import UserError
-from model.pretrained import catalogue, fetch, hub
+from model.pretrained import catalogue, fetch
 from model.scratch import weights
 from tests.children import on_a_full_disk
 
@@ -287,4 +287,4 @@ def test_a_model_named_as_a_device_has_a_folder_of_its_own():
     assert catalogue.folder_name("owner/con") == "owner--con" and catalogue.folder_name("con") == "file-con"
     for refused in ("owner/name.", "owner/name-"):
         with pytest.raises(UserError, match="no hub id"):
-            hub.check_id(refused)
+            catalogue.check_id(refused)

@@ -239,7 +239,7 @@ def packed(how: int) -> bytes:
     (zipped(attention=header((1,) * 900), tokens=b""), "can be read"),
     (zipped(attention=good_member(), tokens=header((4_000_000,), "<U0")), "CLEARHEAD_TOKENS"),
     (zipped(attention=good_member(), tokens=header((1,), "<U1") + (0x110000).to_bytes(4, "little")), "can be read"),
-    (zipped(attention=header((1, 30_000, 1, 1)) + np.ones(30_000, "<f4").tobytes(), tokens=b""), "CLEARHEAD_HEADS"),
+    (zipped(attention=header((1, 30_000, 1, 1)) + np.ones(30_000, "<f4").tobytes(), tokens=b""), "heads and the limit"),
     (zipped(attention=good_member(), tokens=header((5_000,), "<U1") + bytes(20_000)), "CLEARHEAD_TOKENS"),
     (zipped(attention=b"\x93NUMPY\x02\x00\xff\xff\xff\xff" + bytes(1_000_000), tokens=b""), "can be read"),
     (zipped(attention=b"\x93NUMPY\x01\x00\xff\x00" + b"[" * 255, tokens=b""), "can be read"),

@@ -119,8 +119,8 @@ def test_made_up_files_are_refused_for_what_is_wrong(good):
 
 
 @pytest.mark.parametrize(("limit", "value", "setting"), [
-    ("layers", 3, "CLEARHEAD_LAYERS"), ("heads", 20, "CLEARHEAD_HEADS"),
-    ("record_cells", 500, "CLEARHEAD_RECORD_CELLS"), ("tokens", 6, "CLEARHEAD_TOKENS")])
+    ("layers", 3, "layers and the limit"), ("heads", 20, "heads and the limit"),
+    ("record_cells", 500, "weights and the limit"), ("tokens", 6, "CLEARHEAD_TOKENS")])
 def test_sizes_are_held_against_the_limits(good, limit, value, setting, monkeypatch):
     monkeypatch.setattr(record_file, "LIMITS", replace(LIMITS, **{limit: value}))
     with pytest.raises(UserError, match=setting):

@@ -14,8 +14,7 @@ from model.__main__ import main
 from model.capture import verify
 from model.core.query import Kind, Query, UserError
 from model.core.record import Reported
-from model.pretrained import accounting, catalogue, load
-from model.pretrained.environment import prepare
+from model.pretrained import accounting, catalogue, load, prepare
 from model.pretrained.load import SUFFIX
 from tests.model import tiny, tiny_vision
 
@@ -86,8 +85,7 @@ PLANTED = [
     ("sentence_bert_config.json", {"config_args": {"is_causal": False}}, ["config_args"]),
     ("modules.json", [{"idx": 0, "type": "custom_st.Transformer"}], ["custom_st.Transformer", "modules.json"]),
     ("modules.json", [{"idx": 2, "type": "sentence_transformers.models.Dense"}], ["Dense", "modules.json"]),
-    ("smash_config.json", {"quantizer": "hqq"}, ["smash_config.json"]),
-    (catalogue.MARK, {"unread": ["modeling_own.py"]}, ["modeling_own.py"])]
+    ("smash_config.json", {"quantizer": "hqq"}, ["smash_config.json"])]
 
 
 @pytest.mark.parametrize(("name", "content", "named"), PLANTED)

@@ -1,6 +1,4 @@
 """A damaged folder opens right or ends in one sentence about the folder, whatever the damage."""
-import json
-import re
 from pathlib import Path
 
 import hypothesis
@@ -61,22 +59,16 @@ def test_any_damage_is_one_sentence_about_the_folder_or_none(tmp_path_factory, d
 
 
 @pytest.mark.parametrize(("name", "file", "said"), [
-    *((f"clearhead.json is {json.dumps(mark).encode()!r}", "clearhead.json", "64 hexadecimal digits")
-      for mark in ({"sha256": [1]}, {"sha256": "x"}, {"sha256": None}, {"sha256": {"model.safetensors": 5}})),
-    ("without tokenizer.json", "", "has no tokenizer, so no text can be read: tokenizer.json is missing"),
-    ("without tokenizer.json, tokenizer_config.json", "", "vocab.txt is missing"),
+    ("clearhead.json is b'{\"sha256\": [1]}'", "clearhead.json", "sha256 should give each file's checksum"),
+    ("without tokenizer.json", None, "has no whole tokenizer (tokenizer.json"),
+    ("without tokenizer.json, tokenizer_config.json", None, "has no whole tokenizer"),
     ("tokenizer: a table that is none", "tokenizer.json", "cannot be used as a tokenizer"),
     ("tokenizer: pieces of no length", "tokenizer.json", "a tokenizer that works (chunk size must be non-zero)"),
-    ("tokenizer: more stripped than is there", "tokenizer.json", "a tokenizer that works"),
     ("tokenizer: ids beyond the embeddings", None, "'the' has number 90 and there are 70 embeddings"),
-    ("tokenizer_config.json is b'{'", "tokenizer_config.json", "is damaged, as it holds no JSON (JSONDecodeError)"),
-    ("added_tokens.json is b'[1]'", "added_tokens.json", "should hold a JSON object but holds a list"),
-    ("""model.safetensors.index.json is b'{"weight_map": {"a": 1}}'""", "model.safetensors.index.json",
-     "weight_map should name the file of each tensor"),
+    ("tokenizer_config.json is b'{'", "tokenizer_config.json", "cannot be used as a JSON object"),
+    ("added_tokens.json is b'[1]'", "added_tokens.json", "cannot be used as a JSON object (it holds a list)"),
     ("weights: nan in one", "model.safetensors", "holds NaN or infinity in "),
-    ("weights: -inf in one", "model.safetensors", "holds NaN or infinity in "),
     ("weights: of int64", "model.safetensors", "as I64, where numbers with decimals are expected"),
-    ("weights: of bool", "model.safetensors", "as BOOL, where numbers with decimals are expected"),
     ("weights: a row short", "model.safetensors", "where config.json says"),
     ("header: an unknown type", "model.safetensors", "unknown variant `F3`")])
 def test_the_sentence_names_the_file_and_what_it_should_hold(name, file, said, tmp_path):
@@ -88,29 +80,13 @@ def test_the_sentence_names_the_file_and_what_it_should_hold(name, file, said, t
 
 
 @pytest.mark.parametrize(("way", "wrong"), [(("hidden_size",), "x"), (("num_attention_heads",), None),
-                                            (("architectures",), {"a": 1}), (("layer_norm_eps",), []),
-                                            (("dtype",), []), (("model_type",), [1]), (("model_type",), {"a": 1}),
-                                            (("model_type",), 5)])
+                                            (("architectures",), {"a": 1}), (("model_type",), [1])])
 def test_a_field_of_the_wrong_type_is_said_with_its_file(way, wrong, tmp_path):
     folder = damage.sound_folder(tmp_path, "bert")
     damage.wrong_value("config.json", way, wrong).spoil(folder)
     sentence = sentence_about(folder)
     check_sentence(sentence, folder)
     assert f"{folder / 'config.json'} cannot be used as " in sentence
-
-
-def test_a_length_that_is_none_is_of_the_tokenizers_configuration(tmp_path):
-    folder = damage.sound_folder(tmp_path, "word pieces")
-    damage.wrong_value("tokenizer_config.json", ("model_max_length",), ["x"]).spoil(folder)
-    assert re.search(r"tokenizer_config\.json cannot be used as a tokenizer", sentence_about(folder))
-
-
-def test_a_tokenizer_that_lacks_one_of_its_two_files_says_which(tmp_path):
-    folder = damage.sound_folder(tmp_path, "gpt2")
-    for name in ("tokenizer.json", "tokenizer_config.json"):
-        (folder / name).unlink()
-    (folder / "vocab.json").write_text('{"a": 0, "the": 1}', encoding="utf-8")
-    assert "no text can be read: merges.txt is missing" in sentence_about(folder)
 
 
 def test_a_tokenizer_that_panics_at_one_text_only_is_a_sentence_and_the_next_text_is_read(tmp_path):

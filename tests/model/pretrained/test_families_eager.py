@@ -6,7 +6,7 @@ import torch
 from benchmarks import families_models
 from model.capture import forward_pass
 from model.core import heads
-from model.pretrained.environment import prepare
+from model.pretrained import prepare
 
 SOURCE, TARGET = families_models.LENGTHS
 SHAPES = {"encoder_attentions": (SOURCE, SOURCE), "decoder_attentions": (TARGET, TARGET),

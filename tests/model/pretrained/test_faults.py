@@ -1,5 +1,4 @@
 """Faults planted on purpose: each is one sentence with the way out, and the next question is answered."""
-import errno
 import threading
 
 import pytest
@@ -9,10 +8,7 @@ from model.ask.sources import models
 from model.core import memory
 from model.core.models import CardQuery
 from model.core.query import UserError
-from model.pretrained import fetch as fetching
-from model.pretrained import hub as downloading
 from tests.model import tiny
-from tests.model.hub import serve
 
 TEXT = "the cat sat on mat"
 
@@ -73,28 +69,6 @@ def test_a_model_larger_than_memory_is_refused_before_it_is_read(sound, tmp_path
         small.setattr(memory, "memory_free", lambda: 1000.0)
         assert "large has" in told(CardQuery(str(large), sources.revision(str(large))))
     assert answered(large)
-
-
-def test_a_full_disk_says_so_and_what_arrived_is_kept(sound, tmp_path, monkeypatch, report):
-    def fill(hub_id, commit, file, stream):
-        stream.write(contents[file.rfilename][:200])
-        yield 200
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
-    contents = {path.name: path.read_bytes() for path in sound.iterdir()}
-    with serve(contents) as hub:
-        with monkeypatch.context() as full, pytest.raises(UserError, match=r"disk of .*home is full; make room"):
-            full.setattr(downloading, "_stream", fill)
-            fetching.fetch("owner/name", report)
-        assert fetching.fetch("owner/name", report).is_dir() and hub.asked[0][1] == 200
-
-
-def test_a_home_that_cannot_be_written_to_says_which_setting_helps(tmp_path, monkeypatch, report):
-    (tmp_path / "file").write_text("not a folder", encoding="utf-8")
-    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "file"))
-    with pytest.raises(UserError, match="set CLEARHEAD_HOME"):
-        fetching.fetch("owner/name", report)
 
 
 def test_two_people_open_two_models_at_the_same_time(sound, tmp_path):

@@ -12,30 +12,32 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from huggingface_hub import constants
 from safetensors.numpy import save
 
 from model.__main__ import main
 from model.core.query import NotOnDisk, Query, UserError
-from model.pretrained import catalogue, gguf, load, packaged
+from model.pretrained import catalogue, convert, load
 from model.pretrained import fetch as fetching
-from model.pretrained import hub as downloading
-from model.pretrained.hub import Unreachable, check_id, download
+from model.pretrained.catalogue import Unreachable, check_id
+from model.pretrained.fetch import download
 from tests.children import on_a_full_disk, spawned
 from tests.model import tiny
 from tests.model.hub import COMMIT, PROPOSED, serve
 
-UNWANTED = {"pytorch_model.bin": b"pickle", "run.py": b"raise SystemExit", "../evil.json": b"{}"}
+UNWANTED = {"pytorch_model.bin": b"pickle", "../evil.json": b"{}"}
 
 
 @pytest.fixture
 def contents(tmp_path):
     folder = tiny.save(tmp_path / "original", "llama")
-    return {path.name: path.read_bytes() for path in folder.iterdir()} | UNWANTED
+    return {path.name: path.read_bytes() for path in folder.iterdir()} | UNWANTED | {
+        "run.py": b"raise SystemExit"}
 
 
 @pytest.fixture
 def hub(contents, monkeypatch):
-    monkeypatch.setattr(downloading, "BLOCK", 1000)
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 1000)
     with serve(contents) as hub:
         yield hub
 
@@ -53,13 +55,13 @@ def test_a_model_is_fetched_with_progress_and_opens(contents, hub, home, report)
     assert folder == home / "models" / "owner--name"
     assert {path.name for path in folder.iterdir()} == set(contents) - set(UNWANTED) | {"clearhead.json"}
     origin = json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))
-    assert origin == {"source": "hub", "id": "owner/name", "commit": COMMIT, "unread": ["run.py"], "sha256": {
+    assert origin == {"source": "hub", "id": "owner/name", "commit": COMMIT, "sha256": {
         "model.safetensors": hashlib.sha256(contents["model.safetensors"]).hexdigest()}}
     fractions = [fraction for fraction, _ in reports]
     assert fractions == sorted(fractions) and fractions[-1] == 1.0 and "of" in reports[-1][1]
     model = load.open_model("owner/name", report)
     found = model.record(Query("owner/name", "r", "the cat sat"), report).verification
-    assert found.status == "reported" and "run.py" in found.reasons[0]   # its code stayed where it was
+    assert found.status == "reported" and "run.py" in found.reasons[0]   # its code is not run
     hub.asked.clear()
     assert fetching.fetch("owner/name", report) == folder and hub.asked == []
 
@@ -149,6 +151,7 @@ def test_two_processes_that_fetch_the_same_bring_it_once(hub, home, report, tmp_
     monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{hub.server_port}")   # for them
     logs = [tmp_path / "first.txt", tmp_path / "second.txt"]
     with spawned(2) as pool:
+        (home / "models").mkdir(parents=True)
         with fetching._alone(home / "models" / "owner--name.partial", report):
             done = [pool.submit(fetch_and_write_down, log) for log in logs]
             while not all(log.exists() or each.done() for log, each in zip(logs, done, strict=True)):
@@ -159,18 +162,6 @@ def test_two_processes_that_fetch_the_same_bring_it_once(hub, home, report, tmp_
     assert sum("downloading" in text for text in said) == 1
     assert [path.name for path in (home / "models").iterdir()] == ["owner--name"]
     assert load.open_model("owner/name", report).card.title == "owner/name"
-
-
-def test_what_was_begun_and_never_finished_goes_after_two_weeks(hub, home, report):
-    old, young, held = (home / "models" / f"{name}.partial" for name in ("old", "young", "held"))
-    for folder in (old, young, held):
-        folder.mkdir(parents=True)
-        (folder / "model.safetensors.part").write_bytes(b"begun")
-    for path in (old, *old.iterdir(), held, *held.iterdir()):
-        os.utime(path, (time.time() - fetching.UNFINISHED - 60,) * 2)
-    with fetching._lock_of(held):
-        fetching.fetch("owner/name", report)
-    assert not old.exists() and young.is_dir() and held.is_dir()
 
 
 def test_pickles_alone_are_refused(contents, hub, report):
@@ -238,7 +229,8 @@ def test_an_adapter_beside_its_base_is_fetched_with_it(contents, hub, report):
 def test_the_hub_is_told_nothing_of_this_machine(tmp_path):
     code = """if True:
         import contextlib, pathlib
-        from model.pretrained.hub import Unreachable, download
+        from model.pretrained.catalogue import Unreachable
+        from model.pretrained.fetch import download
         with contextlib.suppress(Unreachable):
             download("owner/name", pathlib.Path("there"), lambda fraction, text: None)
         from huggingface_hub import constants
@@ -286,8 +278,8 @@ def package(monkeypatch, tmp_path):
     entry = replace(catalogue.entry_named("smollm2"), package=found)
     monkeypatch.setattr(catalogue, "ENTRIES", (entry, *catalogue.ENTRIES[2:]))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(packaged, "download", lambda requirement, place, report, hub: path)
-    monkeypatch.setattr(gguf, "convert", lambda path, folder: tiny.save(folder, "llama"))
+    monkeypatch.setattr(convert, "download", lambda requirement, place, report: path)
+    monkeypatch.setitem(fetching.CONVERTERS, "smollm2", lambda path, folder: tiny.save(folder, "llama"))
     return entry
 
 
@@ -298,14 +290,14 @@ def test_a_model_comes_from_its_package_where_the_hub_cannot_be_reached(package,
     folder = fetching.fetch("smollm2", report)
     assert catalogue.on_disk(package) and folder.name == "smollm2" and not (folder / begun.name).exists()
     origin = json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))
-    assert origin["id"] == "package==1" and origin["files_sha256"] == {"weights.gguf": package.package.files[0][1]}
+    assert origin["id"] == "package==1" and origin["wheel_sha256"] == package.package.sha256
     card = load.open_model("smollm2", report).card
     assert card.title == "SmolLM2-135M-Instruct" and "Its weights are the test's." in card.note
 
 
 def test_what_is_there_is_not_brought_again(package, monkeypatch, report):
     folder = fetching.fetch("smollm2", report)
-    monkeypatch.setattr(packaged, "download", lambda *given, **options: pytest.fail("it was brought again"))
+    monkeypatch.setattr(convert, "download", lambda *given: pytest.fail("it was brought again"))
     assert fetching.fetch("smollm2", report) == folder
 
 
@@ -316,11 +308,3 @@ def test_a_package_that_is_not_the_one_of_the_catalogue_is_refused(package, monk
     with pytest.raises(UserError, match="is not the file of the catalogue"):
         fetching.fetch("smollm2", report)
     assert not catalogue.on_disk(entry) and [path.name for path in (home / "models").iterdir()] == ["smollm2.partial"]
-
-
-def test_a_model_that_only_a_package_has_is_not_asked_of_the_hub(package, monkeypatch, report):
-    entry = replace(package, place="")
-    monkeypatch.setattr(catalogue, "ENTRIES", (entry,))
-    monkeypatch.setattr(fetching, "download", lambda *given: pytest.fail("the hub was asked"))
-    monkeypatch.delenv("HF_HUB_OFFLINE")
-    assert not catalogue.on_disk(entry) and fetching.fetch("smollm2", report).name == "smollm2"

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from model.pretrained import catalogue, files, first_use, load
+from model.pretrained import catalogue, files, load
 from model.pretrained import fetch as fetching
 from tests.model import tiny
 from tests.model.hub import COMMIT, serve
@@ -55,7 +55,7 @@ def cached(request, model, tmp_path):
 
 
 def opened() -> str:
-    return first_use.remember(load.locate("owner/name"))
+    return files.remember(load.locate("owner/name"))
 
 
 def test_the_first_opening_is_written_down_and_the_same_says_nothing(cached, home):
@@ -71,63 +71,48 @@ def test_the_first_opening_is_written_down_and_the_same_says_nothing(cached, hom
 
 @pytest.mark.parametrize("commit, change, says", [
     (SECOND, True, "another commit and other weights"), (SECOND, False, "another commit ("),
-    (FIRST, True, "has other weights (")])
-def test_a_difference_is_said_and_which_is_older_from_either_side(cached, commit, change, says, monkeypatch):
-    monkeypatch.setattr(first_use.time, "strftime", lambda form: "2026-10-02")
+    (FIRST, True, "another weights (")])
+def test_a_difference_is_said_every_time_until_it_is_the_first_again(cached, commit, change, says):
     cached(FIRST)
     opened()
-    monkeypatch.setattr(first_use.time, "strftime", lambda form: "2026-09-01")   # a clock that was set back
     cached(commit, change)
     later = opened()
-    assert says in later and f"this one is the newer record (commit {commit[:12]}" in later
-    assert f"the older one has {says.removeprefix('has ')}" in later and later.endswith(".")
-    older = later.split("the older one")[1]
-    assert f"commit {FIRST[:12]}" in older and "first opened on 2026-10-02" in older
-    assert opened() == later, "it is said every time"
+    assert says in later and f"(commit {commit[:12]}, then {FIRST[:12]})" in later and later.endswith(".")
+    assert opened() == later
     cached(FIRST)
-    assert "this one is the older record" in opened() and f"the newer one has {says.removeprefix('has ')}" in opened()
+    assert opened() == ""
 
 
 def test_the_model_that_opens_carries_it_to_the_page(cached, report):
     cached(FIRST)
     assert load.open_model("owner/name", report).card.changed == ""
     cached(SECOND)
-    assert "this one is the newer record" in load.open_model("owner/name", report).card.changed
+    assert "is not what was first opened here" in load.open_model("owner/name", report).card.changed
 
 
 def test_what_was_fetched_here_is_remembered_by_the_hubs_commit(model, report):
     with serve({path.name: path.read_bytes() for path in model.iterdir()}):
         folder = fetching.fetch("owner/name", report)
     assert opened() == ""
-    (version,) = first_use.versions(first_use.record_of("owner/name"))
-    assert version.commit == COMMIT and version.weights == json.loads(
+    (version,) = json.loads(files.record_of("owner/name").read_text(encoding="utf-8"))["versions"]
+    assert version["commit"] == COMMIT and version["weights"] == json.loads(
         (folder / catalogue.MARK).read_text(encoding="utf-8"))["sha256"]
-
-
-def test_weights_are_read_once_for_the_fingerprint_and_the_record(cached, monkeypatch, report):
-    cached(FIRST)
-    read, digest = [], hashlib.file_digest
-    monkeypatch.setattr(hashlib, "file_digest", lambda file, how: (read.append(file.name), digest(file, how))[1])
-    load.revision("owner/name")
-    opened()
-    opened()
-    assert len([name for name in read if name.endswith("model.safetensors")]) == 1
 
 
 def test_what_is_of_no_hub_is_not_remembered(model, home, tmp_path):
     own = shutil.copytree(model, tmp_path / "own")
-    assert first_use.remember(load.locate(str(own))) == ""
+    assert files.remember(load.locate(str(own))) == ""
     for mark in ({"source": "package", "id": "llm"}, {"id": "../../evil", "commit": "1"},
                  {"id": "a\\..\\b", "commit": "1"}):
         (own / catalogue.MARK).write_text(json.dumps(mark), encoding="utf-8")
-        assert first_use.remember(load.locate(str(own))) == ""
-    assert first_use.remember(load.locate("minilm")) == "" and not home.exists()
+        assert files.remember(load.locate(str(own))) == ""
+    assert files.remember(load.locate("minilm")) == "" and not home.exists()
 
 
 @pytest.mark.parametrize("content", [b"{", b"[]", b'{"versions": [{}]}', b"\xff", b'{"versions": 1}'])
 def test_a_damaged_record_is_said_and_stays(cached, content):
     cached(FIRST)
-    file = first_use.record_of("owner/name")
+    file = files.record_of("owner/name")
     file.parent.mkdir(parents=True)
     file.write_bytes(content)
     assert "owner--name.json cannot be read" in opened() and "delete it to begin anew" in opened()

@@ -40,31 +40,29 @@ def test_a_folders_revision_follows_every_file(folder):
 def test_weights_that_are_cut_off_are_refused_by_name(folder, report, keep):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(UserError, match=r"model\.safetensors is cut off or damaged"):
+    with pytest.raises(UserError, match=r"model\.safetensors cannot be used as weights"):
         open_(folder, report)
 
 
 def test_a_header_that_lies_about_its_size_takes_no_memory(folder, report):
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
-    with pytest.raises(UserError, match="cut off or damaged"):
+    with pytest.raises(UserError, match="cannot be used as weights"):
         open_(folder, report)
 
 
-@pytest.mark.parametrize(("name", "change", "said"), [
-    ("config.json", {"num_hidden_layers": 10**7}, "CLEARHEAD_LAYERS"),
-    ("config.json", {"vocab_size": 4_000_000}, "describes .* numbers and its weights hold "),
-    ("tokenizer.json", {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 65}},
-     "CLEARHEAD_GROWTH")])
-def test_what_asks_for_more_than_the_weights_hold_is_not_built(folder, report, name, change, said):
-    document = json.loads((folder / name).read_text(encoding="utf-8"))
-    (folder / name).write_text(json.dumps(document | change), encoding="utf-8")
+@pytest.mark.parametrize(("change", "said"), [
+    ({"num_hidden_layers": 10**7}, "describes 10,000,000 layers and its weights hold "),
+    ({"vocab_size": 4_000_000}, "describes .* numbers and its weights hold ")])
+def test_what_asks_for_more_than_the_weights_hold_is_not_built(folder, report, change, said):
+    document = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(document | change), encoding="utf-8")
     with pytest.raises(UserError, match=said):
         open_(folder, report)
 
 
 def test_pickled_weights_are_never_opened(folder, report):
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(UserError, match="pickled"):
+    with pytest.raises(UserError, match="pickles"):
         open_(folder, report)
 
 

@@ -230,13 +230,13 @@ CAUSES = {
     "a sentence model's folder": Cause(lambda folder: files(moved(folder, "0_Transformer"), modules_DOT_json=[]),
                                        ("has no config.json", "0_Transformer"),
                                        lambda folder: folder / "0_Transformer"),
-    "a run with checkpoints": Cause(lambda folder: moved(folder, "checkpoint-500"), ("checkpoint-500 in it",),
+    "a run with checkpoints": Cause(lambda folder: moved(folder, "checkpoint-500"), ("checkpoint-500",),
                                     lambda folder: folder / "checkpoint-500"),
     "the hub's own cache": Cause(lambda folder: moved(folder, "snapshots/0a1b"), ("has no config.json", "0a1b"),
                                  lambda folder: folder / "snapshots" / "0a1b"),
     "an empty folder": Cause(lambda folder: files(folder, ""), ("has no config.json", "save_pretrained"), restored),
     "no type, a known class": Cause(lambda folder: config(folder, model_type=...),
-                                    ("names no model_type", '"model_type": "llama"'),
+                                    ("names no model_type", "write the one"),
                                     lambda folder: config(folder, model_type="llama")),
     "no type, an unknown class": Cause(lambda folder: config(folder, model_type=..., architectures=["Mine"]),
                                        ("names no model_type", NOTEBOOK), lambda folder: of_timm()),
@@ -244,7 +244,7 @@ CAUSES = {
                              ("'tomorrow'", "does not know", "choose another model"), transformer),
     "numbers for MLX": Cause(lambda folder: config(folder, quantization={"group_size": 64, "bits": 4}),
                              ("quantised for MLX", "made from"), restored),
-    "pickled weights": Cause(pickled, ("pickled weights (pytorch_model.bin)", "safetensors"), unpickled),
+    "pickled weights": Cause(pickled, ("PyTorch's pickles", "(pytorch_model.bin)", "safetensors"), unpickled),
     "weights for Flax": Cause(lambda folder: files(folder, "config.json", flax_model_DOT_msgpack=b"x"),
                               ("Flax (flax_model.msgpack)", "safetensors"), restored),
     "weights for TensorFlow": Cause(lambda folder: files(folder, "config.json", tf_model_DOT_h5=b"\x89HDF"),
@@ -261,7 +261,7 @@ CAUSES = {
                                     .parent),
     "a part missing": Cause(lambda folder: (parts(folder), (folder / "kept").rename(
         folder / "model.safetensors.index.json"), next(folder.glob("*-of-*")).unlink()),
-                            ("-of-", "is missing"), lambda folder: restored(files(folder, ""))),
+                            ("-of-", "has no model-"), lambda folder: restored(files(folder, ""))),
     "Git LFS": Cause(lambda folder: files(folder, model_DOT_safetensors=b"version https://git-lfs.github.com/spec\n"),
                      ("pointer of Git LFS", "git lfs pull"), restored),
     "text and pictures": Cause(saved(llava), ("reads text and pictures", NOTEBOOK),
@@ -298,6 +298,13 @@ def test_a_refusal_names_its_cause_and_its_way_out_works(name, sound, tmp_path):
     way = cause.way(folder)
     record = record_of(way) if isinstance(way, Path) else way
     assert record.verification.status in ("verified", "reported") and record.maps
+
+
+def test_a_text_for_a_model_of_pictures_and_texts_is_shown_as_its_language_models_alone(tmp_path):
+    saved(llava)(tmp_path)
+    found = record_of(tmp_path).verification
+    assert found.status == "reported"
+    assert any("reads text and pictures, and its language model alone is run here" in each for each in found.reasons)
 
 
 def test_a_file_in_place_of_a_folder_names_its_folder(sound):

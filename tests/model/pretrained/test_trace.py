@@ -3,10 +3,13 @@ import numpy as np
 import pytest
 import torch
 
+from model.capture import trace
 from model.capture.trace import pairs_of
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.pretrained import load
 from model.scratch import positions
+from tests.model import tiny
 from tests.model.only import Only
 
 TEXT = "the animal didn't cross the street because it was too tired."
@@ -151,6 +154,45 @@ def test_what_cannot_be_followed_is_one_sentence(opened, report):
     model = opened("bert")
     with pytest.raises(UserError, match="silenced"):
         model.trace(asked(model, edits=frozenset([Silence(Kind.SELF, 0, 0)])), report)
+
+
+class Hidden(torch.nn.Module):
+    """A matrix that is no module's weight."""
+
+    def __init__(self, linear):
+        super().__init__()
+        self.kernel, self.out_features = linear.weight, linear.out_features
+
+    def forward(self, x):
+        return x @ self.kernel.T
+
+
+def hide(name):
+    def plant(network, patch):
+        attention = network.model.layers[1].self_attn
+        setattr(attention, name, Hidden(getattr(attention, name)))
+    return plant
+
+
+@pytest.mark.parametrize(("plant", "named"), [
+    (lambda network, patch: network.model.layers[0].input_layernorm.register_forward_hook(
+        lambda module, arguments, output: output * 1.5 + 1), "its input_layernorm normalises in a way"),
+    (hide("v_proj"), "no single matrix makes its values"), (hide("q_proj"), "no single matrix makes its queries"),
+    (hide("o_proj"), "no matrix reads the mix of its values"),
+    (lambda network, patch: patch.setattr(trace, "LARGEST", 1000), "MB and the limit is .* take a shorter text")])
+def test_what_cannot_be_followed_is_named_and_its_attention_is_shown(tmp_path, report, monkeypatch, plant, named):
+    model = load.open_model(str(tiny.save(tmp_path / "mine", "llama")), report)
+    plant(model.network, monkeypatch)
+    with pytest.raises(UserError, match=named):
+        model.trace(asked(model), report)
+    assert model.record(asked(model), report).verification.status == "verified"   # the way out
+
+
+def test_queries_that_are_turned_in_no_known_way_are_not_guessed():
+    before = np.random.default_rng(0).normal(size=(2, 5, 8))
+    turn, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(8, 8)))
+    with pytest.raises(trace.Unfollowed, match="queries are turned in a way"):
+        pairs_of(before, before @ turn)
 
 
 def test_nothing_stays_behind_in_the_model(minilm, report):

@@ -57,50 +57,41 @@ def test_a_network_whose_tokens_are_not_its_patches_row_by_row_is_refused(shuffl
         cut_of(network, probe, probe.tensors["pixel_values"])
 
 
-def test_a_network_that_hides_patches_at_random_is_refused_with_this_reason():
+def planted(network):
+    """(network, a pass over its probe) of a network that is a sequence."""
+    probe = probe_of(network)
+    return network, probe, probe.tensors["pixel_values"]
+
+
+def a_map(reshape):
+    """A convolution, and layers that read what `reshape` makes of it."""
+    network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8), torch.nn.ModuleList([torch.nn.Identity()]))
+    network.forward = lambda pixel_values: network[1][0](reshape(network[0](pixel_values)))
+    return network
+
+
+def at_random():
     network = tiny_vision.network("dinov2")
     network.embeddings.register_forward_hook(lambda _module, _arguments, states: states[:, torch.randperm(17)[:5]])
-    probe = probe_of(network)
-    with pytest.raises(Unsupported, match=r"same picture otherwise in every pass \(5 tokens for 4 × 4 patches\)"):
-        cut_of(network, probe, probe.tensors["pixel_values"])
+    return network
 
 
-def test_patches_that_overlap_are_refused(network):
-    convolution = torch.nn.Conv2d(3, 8, 16, stride=10)
-    said = "its patches overlap: they are 16 × 16 pixels large and 10 × 10 apart"
-    with pytest.raises(Unsupported, match=f"^{said}"):
-        patch_size(torch.nn.Sequential(convolution))
-    convolution.window_size = 8   # as layers of Swin2SR, Hiera and SAM 2 say it
-    with pytest.raises(Unsupported, match=f"^its layers look within windows of places, and {said}"):
-        patch_size(torch.nn.Sequential(convolution))
-    with pytest.raises(Unsupported, match="no convolution over red, green and blue"):
-        patch_size(torch.nn.Linear(3, 3))
-
-
-def test_layers_that_read_no_sequence_are_refused():
-    network = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8), torch.nn.ModuleList([torch.nn.Identity()]))
-    network.forward = lambda pixel_values: network[1][0](network[0](pixel_values))
-    probe = probe_of(network)
-    with pytest.raises(Unsupported, match=r"do not read one sequence of tokens but a map of 8 × 4 × 4 numbers$"):
-        cut_of(network, probe, probe.tensors["pixel_values"])
-    network[1][0].window_size = 2
-    with pytest.raises(Unsupported, match="a map of 8 × 4 × 4 numbers, and look within windows of 2 × 2 places"):
-        cut_of(network, probe, probe.tensors["pixel_values"])
-    network.forward = lambda pixel_values: network[1][0](network[0](pixel_values).reshape(4, 4, 8))
-    with pytest.raises(Unsupported, match="but 4 windows of 4 tokens each"):
-        cut_of(network, probe, probe.tensors["pixel_values"])
+@pytest.mark.parametrize(("network", "named"), [
+    (at_random, r"its 5 tokens are not its 4 × 4 patches row by row, as where .* hidden at random"),
+    (lambda: torch.nn.Sequential(torch.nn.Conv2d(3, 8, 16, stride=10)), "are 16 × 16 pixels large and 10 × 10 apart"),
+    (lambda: torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8, padding=2)), r"padded by \(2, 2\)"),
+    (lambda: torch.nn.Sequential(torch.nn.Linear(3, 3)), "no convolution over red, green and blue"),
+    (lambda: a_map(lambda states: states), r"do not read one sequence of tokens but numbers of shape \(1, 8, 4, 4\)"),
+    (lambda: a_map(lambda states: states.reshape(4, 4, 8)), r"numbers of shape \(4, 4, 8\), as where they look")])
+def test_what_cuts_no_patches_side_by_side_is_named(network, named):
+    with pytest.raises(Unsupported, match=named):
+        cut_of(*planted(network()))
 
 
 def test_a_patch_has_the_configuration_s_size_where_no_convolution_cuts_it():
     network = torch.nn.Linear(3, 3)
     network.config = SimpleNamespace(patch_size=14)
     assert patch_size(network) == (14, 14)
-    network.config.patch_size = None
-    with pytest.raises(Unsupported, match="no convolution over red, green and blue"):
-        patch_size(network)
-    padded = torch.nn.Sequential(torch.nn.Conv2d(3, 8, 8, stride=8, padding=2))
-    with pytest.raises(Unsupported, match="its patches begin 2 × 2 pixels outside the picture"):
-        patch_size(padded)
 
 
 def test_layers_may_stand_in_a_sequence_of_their_own_class():

