@@ -77,8 +77,7 @@ WRITES = re.compile(r"\.write_(?:text|bytes)\(|\bopen\((?:[^()]|\([^()]*\))*?\"[
 # who may: they write to what model.core.files gave them, or to what nobody takes for whole
 WRITERS = {
     "model/core/files.py", "model/core/npz.py", "model/studies/atlas/files.py",
-    "model/pretrained/gguf.py", "model/pretrained/packaged.py",
-    "model/pretrained/hub.py",          # goes on where a download stopped
+    "model/pretrained/convert.py",
     "model/training/processes.py",      # what a process prints, as it prints it
 }
 

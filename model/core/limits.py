@@ -85,8 +85,9 @@ class Limits:
         most = getattr(self, name)
         if amount > most:
             more = f", or set {setting_of(name)} higher" if name in SETTINGS else ""
-            raise UserError(f"{whose} has {_written(amount, name)} and the limit is {_written(most, name)}; "
-                            f"{way_out}{more}.")
+            has, limit = _written(amount, name), _written(most, name)
+            same = f" {_unit(name)}" if has.endswith(_unit(name)) else ""   # the unit stands there once
+            raise UserError(f"{whose} has {has} and the limit is {limit.removesuffix(same)}; {way_out}{more}.")
 
 
 # what an operator may turn, and what it bounds
@@ -120,8 +121,12 @@ def setting_of(name: str) -> str:
     return f"CLEARHEAD_{name.upper().removesuffix('_BYTES')}{'_MB' if name.endswith('_bytes') else ''}"
 
 
+def _unit(name: str) -> str:
+    return UNITS.get(name, name.rpartition("_")[2])
+
+
 def _written(amount: float, name: str) -> str:
-    unit, amount = UNITS.get(name, name.rpartition("_")[2]), min(amount, 2**60)   # a file may say any number
+    unit, amount = _unit(name), min(amount, 2**60)   # a file may say any number
     if unit == "bytes" and amount >= MB:
         amount, unit = math.ceil(100 * amount / MB) / 100, "MB"
     return f"{amount:,.2f}".rstrip("0").rstrip(".") + f" {unit}"

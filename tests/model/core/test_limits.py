@@ -20,11 +20,11 @@ def test_a_setting_that_is_no_number_is_one_sentence(text, name):
 
 def test_what_exceeds_says_the_value_the_limit_and_its_setting_if_it_has_one():
     Limits(tokens=5).refuse_above("tokens", 5, "mine.npz", "save fewer layers")
-    with pytest.raises(UserError, match=r"^mine has 8,000 tokens and the limit is 5 tokens; x, or set CLEARHEAD_TOK"):
+    with pytest.raises(UserError, match=r"^mine has 8,000 tokens and the limit is 5; x, or set CLEARHEAD_TOK"):
         Limits(tokens=5).refuse_above("tokens", 8_000, "mine", "x")
     with pytest.raises(UserError, match=r"has 1\.01 MB and the limit is 1 MB; x, or set CLEARHEAD_FILE_MB higher\.$"):
         Limits(file_bytes=MB).refuse_above("file_bytes", MB + 1, "mine", "x")
-    with pytest.raises(UserError, match=r" levels and the limit is 64 levels; x\.$"):
+    with pytest.raises(UserError, match=r" levels and the limit is 64; x\.$"):
         Limits().refuse_above("depth", 10**5000, "mine", "x")
 
 
