@@ -9,7 +9,6 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.jobs import Job
-from model.core.files import remove_left_behind
 from model.core.memory import leave_out_imports, share_heaps
 from model.core.query import UserError
 from viz.page import pages
@@ -31,10 +30,8 @@ def ask_first() -> Job | None:
 
 
 def start() -> None:
-    """Asks first, and removes what killed processes left meanwhile. What the answer has imported stays, and is left out
-    of Python's search for garbage."""
+    """Asks first. What the answer has imported stays, and is left out of Python's search for garbage."""
     job = ask_first()
-    remove_left_behind()
     if job is not None:
         with suppress(UserError):
             job.result()

@@ -69,7 +69,7 @@ def _code(folder: Path, contents: dict[str, Any]) -> Iterator[str]:
         yield f"this repository's own code ({said}) is not run"
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _strings(value: object) -> Iterator[str]:
     """The strings in a JSON value."""
     if isinstance(value, str):
         yield value
@@ -88,14 +88,14 @@ def _classes(contents: dict[str, Any]) -> Iterator[str]:
                     yield f"{file} names the class {_named([name])}, which transformers does not have"
 
 
-def _of_transformers(name: str) -> Any:
+def _of_transformers(name: str) -> "type[Network] | None":
     import transformers
 
     found = getattr(transformers, name, None)
     return found if isinstance(found, type) else None
 
 
-def architecture_of(config: "Config") -> Any:
+def architecture_of(config: "Config") -> "type[Network] | None":
     """The first class among the architectures of a configuration that transformers has for its type of model; None if
     none is."""
     found = [_of_transformers(name) for name in _architecture_names(config.architectures)]
@@ -103,13 +103,13 @@ def architecture_of(config: "Config") -> Any:
                  and _related(wanted, type(config))), None)
 
 
-def _architecture_names(given: Any) -> list[str]:
+def _architecture_names(given: object) -> list[str]:
     if not isinstance(given, str | list | None):
         raise TypeError(f"architectures is a {type(given).__name__} and should be a list of names")
     return [given] if isinstance(given, str) else [str(name) for name in given or ()]
 
 
-def _architectures(content: Any, config: "Config") -> Iterator[str]:
+def _architectures(content: object, config: "Config") -> Iterator[str]:
     """A clause for each entry of architectures, at any depth, that is no class of transformers or of another type of
     model."""
     if not isinstance(content, dict):
@@ -126,7 +126,7 @@ def _architectures(content: Any, config: "Config") -> Iterator[str]:
             yield from _architectures(inner, part)
 
 
-def _related(one: Any, other: Any) -> bool:
+def _related(one: "type[Config]", other: "type[Config]") -> bool:
     """Whether a model of configurations of the first class can be one of the second: the same or derived, one inside
     the other, or made so by transformers, as InternLM 3 is a Llama."""
     import transformers
@@ -144,7 +144,7 @@ def harmless() -> dict[str, Any]:
     return tomllib.loads((ASSETS / "harmless_keys.toml").read_text(encoding="utf-8"))
 
 
-def default_of(config_class: type) -> Any:
+def default_of(config_class: "type[Config]") -> "Config | None":
     """A configuration of this class with nothing set; None where it needs something."""
     try:
         return config_class()
@@ -152,7 +152,7 @@ def default_of(config_class: type) -> Any:
         return None
 
 
-def _keys(config: "Config", default: Any, path: str = "") -> list[str]:
+def _keys(config: "Config", default: "Config | None", path: str = "") -> list[str]:
     """A clause for each level of a configuration with keys that its class does not declare.
 
     What a class does not know, transformers sets as an attribute and goes on. So an attribute that is no field of the
@@ -214,7 +214,7 @@ def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
             f"follow",)
 
 
-def _sentence_modules(folder: Path, about: Any) -> Iterator[str]:
+def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
     """A clause for what a sentence-transformers folder does before or after its network that is not done here."""
     path = folder / "modules.json"
     modules = parsed(path) if path.is_file() else None

@@ -193,11 +193,10 @@ class Adapter:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")   # of what cannot be trained any further
                 adapted = peft.get_peft_model(network, config, autocast_adapter_dtype=False)
-                loaded = peft.set_peft_model_state_dict(adapted, weights)
-                lacking = [name for name in loaded.missing_keys if ".lora_" in name or ".modules_to_save." in name]
-                if lacking or loaded.unexpected_keys:
-                    raise ValueError(f"it lacks {lacking[0]}" if lacking else
-                                     f"there is no place for {loaded.unexpected_keys[0]}")
+                missing, unexpected = peft.set_peft_model_state_dict(adapted, weights)[:2]
+                lacking = [name for name in missing if ".lora_" in name or ".modules_to_save." in name]
+                if lacking or unexpected:
+                    raise ValueError(f"it lacks {lacking[0]}" if lacking else f"there is no place for {unexpected[0]}")
                 adapted.merge_and_unload()
         files.check_numbers(str(path), network, lambda name: path)
 

@@ -45,7 +45,7 @@ from model.pretrained.model import PretrainedModel
 from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 
 if TYPE_CHECKING:
-    from model.pretrained import Config, Network, Tokenizer
+    from model.pretrained import Config, Network, Output, Tokenizer
 
 PROBE, PROBE_TARGET = 24, 13   # tokens; two different numbers tell the two sides of an encoder–decoder apart
 PROBE_COST = 3e12   # operations, about a minute: where a window would take more, every answer is checked instead
@@ -181,7 +181,7 @@ class Probe:
     def __init__(self, network: "Network", tensors: dict) -> None:
         self.network, self.tensors = network, tensors
 
-    def __call__(self, **options: Any) -> Any:
+    def __call__(self, **options: Any) -> "Output":
         """What the network returns."""
         return self.network(**self.tensors | options)
 
@@ -207,7 +207,7 @@ def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
     return Probe(network, tensors), (sides["input_ids"], sides.get("decoder_input_ids"))
 
 
-def _config(folder: Path) -> Any:
+def _config(folder: Path) -> "Config":
     from transformers import AutoConfig
 
     with blame(folder / "config.json", "the configuration of a Transformer"):
@@ -318,7 +318,7 @@ def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> me
 
 
 if TYPE_CHECKING:
-    from model.pretrained import Config, Network, Tokenizer
+    from model.pretrained import Config, Network, Output, Tokenizer
 
 UNLIMITED = 1_000_000  # for models whose positions have no end; memory and time set their limit
 POSITION_NAMES = re.compile(r"(position|pos_emb|wpe)")

@@ -148,7 +148,7 @@ def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str
 
 
 @functools.cache
-def parameters_of(kind: Any) -> frozenset[str]:
+def parameters_of(kind: "type[Network]") -> frozenset[str]:
     """The names that a class of networks takes in its forward pass."""
     return frozenset(inspect.signature(kind.forward).parameters)
 
@@ -172,7 +172,7 @@ class Unnamed:
         return ""
 
 
-def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> Any:
+def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer | Unnamed":
     """The tokenizer of what the network writes: `Unnamed` where its two halves have vocabularies of different sizes, as
     the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)

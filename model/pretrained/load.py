@@ -3,11 +3,9 @@ answers."""
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from model.capture.transformers_internals import drawn_anew
 from model.core.query import NotOnDisk, UnknownModel, UserError
-from model.core.threads import seeded
 from model.core.types import Progress
 from model.pretrained import catalogue, convert, files, prepare, recognise
 from model.pretrained.adapters import with_adapters
@@ -15,19 +13,11 @@ from model.pretrained.catalogue import check_id
 from model.pretrained.files import ModelFiles, blame
 from model.pretrained.tokens import LOAD_OPTIONS, has_chat_template
 
+if TYPE_CHECKING:
+    from model.pretrained.model import PretrainedModel
+    from model.pretrained.vision.picture_model import TwoTowers
+
 SUFFIX = "~untrained"
-
-
-def untrained_twin(model: Any, place: ModelFiles, fingerprint: str) -> Any:
-    """A `PretrainedModel` like `model` whose weights are drawn anew as its own family initialises them, with a fixed
-    seed."""
-    from model.pretrained.build import SEED, build_model
-
-    with seeded(SEED):
-        network = drawn_anew(model.network)
-    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None,
-                    unapplied=model.reasons)
-    return build_model(place, fingerprint, network.float(), model.tokenizer, model.task)
 
 
 PATH_STARTS = ("./", "../", "~", ".\\", "..\\")
@@ -116,8 +106,8 @@ def _fingerprint(model_id: str, place: ModelFiles) -> str:
     return files.fingerprint(*place.folders, more=place.unapplied) + (SUFFIX if model_id.endswith(SUFFIX) else "")
 
 
-def open_model(model_id: str, report: Progress) -> Any:
-    """The model as a `PretrainedModel`, loaded and verified. Raises UserError if it cannot be opened or shown."""
+def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers":
+    """The model, loaded and verified. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
     report(0.05, "checking the files")
     recognise.check_folder(place.folder)
@@ -127,15 +117,12 @@ def open_model(model_id: str, report: Progress) -> Any:
     fingerprint = _fingerprint(model_id, place)
     with _opening:
         prepare()
-        if recognise.reads_pictures(place.folder):
-            from model.pretrained.vision import build as vision
+        from model.pretrained import build
+        from model.pretrained.vision import build as vision
 
-            opened = vision.open_folder(place, fingerprint, report)
-            return vision.untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
-        from model.pretrained.build import open_folder
-
-        opened = open_folder(place, fingerprint, report)
-        return untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
+        opens = vision.open_folder if recognise.reads_pictures(place.folder) else build.open_folder
+        opened = opens(place, fingerprint, report)
+        return vision.untrained_twin(opened, place, fingerprint) if model_id.endswith(SUFFIX) else opened
 
 
 def _check_files(place: ModelFiles, folder: Path) -> None:

@@ -1,6 +1,6 @@
 """A loaded model of transformers: how it reads a query, how it is called, what it answers."""
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from model.pretrained.recognise import wrong_input
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+    from model.pretrained import Output
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,19 +57,19 @@ class PretrainedModel(NetworkModel):
         self.check_edits(query.edits, asked.lengths)
         return asked
 
-    def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> Any:
+    def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> "Output":
         """What the network returns. A decoder that knows how computes the logits of its last token only."""
         knows_how = "logits_to_keep" in parameters_of(self.network.__class__)
         last = {"logits_to_keep": 1} if self.task == "next" and knows_how and not every else {}
         return self.network(**tensors, **last)
 
-    def outputs(self, output: Any) -> "Tensor":
+    def outputs(self, output: "Output") -> "Tensor":
         """The logits (row, token, vocabulary), or sentence vectors (row, d)."""
         if self.pooling is not None:
             return cast("Tensor", predict.pool(output.last_hidden_state, self.pooling))
         return cast("Tensor", output.last_hidden_state if self.task == "none" else output.logits).float()
 
-    def answer(self, asked: ModelInput, output: Any, row: int = 0) -> PassAnswer:
+    def answer(self, asked: ModelInput, output: "Output", row: int = 0) -> PassAnswer:
         """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
         if self.pooling is not None:
             vector = predict.sentence_vector(output.last_hidden_state[row:row + 1], self.pooling).vector
@@ -78,7 +80,7 @@ class PretrainedModel(NetworkModel):
         logits, positions = self._logits_to_predict(asked, output.logits[row])
         return PassAnswer(self.task, tuple(positions), logits.float().numpy())
 
-    def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
+    def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
         """What the model answers, from the output of the captured pass; None if it predicts nothing."""
         if self.pooling is not None:
             return predict.sentence_vector(output.last_hidden_state, self.pooling)
@@ -90,7 +92,7 @@ class PretrainedModel(NetworkModel):
         words = target_tokenizer(self.network, self.tokenizer)
         return predict.top_tokens(self.task, logits, positions, words) if positions else None
 
-    def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
+    def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
         """The weights that the model itself reports, and what it returned. Raises UserError where they cannot be
         right."""
         import torch

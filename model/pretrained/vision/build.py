@@ -23,6 +23,7 @@ from model.pretrained.build import (
     plan_of,
 )
 from model.pretrained.files import ModelFiles, blame
+from model.pretrained.model import PretrainedModel
 from model.pretrained.recognise import TOWERS, has_attention, no_attention
 from model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from model.pretrained.vision.patches import Cut, cut_of
@@ -125,16 +126,17 @@ def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
     return TwoTowers(picture, text)
 
 
-def untrained_twin(model: PictureModel | TwoTowers, place: ModelFiles, fingerprint: str) -> PictureModel | TwoTowers:
-    """The same model with weights drawn anew, as `model.pretrained.load` draws them."""
-    compared = model.picture.comparison if isinstance(model, TwoTowers) else None
-    whole = model.network if compared is None else compared.network
+def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
+                   fingerprint: str) -> PretrainedModel | TwoTowers:
+    """A model like this one, of texts or of pictures, whose weights are drawn anew as its own family initialises them,
+    with a fixed seed."""
+    one = model.picture if isinstance(model, TwoTowers) else model
+    compared = one.comparison if isinstance(one, PictureModel) else None
     with seeded(SEED):
-        network = drawn_anew(whole).float()
-    reasons = (model.picture if isinstance(model, TwoTowers) else model).reasons
-    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None,
-                    unapplied=reasons)
+        network = drawn_anew(one.network if compared is None else compared.network).float()
+    place = replace(place, title=f"{place.title}, untrained", entry=None, adapter=None, unapplied=one.reasons)
     if isinstance(model, TwoTowers):
         return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))
-    return build_picture_model(place, fingerprint, network, model.processor,
-                               "none" if model.pooling else model.task)
+    if isinstance(model, PictureModel):
+        return build_picture_model(place, fingerprint, network, model.processor, "none" if model.pooling else model.task)
+    return build_model(place, fingerprint, network, model.tokenizer, model.task)
