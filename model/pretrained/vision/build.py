@@ -138,5 +138,6 @@ def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
     if isinstance(model, TwoTowers):
         return build_towers(place, fingerprint, network, (model.picture.processor, model.tokenizer))
     if isinstance(model, PictureModel):
-        return build_picture_model(place, fingerprint, network, model.processor, "none" if model.pooling else model.task)
+        task = "none" if model.pooling else model.task
+        return build_picture_model(place, fingerprint, network, model.processor, task)
     return build_model(place, fingerprint, network, model.tokenizer, model.task)
