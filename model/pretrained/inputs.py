@@ -162,6 +162,7 @@ class Unnamed:
     cls_token_id: int | None = None
     bos_token_id: int | None = None
     sep_token_id: int | None = None
+    unk_token_id: int | None = None
 
     def convert_ids_to_tokens(self, ids: int | list[int]) -> list[None] | None:
         """No string for any id."""
