@@ -6,7 +6,7 @@ import torch
 from model.capture import trace
 from model.capture.trace import pairs_of
 from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.query import Hide, Kind, Query, UserError
 from model.pretrained import load
 from model.scratch import positions
 from tests.model import tiny
@@ -151,9 +151,6 @@ def test_what_cannot_be_followed_is_one_sentence(opened, report):
         model = opened(family)
         with pytest.raises(UserError, match=words):
             model.trace(asked(model), report)
-    model = opened("bert")
-    with pytest.raises(UserError, match="silenced"):
-        model.trace(asked(model, edits=frozenset([Silence(Kind.SELF, 0, 0)])), report)
 
 
 class Hidden(torch.nn.Module):
