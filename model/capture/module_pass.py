@@ -15,7 +15,6 @@ from model.capture.forward_pass import Unsupported
 from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
 from model.capture.verify import recompute
-from model.core.limits import LIMITS
 from model.core.record import Layer
 from model.core.threads import seeded
 
@@ -192,18 +191,13 @@ def results_differ(observed: Any, unobserved: Any, blind: bool = False) -> float
     return max(errors, default=None)
 
 
-def _tensors(value: Any, depth: int = 0) -> Iterator[Tensor]:
-    """The tensors of numbers in a module's result, however deep they lie in it, up to the limit."""
-    if depth > LIMITS.depth:
-        return   # among them a list that holds itself
+def _tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors of numbers in a module's result, however deep they lie in it."""
     if isinstance(value, Tensor):
         if value.is_floating_point() and not value.is_nested and not value.is_sparse:
             yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _tensors(each, depth + 1)
-    elif is_dataclass(value) and not isinstance(value, type):
-        yield from _tensors(vars(value), depth + 1)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _tensors(each, depth + 1)
+        return
+    if is_dataclass(value) and not isinstance(value, type):
+        value = vars(value)
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        yield from _tensors(each)

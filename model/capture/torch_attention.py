@@ -234,7 +234,7 @@ class Observer(TorchFunctionMode):
         attributes = (each for module in network.modules() for each in tensors_in(vars(module).values()))
         self._origins.start(inputs, (*network.buffers(), *attributes))
         self._waiting: dict[int, Attention] = {}   # softmaxes over three axes, by the address of their result
-        self._heads, self._bytes = 0, 0            # seen so far; of weights that are held
+        self._bytes = 0                            # of weights that are held
         self._numbers = itertools.count()          # of attentions
         self._alive: list[Tensor] = []             # and those results, so that no other comes to lie there
 
@@ -314,13 +314,11 @@ class Observer(TorchFunctionMode):
         return item_of(tensor, self.batch)
 
     def _bound(self, heads: int, queries: int, keys: int, weights: int = 0) -> None:
-        """Raises Unsupported for attention over nothing, and beyond the limits before anything of it is copied."""
+        """Raises Unsupported for attention over nothing, and beyond the limit before anything of it is copied."""
         if not heads or not queries or not keys:
             raise Unsupported(f"it attends over nothing: {heads} heads of {queries} × {keys} positions")
-        self._heads, self._bytes = self._heads + heads, self._bytes + 4 * weights
+        self._bytes += 4 * weights
         try:
-            LIMITS.refuse_above("tokens", max(queries, keys), "its longer side", "give shorter inputs")
-            LIMITS.refuse_above("heads", self._heads, "the module up to here", "give a part of it")
             LIMITS.refuse_above("import_bytes", self._bytes, "what softmaxes put out up to here", "give shorter inputs")
         except UserError as error:
             raise Unsupported(str(error).rstrip(".")) from error

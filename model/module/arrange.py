@@ -1,13 +1,12 @@
 """Names for the positions that a module attends over, and its attention as maps: which kind each call is,
 which layer, and over which tokens."""
 from collections import Counter
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core.limits import LIMITS
 from model.core.masks import Causal, Full
 from model.core.query import MOST_STREAMS, Kind, UserError
 from model.core.record import AttentionMap, Layer, Reported, Tokens
@@ -19,13 +18,9 @@ SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies write a 
 
 def named(texts: Sequence[str]) -> Tokens:
     """Tokens with these texts, each a word of its own. Raises UserError for anything that is no list of texts."""
-    if isinstance(texts, Sized) and isinstance(texts, Iterable):   # before anything of it is read
-        LIMITS.refuse_above("tokens", len(texts), "The list of tokens", "give shorter inputs")
-        texts = texts if isinstance(texts, str) else list(texts)
-    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+    if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
         raise UserError("tokens must be a list of texts, one for each position, or a pair of lists (source, target); "
                         "write tokens=[\"a\", \"b\"].")
-    LIMITS.refuse_above("longest_text", sum(map(len, texts)), "The list of tokens", "shorten them")
     starts = [0]
     for text in texts:
         starts.append(starts[-1] + len(text) + 1)

@@ -3,7 +3,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from model.core.limits import LIMITS
 from model.core.query import UserError, first_line
 from model.core.record import Tokens
 from model.module.arrange import Side, of_encoding
@@ -28,7 +27,7 @@ class Inputs:
         """All tensors in their order, those in lists and dictionaries too."""
         found: list[Tensor] = []
         waiting = [*self.args, *self.kwargs.values()]
-        while waiting and len(found) < LIMITS.tokens:
+        while waiting:
             each = waiting.pop(0)
             if hasattr(each, "shape") and hasattr(each, "numel"):
                 found.append(each)
@@ -46,8 +45,6 @@ def given(network: "nn.Module", inputs: Any) -> Inputs:
     import torch
 
     if isinstance(inputs, Mapping):
-        if not all(isinstance(name, str) for name in inputs):
-            raise UserError(f"The names of inputs must be those of the module's arguments; {WANTED}.")
         args, kwargs = (), dict(inputs)
     else:
         args, kwargs = (inputs if isinstance(inputs, tuple) else (inputs,)), {}
@@ -68,11 +65,7 @@ def given(network: "nn.Module", inputs: Any) -> Inputs:
         moved = each if place is None else each.to(place)
         return moved.view_as(moved) if again and each.layout is torch.strided and not each.is_nested else moved
 
-    try:
-        return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
-    except (RuntimeError, NotImplementedError) as error:
-        raise UserError(f"The inputs could not be moved to {place}, where the module's weights are "
-                        f"({first_line(error, 200)}); give tensors that hold numbers.") from error
+    return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
 
 
 def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
@@ -83,16 +76,14 @@ def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
                                                                                   for each in texts):
         raise UserError("With a tokenizer, inputs are a text, or two: a pair, or what an encoder–decoder reads and "
                         "writes.")
-    for text in texts:
-        LIMITS.refuse_above("longest_text", len(text), "The text", "shorten it")
     config = getattr(network, "config", None)
     try:
         if getattr(config, "is_encoder_decoder", False):
             return _two_sides(network, tokenizer, texts[0], texts[1] if len(texts) > 1 else "")
         encoding, tokens = _encode(tokenizer, *texts)
-    except (UserError, KeyboardInterrupt):
+    except UserError:
         raise
-    except BaseException as error:   # a panic of the tokenizer's Rust among them
+    except Exception as error:
         raise UserError(f"The tokenizer could not read this ({first_line(error, 200)}); give the tokenizer that goes "
                         f"with the model.") from error
     known = {name: encoding[name] for name in ("input_ids", "attention_mask", "token_type_ids") if name in encoding}

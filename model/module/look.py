@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from model.core.query import Query, UserError, first_line, quoted
+from model.core.query import Query, UserError, first_line
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
-from model.core.threads import Cancelled
 from model.module import inputs as module_inputs
 from model.module.arrange import Arranged, Side, arrange, named
 from model.module.inputs import Inputs
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from model.capture.torch_attention import Attention
 
 PREFIX = "module:"
-NAME = 80   # characters, of a class's name
 Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions; of a source and a target
 
 
@@ -44,12 +42,9 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
     name = name_of(network)
     try:
         seen = observe(network, lambda: network(*called.args, **called.kwargs), batch, called.tensors())
-    except (KeyboardInterrupt, Cancelled):
-        raise   # of whoever waits for it
-    except BaseException as error:   # somebody else's program, which may end as it likes
-        kind = "" if isinstance(error, Exception) else f"{type(error).__name__}: "   # SystemExit says only a number
-        raise UserError(f"{name} could not run on these inputs ({kind}{first_line(error, 300)}); give them as the "
-                        f"module itself takes them.") from error
+    except Exception as error:
+        raise UserError(f"{name} could not run on these inputs ({first_line(error, 300)}); give them as the module "
+                        f"itself takes them.") from error
     found, unread = _readable(seen, called, batch)
     proofs = _proofs(name, found, unread)
     try:
@@ -63,8 +58,8 @@ def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, toke
 
 
 def name_of(network: "nn.Module") -> str:
-    """The name of its class in one short line."""
-    return " ".join(type(network).__name__.split())[:NAME] or "module"
+    """The name of its class."""
+    return type(network).__name__
 
 
 def _check(network: Any, batch: int) -> None:
@@ -76,10 +71,8 @@ def _check(network: Any, batch: int) -> None:
     if isinstance(network, torch.jit.ScriptModule):
         raise UserError(f"{name_of(network)} is compiled by TorchScript, where no call can be seen; give the "
                         f"module that it was made of.")
-    if any(each.device.type == "meta" for each in (*network.parameters(), *network.buffers())):
-        raise UserError(f"{name_of(network)} has no weights yet (device meta); load them first.")
-    if type(batch) is not int or batch < 0:
-        raise UserError(f"batch is {quoted(repr(batch))} and must be the number of an item, from 0.")
+    if batch < 0:
+        raise UserError(f"batch is {batch} and must be the number of an item, from 0.")
 
 
 def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | None]:

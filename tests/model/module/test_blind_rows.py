@@ -84,8 +84,8 @@ def masks(which: str) -> torch.Tensor:
 ROUTES = [Fused, ByHand, ByHandThreeAxes, Torchs, TorchsWithWeights]
 
 
-@pytest.fixture(params=[(route, which, kind) for route in ROUTES for which in ("rows", "head", "rows of heads")
-                        for kind in ("bool", "float")],
+@pytest.fixture(params=[*((route, which, "bool") for route in ROUTES for which in ("rows", "head", "rows of heads")),
+                        *((route, "rows of heads", "float") for route in ROUTES)],
                 ids=lambda each: f"{each[0].__name__}-{each[1]}-{each[2]}")
 def case(request):
     """(module, what it is given, which keys each row may see, its weights by numpy)."""
@@ -112,7 +112,7 @@ def reference(module: nn.Module, x: torch.Tensor, open_keys: np.ndarray) -> np.n
                      where=raised.sum(-1, keepdims=True) > 0)
 
 
-def test_rows_without_keys_are_shown_and_the_others_are_right(case, tmp_path):
+def test_rows_without_keys_are_shown_and_the_others_are_right(case):
     module, x, open_keys = case
     record, wanted = look(module, x), reference(*case)
     layer, blind = record.maps[0].layers[0], ~open_keys.any(-1)
@@ -120,9 +120,6 @@ def test_rows_without_keys_are_shown_and_the_others_are_right(case, tmp_path):
     found = np.stack([heads.weights(layer, head) for head in range(HEADS)])
     assert np.abs(found - wanted).max() < 1e-6
     assert record.verification.status in ("verified", "reported") and math.isfinite(record.verification.row_sum_error)
-    with record.save(tmp_path / "r.safetensors").open("rb") as file:
-        opened = read_record(file, "r")
-    assert (opened.maps[0].layers[0].sees_nothing == blind).all()
 
 
 def test_rows_without_keys_are_proved_by_the_rows_beside_them():
@@ -157,20 +154,13 @@ def test_pages_and_files_say_what_a_blind_row_is():
     assert rows[2].split(",")[1:TOKENS + 1] == [""] * TOKENS
 
 
-def test_a_finite_mask_over_a_whole_row_drowns_the_scores_and_the_row_is_uniform():
+def test_a_finite_mask_over_a_whole_row_drowns_the_scores_and_the_row_is_uniform(tmp_path):
     torch.manual_seed(0)
     low = torch.zeros(TOKENS, TOKENS).masked_fill(~masks("rows"), torch.finfo(torch.float32).min)
     for route in (Fused, Torchs):
         record = look(route(low).eval(), torch.randn(1, TOKENS, WIDTH))
         assert record.verification.status == "verified"
         assert heads.weights(record.maps[0].layers[0], 0)[2] == pytest.approx(np.full(TOKENS, 1 / TOKENS))
-
-
-def test_a_drowned_row_is_saved_and_opened(tmp_path):
-    low = torch.zeros(TOKENS, TOKENS).masked_fill(~masks("rows"), torch.finfo(torch.float32).min)
-    record = look(Fused(low).eval(), torch.randn(1, TOKENS, WIDTH))
-    with record.save(tmp_path / "r.safetensors").open("rb") as file:
-        opened = read_record(file, "r")
-    for head in range(HEADS):
-        assert np.abs(heads.weights(opened.maps[0].layers[0], head)
-                      - heads.weights(record.maps[0].layers[0], head)).max() < 1e-6
+        with record.save(tmp_path / "r.safetensors").open("rb") as file:
+            opened = read_record(file, "r")
+        assert heads.weights(opened.maps[0].layers[0], 0)[2] == pytest.approx(np.full(TOKENS, 1 / TOKENS))

@@ -9,21 +9,10 @@ from torch import nn
 
 from model.core.limits import Limits
 from model.core.query import UserError
-from model.core.record import AttentionRecord
-from model.module import look as looking
 from model.module.look import look
 from viz.notebook import show
 
 STATES = (1, 4, 16)
-
-
-class Own(BaseException):
-    """As the panic of a Rust extension is none of Python's exceptions."""
-
-
-class Speechless(Exception):
-    def __str__(self) -> str:
-        raise ValueError("an error that cannot say what it is")
 
 
 class Attends(nn.Module):
@@ -69,56 +58,29 @@ def holding(number: float, part: str = "attention.out_proj.weight") -> Attends:
     return network
 
 
-def panicking(*texts, **options):
-    raise Own("panicked")
-
-
-def itself(states: torch.Tensor) -> list:
-    ring: list = []
-    ring.append(ring)
-    return ring
-
-
 STATE = torch.randn(STATES, generator=torch.Generator().manual_seed(0))
 ONE = Attends()
-LONG_NAME = type("Ein\nName <script>" + "x" * 5000, (Attends,), {})
 
 REFUSED = {   # what is handed over, and a part of the sentence
     **{f"raises {type(error).__name__}": (lambda error=error: look(raising(error), STATE), "could not run on")
-       for error in (SystemExit(1), GeneratorExit(), Own("panicked"), Speechless(), MemoryError(), StopIteration(3),
-                     RecursionError(), RuntimeError("one\ntwo"))},
-    "a name of 5,000 signs": (lambda: look(LONG_NAME(lambda module: 1 / 0), STATE), "Ein Name <script>"),
-    **{f"a weight of {number}": (lambda number=number: look(holding(number), STATE), "NaN or infinity is among")
-       for number in (math.nan, math.inf, -math.inf)},
+       for error in (MemoryError(), StopIteration(3), RuntimeError("one\ntwo"))},
+    "a weight of NaN": (lambda: look(holding(math.nan), STATE), "NaN or infinity is among"),
     "a query's weight of NaN": (lambda: look(holding(math.nan, "attention.in_proj_weight"), STATE), "NaN or infinity"),
     "inputs of NaN": (lambda: look(ONE, STATE * math.nan), "NaN or infinity is among"),
     "weights of NaN by hand": (lambda: look(Fused(1, 2, 4, 4, by_hand=True, of=math.nan), STATE), "NaN or infinity"),
     **{f"fused {shape}": (lambda shape=shape: look(Fused(*shape), STATE), "Fused") for shape in (
-        (1, 0, 4, 8), (1, 2, 0, 8), (1, 2, 4, 0), (0, 2, 4, 8), (0, 0, 0, 0), (5,), (1, 1, 2, 4, 8))},
-    **{f"by hand {shape}": (lambda shape=shape: look(Fused(*shape, by_hand=True), STATE), "Fused")
-       for shape in ((1, 0, 4, 4), (1, 2, 0, 4), (1, 2, 4, 0), (0, 2, 4, 4))},
+        (1, 2, 0, 8), (0, 2, 4, 8), (5,), (1, 1, 2, 4, 8))},
+    "by hand over nothing": (lambda: look(Fused(1, 2, 4, 0, by_hand=True), STATE), "Fused"),
     "no token": (lambda: look(ONE, torch.zeros(1, 0, 16)), "attends over nothing"),
-    "no item": (lambda: look(ONE, torch.zeros(0, 4, 16)), "has 0 items"),
-    "device meta": (lambda: look(Attends().to("meta"), STATE), "no weights yet"),
-    "a buffer on meta": (lambda: look(nn.BatchNorm1d(4, affine=False).to("meta"), STATE), "no weights yet"),
-    "inputs on meta": (lambda: look(ONE, STATE.to("meta")), "could not be moved"),
     "another type": (lambda: look(Attends().bfloat16(), STATE), "could not run on"),
     **{f"inputs {index}": (lambda given=given: look(ONE, given), "") for index, given in enumerate((
-        None, 3, (), {}, {1: STATE}, {"nosuch": STATE}, [STATE], STATE.numpy(), "text", torch.arange(4),
-        torch.tensor(1.0), STATE.to(torch.complex64), STATE[0].to_sparse()))},
+        None, (), {"nosuch": STATE}, STATE.numpy(), "text", torch.arange(4)))},
     **{f"no module {index}": (lambda given=given: look(given, STATE), "look takes a torch module")
-       for index, given in enumerate(("minilm", None, nn.Linear))},
-    **{f"batch {batch}": (lambda batch=batch: look(ONE, torch.zeros(2, 4, 16), batch=batch), "")
-       for batch in (2, 1.0, True, -1, 2**80)},
+       for index, given in enumerate(("minilm", nn.Linear))},
+    **{f"batch {batch}": (lambda batch=batch: look(ONE, torch.zeros(2, 4, 16), batch=batch), "") for batch in (2, -1)},
     **{f"tokens {index}": (lambda given=given: look(ONE, STATE, tokens=given), "") for index, given in enumerate((
-        ["a"], ["a"] * 9, [], "abcd", b"abcd", 4, [1, 2, 3, 4], [None] * 4, (None, None), (["a"], ["b"]),
-        iter(lambda: "a", None)))},   # the last never ends
-    "a million tokens": (lambda: look(ONE, STATE, tokens=["a"] * 10**6), "limit is 4,096"),
-    "tokens of 40 MB": (lambda: look(ONE, STATE, tokens=["a" * 10**7] * 4), "limit is 1,000,000"),
+        ["a"], [], "abcd", [1, 2, 3, 4], (["a"], ["b"])))},
     "no tokenizer": (lambda: look(ONE, "a text", tokenizer=3), "tokenizer could not read"),
-    "a tokenizer that panics": (lambda: look(ONE, "a text", tokenizer=panicking), "(panicked)"),
-    "too long": (lambda: look(Fused(1, 1, 4097, 1), STATE), "4,097 tokens and the limit is 4,096"),
-    "too many heads": (lambda: look(Fused(1, 20_001, 1, 1), STATE), "20,001 heads and the limit is 20,000"),
 }
 
 
@@ -150,7 +112,6 @@ def test_weights_by_hand_beyond_the_limit_are_refused_before_they_are_copied(mon
     (Attends(after=lambda states: states - math.inf), "puts out NaN or infinity"),
     (Attends(after=lambda states: None), "no numbers that could be compared"),
     (Attends(after=lambda states: "done"), "no numbers that could be compared"),
-    (Attends(after=itself), "no numbers that could be compared"),
     (Attends(changing), "put out something else"),
 ])
 def test_what_was_seen_and_not_proved_is_reported_with_the_reason(network, why):
@@ -183,11 +144,8 @@ def test_a_module_that_cannot_be_set_to_evaluate_keeps_its_mode():
     assert all(module.training for module in network.modules())
 
 
-def test_tokens_and_names_that_hold_markup_are_text_in_the_frame():
-    name = LONG_NAME()
+def test_tokens_that_hold_markup_are_text_in_the_frame():
     for tokens in (["<script>got=1</script>", "</script>", "&amp;", "\u202e"], ["a\ud800", "\x00", "\x1b[31m\n", ""]):
-        record = look(name, STATE, tokens=tokens)
-        assert isinstance(record, AttentionRecord) and record.maps[0].queries.texts == tuple(tokens)
-        page = show(record).page.decode("utf-8")
-        assert "<script>got" not in page and "Name <script>" not in page
-    assert looking.name_of(name).startswith("Ein Name <script>xx") and len(looking.name_of(name)) == looking.NAME
+        record = look(ONE, STATE, tokens=tokens)
+        assert record.maps[0].queries.texts == tuple(tokens)
+        assert "<script>got" not in show(record).page.decode("utf-8")

@@ -37,24 +37,6 @@ def close(one, other, share=1e-5):
     assert one.shape == other.shape and np.abs(one - other).max() <= share * np.abs(other).max()
 
 
-@pytest.mark.parametrize(("name", "text"), [("resolver-wide", RESOLVER), ("induction", INDUCTION),
-                                            ("scratch", "The animal did not cross")])
-def test_the_vectors_sum_to_what_the_layer_puts_out_also_behind_residual_and_norm(opened, name, text):
-    model = opened[name]
-    query = Query(name, model.card.revision, text)
-    record, found = model.record(query, quiet), model.trace(query, quiet)
-    for layer in record.maps[0].layers:
-        attention, block = found.attention(record.maps[0].kind,
-                                           layer.index), found.block(record.maps[0].kind, layer.index)
-        weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
-        changed, around = rollout.transformed_values(layer, attention), rollout.sublayer(block, attention)
-        for row in range(layer.shape[1]):
-            stages = around.parts(rollout.contributions(weights, changed, row), row)
-            close(stages["norm"].sum(0) + attention.b_output, attention.output[row])
-            bias = rollout.apply_norm(around.sum_norm, row, attention.b_output) + around.sum_norm.bias
-            close(stages["norm_layernorm"].sum(0) + bias, around.sum_norm.output[row])
-
-
 def test_cross_attention_brings_the_source_to_the_word_that_is_written(opened):
     model = opened["translator"]
     question, explained, record, seen = parts(model, RESOLVER)

@@ -8,7 +8,7 @@ import torch
 from model.capture import forward_pass, verify
 from model.core import heads
 from model.core.masks import Full
-from model.core.query import Hide, Kind, Query, Silence, Temper, UserError, Window
+from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
 from model.scratch import models, source
 from model.scratch import tokens as texts
 from model.scratch.transformer import Config, Transformer
@@ -46,19 +46,6 @@ def test_the_catalogue_model_is_reproducible_and_says_that_it_is_untrained():
     assert records[0].verification.status == "verified" and records[0].verification.max_error < 1e-5
     np.testing.assert_array_equal(*(each[Kind.SELF].layer(5).query for each in records))
     assert first.card.revision == source.revision("scratch")
-
-
-def test_opening_leaves_the_random_numbers_of_others_alone():
-    torch.manual_seed(1)
-    expected = torch.rand(1)
-    torch.manual_seed(1)
-    source.open_model("scratch")
-    assert torch.equal(torch.rand(1), expected)
-
-
-def test_an_unknown_name_is_refused_in_a_sentence():
-    with pytest.raises(UserError, match="scratch"):
-        source.revision("nobody")
 
 
 def test_one_text_has_the_encoders_heads_only(model):
@@ -154,44 +141,11 @@ def test_hide_takes_the_token_out_of_every_row_of_its_side(model):
     assert record.verification.status == "verified"
 
 
-def test_a_window_leaves_the_last_keys_and_the_first_of_the_decoder(model):
-    record, plain = (ask(model, target=TARGET, edits=edits) for edits in ([Window(2, 1)], []))
-    i, j = np.ogrid[:len(record[Kind.CAUSAL].queries), :len(record[Kind.CAUSAL].queries)]
-    seen = (j <= i) & ((j > i - 2) | (j < 1))
-    for layer in record[Kind.CAUSAL].layers:
-        weights = np.stack([heads.weights(layer, head) for head in range(5)])
-        assert not weights[:, ~seen].any() and np.allclose(weights.sum(-1), 1, atol=1e-6)
-    for kind in (Kind.SELF, Kind.CROSS):
-        np.testing.assert_array_equal(record[kind].layer(0).key, plain[kind].layer(0).key)
-    first = heads.weights(plain[Kind.CAUSAL].layer(0), 3) * seen   # by hand: what is left of each row, as shares of it
-    np.testing.assert_allclose(heads.weights(record[Kind.CAUSAL].layer(0), 3), first / first.sum(-1, keepdims=True),
-                               atol=1e-6)
-    assert record.verification.status == "verified"
-
-
-def test_a_window_needs_a_decoder():
-    with pytest.raises(UserError, match="choose a decoder"):
-        ask(small(decoder_layers=0), edits=[Window(2)])
-
-
 def test_hiding_the_last_allowed_key_leaves_a_row_that_sees_nothing(model):
     hidden = ask(model, target=TARGET, edits=[Hide("target", 0)])
     assert hidden[Kind.CAUSAL].layers[0].sees_nothing[:, 0].all() and hidden.verification.status == "verified"
     blind = ask(model, "a b", edits=[Hide("source", token) for token in range(2)])
     assert blind.maps[0].layers[0].sees_nothing.all() and blind.verification.status == "verified"
-
-
-@pytest.mark.parametrize("scheme", ["sinusoidal", "alibi"])
-def test_temper_flattens_or_sharpens_one_head_inside_the_model(scheme):
-    mine = small(positions=scheme)
-    record = ask(mine, edits=[Temper(Kind.SELF, 0, 2, 1e4), Temper(Kind.SELF, 0, 4, 1e-4)])
-    layer, plain = record[Kind.SELF].layer(0), ask(mine)[Kind.SELF].layer(0)
-    np.testing.assert_allclose(heads.weights(layer, 2), 1 / 6, atol=1e-2)
-    np.testing.assert_allclose(heads.weights(layer, 4), np.eye(6)[heads.scores(plain, 4).argmax(1)], atol=1e-6)
-    # torch's one-pass softmax beside our own
-    np.testing.assert_allclose(heads.weights(layer, 1), heads.weights(plain, 1), rtol=1e-5)
-    assert record.verification.status == "verified"
-    assert not np.allclose(record[Kind.SELF].layer(1).query, ask(mine)[Kind.SELF].layer(1).query, atol=1e-3)
 
 
 def test_temper_of_one_changes_nothing(model):
