@@ -129,11 +129,6 @@ def largest_first(values: dict[HeadId, float]) -> list[tuple[int, int, float]]:
                   key=lambda entry: (-entry[2], entry[0], entry[1]))
 
 
-def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
-    """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
-    return layer.mix(layer.weights(slice(None), rows, slice(0, layer.shape[2]))).numpy()
-
-
 def overview(attention_map: AttentionMap) -> Overview:
     """Thumbnails of every head, of at most 64 × 64 cells whatever the length; max-pooled, so that a single strong
     weight never disappears."""

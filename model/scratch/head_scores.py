@@ -144,8 +144,8 @@ def score_heads(opened: OpenModel) -> Scores:
         return _marked(opened)
     if opened.card.id.startswith("induction"):
         scores = induction.mean_scores(opened, draws=DRAWS)
-        heads = tuple((Kind.CAUSAL, *head) for head in scores.heads)
-        return ("prefix", "previous"), heads, np.stack([scores.prefix, scores.previous])
+        return (("prefix", "previous"), tuple((Kind.CAUSAL, *head) for head in scores.heads),
+                np.stack([scores.prefix, scores.previous]))
     rng = random.Random("film")
     sentences = [sentence for _ in range(TWINS) for sentence in grammar.twins(rng, "validation")]
     encode = translator.batch if opened.task == "target" else resolver.batch
@@ -153,7 +153,8 @@ def score_heads(opened: OpenModel) -> Scores:
     if opened.task == "target":
         # the row that produces il or elle: the target is shifted by one
         rows[Kind.CROSS] = lambda sentence: sentence.french_pronoun
-    answers, heads, shares = np.array([sentence.answer for sentence in sentences]), [], []
+    answers, shares = np.array([sentence.answer for sentence in sentences]), []
+    heads: list[KindHeadId] = []
     for kind, row in rows.items():
         for layer, weights in noun_weights(opened.network, sentences, encode, kind, row).items():
             heads += [(kind, layer, head) for head in range(weights.shape[1])]

@@ -32,18 +32,6 @@ def groups(model_id: str) -> dict[str, tuple[str, ...]]:
             "reasons": reasons, "adjectives": tuple(lexicon.ADJECTIVES)}
 
 
-def phrases_for(verb: str) -> dict[str, tuple[str, ...]]:
-    """What goes with a verb: its first nouns, its second nouns, the adjectives that make "it" the one and the other.
-    Nothing for any other verb."""
-    for frame in lexicon.FRAMES:
-        if verb in frame.english:
-            first, second = (tuple(noun for pool in names.split() for noun in lexicon.POOLS[pool])
-                             for names in (frame.first, frame.second))
-            return {"first noun": first, "second noun": second,
-                    "it is the first": tuple(frame.actor.split()), "it is the second": tuple(frame.place.split())}
-    return {}
-
-
 @dataclass(frozen=True)
 class Swap:
     """A sentence whose adjective decides."""

@@ -6,6 +6,7 @@ from model.core import heads
 from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
 from model.core.query import Window as WindowEdit
 from model.studies.predictions import sequence_likelihood
+from tests.model.only import head_outputs
 
 TEXT = "The animal didn't cross the street because it was too tired . the cat sat on a mat of two"
 
@@ -171,7 +172,7 @@ def test_edits_that_leave_a_row_nothing_show_it_as_such(opened):
     edited = ask(opened("llama"), edits=[WindowEdit(1), Hide("source", 3)])
     for layer in edited.maps[0].layers:
         assert np.flatnonzero(layer.sees_nothing.all(0)).tolist() == [3]
-        assert not heads.weights(layer, 0)[3].any() and not heads.head_outputs(layer, np.array([3])).any()
+        assert not heads.weights(layer, 0)[3].any() and not head_outputs(layer, np.array([3])).any()
     assert edited.verification.status == "verified" and edited.verification.max_error < 1e-4
 
 

@@ -7,6 +7,7 @@ from model.core.masks import Causal, Relative, Window
 from model.core.query import Kind
 from model.core.record import AttentionMap, Reported
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
+from tests.model.only import head_outputs
 
 
 def by_hand(part, head: int) -> np.ndarray:
@@ -56,7 +57,7 @@ def test_head_outputs_equal_torchs_fused_kernel():
     part = layer()
     q, k, v = (torch.tensor(np.array(each))[None] for each in (part.query, part.key, part.value))
     expected = torch.nn.functional.scaled_dot_product_attention(q, k, v, scale=part.scale, enable_gqa=True)[0]
-    assert np.allclose(heads.head_outputs(part, np.array([0, 3, 6])), expected[:, [0, 3, 6]].numpy(), atol=1e-6)
+    assert np.allclose(head_outputs(part, np.array([0, 3, 6])), expected[:, [0, 3, 6]].numpy(), atol=1e-6)
 
 
 def test_a_ranking_asked_for_again_is_the_same_and_another_pair_has_its_own():

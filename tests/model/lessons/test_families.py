@@ -6,10 +6,10 @@ import torch
 from torch.nn import functional
 
 from model.ask import sources
-from model.core import heads
 from model.core.models import LastVectorsQuery, TraceQuery
 from model.core.query import Hide, Kind
 from model.lessons import families
+from tests.model.only import head_outputs
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
@@ -45,7 +45,7 @@ def test_keys_and_values_of_every_layer_are_made_of_one_memory(translated):
         q, k, v = (torch.tensor(np.stack([part.apply(given, head) for head in range(len(part.weight))]))
                    for part, given in parts)
         mixed = functional.scaled_dot_product_attention(q, k, v).numpy()
-        np.testing.assert_allclose(heads.head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed,
+        np.testing.assert_allclose(head_outputs(record[Kind.CROSS].layer(each.index), np.arange(m)), mixed,
                                    atol=1e-5)
 
 

@@ -10,7 +10,7 @@ from model.core.query import Hide, Kind, Query, UserError
 from model.pretrained import load
 from model.scratch import positions
 from tests.model import tiny
-from tests.model.only import Only
+from tests.model.only import Only, head_outputs
 
 TEXT = "the animal didn't cross the street because it was too tired."
 FOLLOWED = ("bert", "roberta", "distilbert", "modernbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
@@ -41,13 +41,12 @@ def test_projections_make_the_records_vectors(opened, report, family):
 
 @pytest.mark.parametrize("family", FOLLOWED)
 def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, report, family):
-    from model.core import heads
 
     model = opened(family)
     record, found = model.record(asked(model), report), model.trace(asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
         layer = record[each.kind].layer(each.index)
-        mixed = heads.head_outputs(layer, np.arange(layer.shape[1]))
+        mixed = head_outputs(layer, np.arange(layer.shape[1]))
         total = np.einsum("hqd,hdm->qm", mixed, each.w_output) + (0 if each.b_output is None else each.b_output)
         close(total, each.output)
 

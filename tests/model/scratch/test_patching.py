@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from model.core import heads
 from model.core.query import Kind, Patch, Query, UserError
 from model.scratch import source
 from model.studies.patching import PatchQuery, patch_heads
+from tests.model.only import head_outputs
 from tests.model.scratch.test_source import TARGET, TEXT, ask, quiet, small
 
 TWIN = "a cat saw a mouse it"   # TEXT with its fifth word changed
@@ -33,7 +33,7 @@ def test_a_patch_equals_a_difference_added_behind_the_output_projection():
     added."""
     mine, layer, head, columns = small(), 0, 3, slice(18, 24)
     record = ask(mine, edits=[Patch(Kind.SELF, layer, head, other())])
-    outputs = [heads.head_outputs(ask(mine, text)[Kind.SELF].layer(layer), np.arange(6))[head] for text in (TEXT, TWIN)]
+    outputs = [head_outputs(ask(mine, text)[Kind.SELF].layer(layer), np.arange(6))[head] for text in (TEXT, TWIN)]
     projection = mine.network.encoder.layers[layer].attention.w_output
     added = torch.from_numpy(outputs[1] - outputs[0]) @ projection.weight[:, columns].T
     handle = projection.register_forward_hook(lambda _module, _inputs, output: output + added)

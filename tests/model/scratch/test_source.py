@@ -12,6 +12,7 @@ from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
 from model.scratch import models, source
 from model.scratch import tokens as texts
 from model.scratch.transformer import Config, Transformer
+from tests.model.only import head_outputs
 
 SHAPE = {"vocabulary": 101, "d_model": 30, "heads": 5, "d_ff": 13, "encoder_layers": 2, "decoder_layers": 3}
 TEXT, TARGET = "a cat saw a dog it", "le chat a vu le"
@@ -121,7 +122,7 @@ def test_silence_equals_an_independent_change_of_the_output_projection(model, mo
     mine = small()
     edit = Silence(Kind.SELF, 0, 3, mode)
     record = ask(mine, edits=[edit])
-    plain = heads.head_outputs(ask(mine)[Kind.SELF].layer(0), np.arange(6))[3]
+    plain = head_outputs(ask(mine)[Kind.SELF].layer(0), np.arange(6))[3]
     attention = mine.network.encoder.layers[0].attention
     columns = slice(3 * 6, 4 * 6)
     with torch.no_grad():

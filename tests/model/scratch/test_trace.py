@@ -3,12 +3,11 @@ import numpy as np
 import pytest
 import torch
 
-from model.core import heads
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, Silence, UserError
 from model.core.types import quiet
 from model.scratch.source import open_model
-from tests.model.only import Only
+from tests.model.only import Only, head_outputs
 
 TEXT, TARGET = "The animal did not cross the street", "das Tier ging"
 
@@ -41,7 +40,7 @@ def test_the_stream_and_the_projections_are_those_of_the_pass(model):
 def test_a_silenced_head_is_silent_in_the_trace(model):
     query = Query("scratch", model.card.revision, TEXT, edits=frozenset([Silence(Kind.SELF, 0, 1)]))
     attention = model.trace(query, quiet).attention(Kind.SELF, 0)
-    mixed = heads.head_outputs(model.record(query, quiet)[Kind.SELF].layer(0), np.arange(len(attention.x)))
+    mixed = head_outputs(model.record(query, quiet)[Kind.SELF].layer(0), np.arange(len(attention.x)))
     mixed[1] = 0
     made = sum(mix @ part for mix, part in zip(mixed, attention.w_output, strict=True)) + attention.b_output
     assert np.abs(made - attention.output).max() < 1e-5
