@@ -215,8 +215,8 @@ def test_our_own_transformer_softens_by_hand_and_is_reported():
     seen = {}
     attention = network.decoder.layers[1].attention
     for name in ("query", "key"):
-        getattr(attention, name).register_forward_hook(
-            lambda module, args, output, name=name: seen.update({name: output}))
+        getattr(attention, f"w_{name}").register_forward_hook(
+            lambda module, args, output, name=name: seen.update({name: attention.split(output)}))
     with torch.no_grad():
         network(torch.tensor([[3, 4, 5, 6]]), torch.tensor([[7, 8, 9]]))
     close(weights_of(record, Kind.CAUSAL, 1),
