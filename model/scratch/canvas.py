@@ -77,17 +77,13 @@ def variants() -> np.ndarray:
 def warped(ink: np.ndarray, maps: np.ndarray, moves: np.ndarray) -> np.ndarray:
     """Pictures (digit, row, column) read at maps (digit, 2, 2) · place + moves (digit, 2), in pixels from the middle,
     between four pixels each; float32, paper beyond the edge."""
-    middle, count = (SIDE - 1) / 2, len(ink)
+    from scipy.ndimage import map_coordinates
+
+    middle = (SIDE - 1) / 2
     places = np.stack(np.meshgrid(*[np.arange(SIDE) - middle] * 2, indexing="ij"), -1)   # (row, column, 2)
-    source = np.einsum("nij,rcj->nrci", maps, places) + moves[:, None, None] + middle
-    padded = np.pad(ink, ((0, 0), (SIDE, SIDE), (SIDE, SIDE)))
-    source = np.clip(source + SIDE, 0, 3 * SIDE - 2)
-    low = np.floor(source).astype(int)
-    part, number = source - low, np.arange(count)[:, None, None]
-    (row, column), (down, right) = np.moveaxis(low, -1, 0), np.moveaxis(part, -1, 0)
-    upper = padded[number, row, column] * (1 - right) + padded[number, row, column + 1] * right
-    lower = padded[number, row + 1, column] * (1 - right) + padded[number, row + 1, column + 1] * right
-    return np.asarray(upper * (1 - down) + lower * down, np.float32)
+    source = np.einsum("nij,rcj->nirc", maps, places) + moves[:, :, None, None] + middle
+    return np.stack([map_coordinates(each, at, order=1, mode="grid-constant")
+                     for each, at in zip(ink, source, strict=True)])
 
 
 ROWS = COLUMNS = 5                   # patches

@@ -154,11 +154,6 @@ def test_each_tokens_probability_is_the_windows_own(opened):
     assert np.abs(plain.log_probabilities - found.log_probabilities).max() > 0.01
 
 
-def test_a_window_as_wide_as_the_text_changes_nothing(opened):
-    plain, edited = ask(opened("llama")), ask(opened("llama"), edits=[WindowEdit(60)])
-    np.testing.assert_allclose(edited.prediction.probabilities, plain.prediction.probabilities, atol=1e-6)
-
-
 def test_a_window_of_an_encoder_decoder_is_its_decoders(opened):
     model = opened("bart")
     plain, edited = (ask(model, target="a cat sat on it", edits=edits) for edits in ([], [WindowEdit(1)]))
@@ -174,12 +169,6 @@ def test_edits_that_leave_a_row_nothing_show_it_as_such(opened):
         assert np.flatnonzero(layer.sees_nothing.all(0)).tolist() == [3]
         assert not heads.weights(layer, 0)[3].any() and not head_outputs(layer, np.array([3])).any()
     assert edited.verification.status == "verified" and edited.verification.max_error < 1e-4
-
-
-@pytest.mark.parametrize("name", ["bert", "roberta"])
-def test_an_encoder_has_no_last_keys(opened, name):
-    with pytest.raises(UserError, match="choose a decoder"):
-        ask(opened(name), edits=[WindowEdit(2)])
 
 
 @pytest.mark.parametrize("edit", [Hide("target", 1), Hide("source", 999),

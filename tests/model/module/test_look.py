@@ -318,15 +318,6 @@ def test_a_revision_is_the_hash_of_every_byte():
     assert len(set(found)) == len(found) and revision() == found[0] and len(found[0]) == 40
 
 
-def test_notes_name_the_item_and_the_mode():
-    network, ids = Decoder(), torch.randint(50, (3, 9))
-    assert "Item 1 of 3 is shown; batch=2 shows another." in look(network, ids, batch=1).notes
-    assert "Item 1 of 2 is shown; batch=0 shows the other." in look(network, ids[:2], batch=1).notes
-    alone = look(network, ids[:1])
-    assert not any("Item" in note for note in alone.notes) and any("dropout was off" in note for note in alone.notes)
-    assert not any("dropout" in note for note in look(network.eval(), ids[:1]).notes)
-
-
 def causal(batch, head, query, key):
     return query >= key
 
@@ -370,22 +361,3 @@ def test_flex_attention_is_read_with_its_masks_and_scores(score_mod, mask_mod, c
             scores[place] = -torch.inf
     close(weights_of(record, record.kinds[0], 0), scores.softmax(-1))
     assert record.kinds == ((Kind.CAUSAL,) if causal is mask_mod or score_mod is ahead else (Kind.SELF,))
-
-
-def test_attention_that_is_not_read_is_called_by_its_name():
-    @torch.library.custom_op("clearhead_tests::flash_attn_forward", mutates_args=())
-    def flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor) -> torch.Tensor:
-        return (query @ key.transpose(-2, -1)).softmax(-1) @ value
-
-    aten = torch.ops.aten
-    for attend, name in ((flash, "flash_attn_forward"),
-                         (torch.ops.clearhead_tests.flash_attn_forward, "flash_attn_forward"),
-                         (lambda *parts: aten._scaled_dot_product_attention_math(*parts)[0],
-                          "_scaled_dot_product_attention_math"),
-                         (lambda *parts: aten._scaled_dot_product_flash_attention_for_cpu.default(*parts)[0],
-                          "_scaled_dot_product_flash_attention_for_cpu")):
-        with pytest.raises(UserError, match=rf"Calling \(it calls {name}.*, which look does not read yet\)\."):
-            look(Calling(attend), torch.randn(1, 6, 16))
-    for attend in (nn.functional.scaled_dot_product_attention, aten.scaled_dot_product_attention,
-                   aten.scaled_dot_product_attention.default):
-        verified(look(Calling(attend), torch.randn(1, 6, 16)))

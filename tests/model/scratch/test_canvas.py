@@ -93,9 +93,3 @@ def test_variants_are_near_and_always_the_same():
     assert found.min() >= 0 and found.max() <= 1
     ratio = found.sum((2, 3)) / found[0].sum((1, 2))
     assert 0.9 < ratio.mean() < 1.1 and not (found[1] == found[0]).all((1, 2)).any()
-
-
-def test_what_was_read_cannot_be_changed():
-    with pytest.raises(ValueError):
-        digits().ink[0] = 0
-    assert isinstance(digits("test"), canvas.Digits)

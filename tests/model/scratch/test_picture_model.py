@@ -10,7 +10,7 @@ from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, UserError
 from model.core.trace import CLOSE
 from model.scratch.models import processed
-from model.scratch.source import card, open_model, revision, sides
+from model.scratch.source import open_model, revision
 from model.scratch.tasks import marked_digit
 from model.studies.token_removal import explained_answer
 from tests.model.only import Only
@@ -80,10 +80,6 @@ def test_another_picture_is_cut_to_its_middle_made_grey_and_shrunk_by_means():
     assert np.abs(processed(pixels) - means).max() <= 1.6   # grey is rounded before the mean, and after it
 
 
-def test_a_picture_of_one_colour_keeps_it():
-    assert (processed(np.full((7, 90, 3), 120, np.uint8)) == 120).all()
-
-
 def test_a_hidden_patch_is_no_key(model, record):
     hidden = model.record(query(record.query.image, edits=frozenset([Hide("source", 3)])), quiet)
     assert hidden.verification.status == "verified"
@@ -99,9 +95,3 @@ def test_what_it_cannot_read_is_refused(model, record):
         model.record(query(record.query.image, target="seven"), quiet)
     with pytest.raises(UserError, match="reads pictures"):
         explained_answer(model, record.query, None, ("", "", ""), 64)
-
-
-def test_its_card_says_what_it_is(model):
-    assert sides(MODEL) == {"image"} and model.card.max_tokens == 26 and "8 × 8 pixels" in model.card.tokenizer
-    assert "Dosovitskiy" in card(MODEL, "r", model.network, {"tokenizer": "", "max_tokens": 1,
-                                                                 "note": ""}).architecture

@@ -45,7 +45,3 @@ def test_a_learned_table_is_added_and_trained():
     x = torch.zeros(2, 5, 6)
     torch.testing.assert_close(scheme(x)[1], scheme.table[:5])
     assert scheme.table.requires_grad
-
-
-def test_every_scheme_is_either_added_inside_or_none():
-    assert set(positions.NAMES) == set(positions.ADDED) | set(positions.INSIDE) | {"none"}

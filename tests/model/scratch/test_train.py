@@ -88,23 +88,11 @@ def test_the_film_grows_while_training_goes_on(task, tmp_path):
     assert frames[0] == 0 and 3 <= frames[-1] <= 6
 
 
-def test_threads_of_others_are_left_as_they_were(task, tmp_path):
-    before = torch.get_num_threads()
-    train(task, tmp_path, 2)
-    assert torch.get_num_threads() == before
-
-
 def test_snapshots_fit_the_film_and_span_the_training():
     for parameters in (1_000, 79_000, 400_000):
         steps = frame_steps(3_000, parameters, 1_740_000)
         assert steps[0] == 0 and steps[-1] == 3_000
         assert len(steps) == 3 or len(steps) * parameters <= 1_740_000
-
-
-def test_the_rate_warms_up_and_falls_to_nothing(task):
-    rates = [training.learning_rate(task, step, 1_000) for step in range(1_000)]
-    assert max(rates) == rates[task.warm_up - 1] == task.learning_rate and rates[0] < rates[50]
-    assert rates[-1] < task.learning_rate / 500
 
 
 @pytest.mark.parametrize("name", sorted(tasks.tasks()))
@@ -116,12 +104,6 @@ def test_every_task_asks_something_that_its_vocabulary_can_say(name):
     assert len(batch.targets) == 7 and len(asked) >= 7 and asked.max() < len(task.words) == task.config.vocabulary
     assert all(torch.equal(*pair) for pair in zip(batch.inputs, again.inputs, strict=True))
     assert tasks.loss(training.TrainingRun(task, 10, 1).model, batch).item() > 1
-
-
-def test_variants_are_found_by_their_common_name():
-    assert [task.name for task in tasks.tasks_named("resolver")] == ["resolver-narrow", "resolver-wide"]
-    with pytest.raises(UserError, match="induction"):
-        tasks.tasks_named("nothing")
 
 
 def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
@@ -146,12 +128,3 @@ def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):
     monkeypatch.setattr(tasks, "tasks_named", lambda name: [task])
     result = CliRunner().invoke(train_command, ["induction", "--out", str(tmp_path), "--steps", "3"])
     assert result.exit_code == 0 and "right 0.5" in result.output and (tmp_path / "induction.safetensors").exists()
-
-
-def test_the_help_of_the_command_names_every_task():
-    from click.testing import CliRunner
-
-    from model.cli.studies import train_command
-
-    said = CliRunner().invoke(train_command, ["--help"]).output
-    assert [name for name in tasks.tasks() if name not in said] == []

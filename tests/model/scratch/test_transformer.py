@@ -9,7 +9,6 @@ from torch import nn
 
 from model.scratch import positions
 from model.scratch.transformer import (
-    AddAndNorm,
     Config,
     DecoderLayer,
     EncoderLayer,
@@ -18,7 +17,6 @@ from model.scratch.transformer import (
     Stack,
     Transformer,
     look_ahead_mask,
-    padding_mask,
 )
 
 TOLERANCE = 1e-5
@@ -158,13 +156,6 @@ def test_base_model_has_the_papers_parameters():
     assert sum(each.numel() for each in base.parameters()) == 63_082_496
 
 
-def test_untied_output_has_a_table_of_its_own():
-    tied, untied = (Transformer(replace(SMALL, tie=tie)) for tie in (True, False))
-    assert tied.output.weight is tied.embedding.table.weight
-    assert sum(p.numel() for p in untied.parameters()) - sum(p.numel()
-                                                             for p in tied.parameters()) == SMALL.vocabulary * D_MODEL
-
-
 def test_embeddings_are_scaled_by_the_root_of_d_model():
     model = Transformer(replace(SMALL, positions="sinusoidal")).eval()
     ids = torch.tensor([[3, 5, 3]])
@@ -202,11 +193,6 @@ def test_dropout_acts_on_embeddings_and_sub_layers_and_only_in_training():
     assert torch.equal(model.eval().encode(ids), model.encode(ids))
 
 
-def test_padding_mask_hides_padding_from_every_head_and_query():
-    assert padding_mask(torch.tensor([[4, 9, 0], [1, 0, 0]])).tolist() == [[[[True, True, False]]],
-                                                                           [[[True, False, False]]]]
-
-
 @pytest.mark.parametrize(("change", "word"), [
     ({"heads": 5}, "multiple of heads"), ({"positions": "none such"}, "positions among"),
     ({"positions": "rotary"}, "pairs of dimensions"),
@@ -214,14 +200,6 @@ def test_padding_mask_hides_padding_from_every_head_and_query():
 def test_a_configuration_that_cannot_be_says_why(change, word):
     with pytest.raises(ValueError, match=word):
         replace(SMALL, **change)
-
-
-def test_post_norm_output_is_normalised_and_pre_norm_keeps_the_stream():
-    x = torch.randn(BATCH, KEYS, D_MODEL) * 3 + 1
-    post, pre = AddAndNorm(SMALL), AddAndNorm(replace(SMALL, norm_first=True))
-    nothing = torch.zeros_like
-    assert difference(post(x, nothing).mean(-1), torch.zeros(BATCH, KEYS)) < TOLERANCE
-    assert torch.equal(pre(x, nothing), x)
 
 
 PICTURES = Config(vocabulary=7, d_model=12, heads=3, d_ff=5, encoder_layers=2, decoder_layers=0, positions="learned",
@@ -259,9 +237,3 @@ def test_patches_and_places_begin_equally_wide():
     inked = torch.where(torch.rand(200, 4, 4) < 0.25, 1.0, 0.0)   # squares add up to a quarter of the patch
     assert embedding.linear(inked.flatten(1)).std().item() == pytest.approx(1, abs=0.15)
     assert embedding.positions.table.std().item() == pytest.approx(1, abs=0.15)
-
-
-def test_a_decoder_of_pictures_and_a_tied_table_are_refused():
-    for wrong in ({"decoder_layers": 1}, {"tie": True}):
-        with pytest.raises(ValueError, match="reads pictures"):
-            Config(**{**vars(PICTURES), **wrong})
