@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+Result = TypeVar("Result")
 DROWNED = -1e20   # added to a score, it leaves nothing of it in float32, and a file may hold it
 LARGE = 2**20  # bytes of queries from which a call counts as large
 SINKS = ("s_aux", "sinks")
@@ -75,7 +76,7 @@ class Memo:
 
     known: deque = field(default_factory=lambda: deque(maxlen=4))   # (identity, tensor, result)
 
-    def get(self, tensor: "Tensor", recognise: Callable) -> Any:
+    def get(self, tensor: "Tensor", recognise: "Callable[[Tensor], Result]") -> "Result":
         """recognise(tensor), computed once for all layers that pass the same numbers. The tensor is held, so that no
         other comes to lie at its address."""
         identity = (recognise, tensor.data_ptr(), tensor.shape, tensor.stride())
@@ -101,7 +102,7 @@ def copy_if_large(array: np.ndarray, large: bool) -> np.ndarray:
     return on_own_pages(array) if large else array
 
 
-def parse_call(memory: Memo, module: Any, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
+def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
                options: dict[str, Any]) -> Call:
     """The call that transformers makes, as `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
     Raises Unsupported for a mask of another shape."""
@@ -223,7 +224,7 @@ class Session:
     counts: dict[str, int] = field(default_factory=dict)       # calls so far, by the module's name
     memory: Memo = field(default_factory=Memo)                 # of masks and biases
 
-    def identify(self, module: Any) -> tuple[str, int]:
+    def identify(self, module: object) -> tuple[str, int]:
         """The module's name and how often it was called before in this pass (some models share one layer)."""
         name = self.names.get(id(module), type(module).__name__)
         occurrence = self.counts.get(name, 0)
@@ -263,7 +264,7 @@ def register() -> None:
         AttentionMaskInterface.register(name, mask_function)
 
 
-def run(session: Session, forward: Callable[[], Any]) -> Any:
+def run(session: Session, forward: Callable[[], Result]) -> Result:
     """`forward()` with every attention call handed to the session."""
     import torch
 
@@ -275,7 +276,7 @@ def run(session: Session, forward: Callable[[], Any]) -> Any:
         _session.reset(token)
 
 
-def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tensor",
+def attention_function(module: object, query: "Tensor", key: "Tensor", value: "Tensor",
                        attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, None]":
     """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives
     (1, q, head, d_v), and no weights."""
@@ -284,7 +285,7 @@ def attention_function(module: Any, query: "Tensor", key: "Tensor", value: "Tens
                   lambda: _native(module, query, key, value, mask, options)), None
 
 
-def attend(module: Any, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
+def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
            native: "Callable[[], Tensor]") -> "Tensor":
     """The output (text, q, head, d_v) of one attention of any model: native(), unless this thread's session edits it.
 
@@ -359,7 +360,7 @@ def _row_index(n_queries: int) -> "Tensor":
     return torch.from_numpy(sample_rows(n_queries))
 
 
-def _native(module: Any, query: "Tensor", key: "Tensor", value: "Tensor", attention_mask: "Tensor | None",
+def _native(module: object, query: "Tensor", key: "Tensor", value: "Tensor", attention_mask: "Tensor | None",
             options: dict[str, Any]) -> "Tensor":
     """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a
     soft-cap or a sink."""
@@ -373,7 +374,7 @@ def _native(module: Any, query: "Tensor", key: "Tensor", value: "Tensor", attent
     return eager(module, query, key, value, mask, **options)[0]
 
 
-def _additive(module: Any, query: "Tensor", key: "Tensor", mask: "Tensor | None",
+def _additive(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | None",
               is_causal: bool | None) -> "Tensor | None":
     """The mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or head, q,
     k)."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, is_dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import Tensor
@@ -20,6 +20,7 @@ from model.core.threads import seeded
 
 if TYPE_CHECKING:
     from torch import nn
+    from transformers import PreTrainedModel
 
     from model.capture.torch_attention import Observer
 
@@ -48,7 +49,7 @@ class Observation:
         return self.difference is not None and self.difference <= self.tolerance
 
 
-def observe(network: "nn.Module", forward: Callable[[], Any], batch: int, inputs: "list[Tensor]") -> Observation:
+def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inputs: "list[Tensor]") -> Observation:
     """The attention of text number `batch` in forward(), which calls the network on its inputs. Of transformers' models
     whose attention is not torch's, torch's is put in for the observed pass, if the model then puts out the same."""
     from model.capture.torch_attention import Observer
@@ -65,13 +66,15 @@ def observe(network: "nn.Module", forward: Callable[[], Any], batch: int, inputs
         return _observed(network, forward, new, plain)
 
 
-def _fused(network: Any, forward: Callable[[], Any], new: "Callable[[], Observer]", plain: Any) -> Observation:
+def _fused(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
+           plain: object) -> Observation:
     """A model of transformers with torch's fused attention."""
     with _attention(network, FUSED):
         return _observed(network, forward, new, plain)
 
 
-def _registered(network: Any, forward: Callable[[], Any], new: "Callable[[], Observer]", plain: Any) -> Observation:
+def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
+                plain: object) -> Observation:
     """A model of transformers with the attention function that is registered there for models from a folder, which
     knows soft-caps and sinks. It reads the first text."""
     from model.capture import forward_pass
@@ -95,8 +98,8 @@ def _registered(network: Any, forward: Callable[[], Any], new: "Callable[[], Obs
     return Observation(found, [], results_differ(seen, plain, any(each.sees_nothing.any() for each in found)))
 
 
-def _observed(network: "nn.Module", forward: Callable[[], Any], new: "Callable[[], Observer]",
-              plain: Any) -> Observation:
+def _observed(network: "nn.Module", forward: Callable[[], object], new: "Callable[[], Observer]",
+              plain: object) -> Observation:
 
     observer = new()
     with observer.watching(network):
@@ -105,7 +108,7 @@ def _observed(network: "nn.Module", forward: Callable[[], Any], new: "Callable[[
     return Observation(observer.found, observer.unread, results_differ(seen, plain, blind) if observer.found else None)
 
 
-def _once(network: "nn.Module", forward: Callable[[], Any]) -> Any:
+def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
     """forward() without gradients and without compiled code, on random numbers that begin anew each time; the
     program's own go on as if nothing had been."""
     import torch
@@ -129,7 +132,7 @@ def _evaluating(network: "nn.Module") -> Iterator[None]:
 
 
 @contextmanager
-def _attention(network: Any, name: str) -> Iterator[None]:
+def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
     """A model of transformers with the attention of this name."""
     before = attention_of(network)
     network.set_attn_implementation(name)
@@ -163,7 +166,7 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
     return error if math.isfinite(error) else math.inf
 
 
-def results_differ(observed: Any, unobserved: Any, blind: bool = False) -> float | None:
+def results_differ(observed: object, unobserved: object, blind: bool = False) -> float | None:
     """The largest difference between what a module put out in two passes, as a share of the largest number of the
     tensor: NaN where a number is not finite, None where there are no numbers. Vectors of nothing but 0, as torch's fast
     path leaves padding, are not compared; nor, where some row may look at nothing (`blind`), those with NaN, which
@@ -191,7 +194,7 @@ def results_differ(observed: Any, unobserved: Any, blind: bool = False) -> float
     return max(errors, default=None)
 
 
-def _tensors(value: Any) -> Iterator[Tensor]:
+def _tensors(value: object) -> Iterator[Tensor]:
     """The tensors of numbers in a module's result, however deep they lie in it."""
     if isinstance(value, Tensor):
         if value.is_floating_point() and not value.is_nested and not value.is_sparse:

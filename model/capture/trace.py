@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from model.core.trace import (
 from model.core.types import Progress
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
 
     from model.capture.model import NetworkModel
 
@@ -48,7 +48,7 @@ def close(one: np.ndarray, other: np.ndarray) -> bool:
     return float(np.abs(one - other).max(initial=0)) <= CLOSE * largest
 
 
-def norm_of(name: str, call: Any) -> Norm:
+def norm_of(name: str, call: "Call") -> Norm:
     """The normalisation that reproduces a call's output: of layer or root-mean-square kind, with its gain as it is or
     (Gemma) 1 more. Raises Unfollowed if none does."""
     module, x = call.module, call.input.astype(np.float64)
@@ -121,7 +121,7 @@ class Call:
     """The last call of a module in a pass."""
 
     name: str            # of the module in the network
-    module: Any          # of torch's or of transformers' own, with a weight
+    module: "nn.Module"  # of torch's or of transformers' own, with a weight
     order: int           # among all calls of the pass
     input: np.ndarray    # (token, d)
     output: np.ndarray   # (token, d)
@@ -166,7 +166,7 @@ def last_vectors(model: "NetworkModel") -> Iterator[dict[Kind, np.ndarray]]:
     slots = model.wiring.slots.values() if model.wiring else ()
 
     def watch(kind: Kind) -> Callable[..., None]:
-        def keep(_module: Any, _arguments: tuple, output: Any) -> None:   # layers that share one module call it again
+        def keep(_module: "nn.Module", _arguments: tuple, output: "Tensor | tuple") -> None:
             found[kind] = _rows(_first(output)).astype(np.float32)
         return for_this_thread(keep)
 
@@ -189,7 +189,7 @@ def _block_name(module: str) -> str:
 
 
 @contextmanager
-def _watch_calls(network: Any, blocks: set[str]) -> Iterator[dict[str, Call]]:
+def _watch_calls(network: "nn.Module", blocks: set[str]) -> Iterator[dict[str, Call]]:
     """A dictionary that is filled with the last call by this thread of every block and of every module with weights of
     its own, the output embeddings aside."""
     import torch
@@ -198,14 +198,14 @@ def _watch_calls(network: Any, blocks: set[str]) -> Iterator[dict[str, Call]]:
     order, last = itertools.count(), network.get_output_embeddings()
 
     def hook(name: str) -> Callable[..., None]:
-        def watch(module: Any, arguments: tuple, keywords: dict[str, Any], output: Any) -> None:
+        def watch(module: "nn.Module", arguments: tuple, keywords: dict[str, object], output: object) -> None:
             read = arguments[0] if arguments else keywords.get("hidden_states")
             made = _first(output)
             if isinstance(read, torch.Tensor) and isinstance(made, torch.Tensor):
                 calls[name] = Call(name, module, next(order), _rows(read), _rows(made))
         return for_this_thread(watch)
 
-    def is_watched(name: str, module: Any) -> bool:
+    def is_watched(name: str, module: "nn.Module") -> bool:
         leaf = not list(module.children()) and getattr(module, "weight", None) is not None
         return module is not last and (name in blocks or leaf)
 
@@ -218,7 +218,7 @@ def _watch_calls(network: Any, blocks: set[str]) -> Iterator[dict[str, Call]]:
             handle.remove()
 
 
-def _first(output: Any) -> Any:
+def _first(output: object) -> object:
     return output[0] if isinstance(output, tuple) else output
 
 
@@ -362,7 +362,7 @@ def _learned(call: Call) -> np.ndarray | None:
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None
 
 
-def _name_of(call: Call, table: Any) -> str:
+def _name_of(call: Call, table: "nn.Module") -> str:
     if call.module.weight is table.weight:
         return "token"
     if "token_type" in call.name:

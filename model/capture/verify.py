@@ -3,7 +3,7 @@ what it really put out."""
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from model.core.query import Kind, first_line
 from model.core.record import Layer, Reported, Verification
 
 if TYPE_CHECKING:
-    from torch import Tensor
+    from torch import Tensor, nn
+    from transformers import PreTrainedModel
 
 
 # numbers: layers whose keys together are fewer are recomputed as one, since the calls would cost more than the
@@ -94,7 +95,7 @@ class Wiring:
                    if (slot.kind, slot.index) == (kind, index))
 
 
-def wire(network: Any, forward: Callable[[], Any], lengths: tuple[int, int | None]) -> Wiring:
+def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None]) -> Wiring:
     """Runs a probe twice, captured and eager, and compares every weight of every head; where they differ, once more
     with every mask made.
 
@@ -108,7 +109,8 @@ def wire(network: Any, forward: Callable[[], Any], lengths: tuple[int, int | Non
     return first if second.load_error > TOLERANCE else second
 
 
-def _wire(network: Any, forward: Callable[[], Any], lengths: tuple[int, int | None], implementation: str) -> Wiring:
+def _wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None],
+          implementation: str) -> Wiring:
     session = forward_pass.Session({id(module): name for name, module in network.named_modules()})
     try:
         network.set_attn_implementation(implementation)
@@ -186,7 +188,7 @@ def layer_number(module: str) -> int | None:
     return int(number.group(1)) if number else None
 
 
-def _against_eager(network: Any, forward: Callable[[], Any], layers: dict[CallId, Layer],
+def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], layers: dict[CallId, Layer],
                    implementation: str) -> tuple[dict[CallId, float], float]:
     """The largest difference from the model's own eager weights in each attention, and how far any row (with the sink's
     share) is from 1."""
@@ -196,7 +198,7 @@ def _against_eager(network: Any, forward: Callable[[], Any], layers: dict[CallId
     modules = dict(network.named_modules())
 
     def hook(name: str) -> Callable[..., None]:
-        def compare(_module: Any, _arguments: tuple, output: Any) -> None:
+        def compare(_module: "nn.Module", _arguments: tuple, output: object) -> None:
             key = (name, counts.get(name, 0))
             counts[name] = key[1] + 1
             layer = layers.get(key)
@@ -217,7 +219,7 @@ def _against_eager(network: Any, forward: Callable[[], Any], layers: dict[CallId
     return errors, max(sums)
 
 
-def _weights_in(output: Any, layer: Layer | None) -> np.ndarray | None:
+def _weights_in(output: object, layer: Layer | None) -> np.ndarray | None:
     """The attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives its
     bias before them)."""
     parts = output if isinstance(output, tuple) else ()
@@ -257,7 +259,7 @@ def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Veri
 FIELDS = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Kind.CROSS: "cross_attentions"}
 
 
-def layers_of(output: Any, lengths: tuple[int, int | None], looks_ahead: bool) -> dict[Kind, tuple[Reported, ...]]:
+def layers_of(output: object, lengths: tuple[int, int | None], looks_ahead: bool) -> dict[Kind, tuple[Reported, ...]]:
     """The reported weights by kind, numbered as the model reports them. Raises Unsupported if there are none, or if
     they cannot be right."""
     source, target = lengths
@@ -303,6 +305,7 @@ def looks_ahead(forward: Callable, probe: "Tensor") -> bool:
     return bool((first - second).abs().max() > 1e-6 * first.abs().max())
 
 
-def _first_row(output: Any) -> "Tensor":
-    states = output.logits if getattr(output, "logits", None) is not None else output.last_hidden_state
+def _first_row(output: object) -> "Tensor":
+    logits: Tensor | None = getattr(output, "logits", None)
+    states: Tensor = getattr(output, "last_hidden_state", None) if logits is None else logits
     return states[0, 0].float()
