@@ -25,8 +25,7 @@ from model.core.query import Kind, Silence
 from model.core.threads import one_thread
 from model.core.types import quiet
 from model.scratch import grammar, head_scores, weights
-from model.scratch.catalogue import WEIGHTS
-from model.scratch.source import open_model
+from model.scratch.source import WEIGHTS, open_model
 from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, slots
 from model.studies import induction

@@ -19,7 +19,8 @@ from model.core.record import AttentionRecord
 from model.core.trace import Trace
 from model.core.types import Progress
 from model.imported import source as imported_source
-from model.scratch import catalogue as scratch_catalogue
+from model.scratch import source as scratch
+from model.scratch import vocabulary as scratch_vocabulary
 from model.scratch.vocabulary import Swap
 from model.training import processes as training_film
 from model.training.processes import Film
@@ -42,10 +43,8 @@ def source_of(model_id: str) -> Source:
     """Where this model comes from, told by its id; what is no imported file and no model of ours is pretrained."""
     if imported_source.is_imported(model_id):
         return cast(Source, imported_source)   # an imported file refuses by __getattr__ what only a model could do
-    if scratch_catalogue.is_scratch(model_id):
-        from model.scratch import source
-
-        return source
+    if scratch.is_scratch(model_id):
+        return scratch
     from model.pretrained import load
 
     return load
@@ -97,46 +96,35 @@ OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
 
 def films() -> dict[str, str]:
     """The models whose training was filmed, {id: title}."""
-    from model.scratch import catalogue
-
-    return {name: title for name, title in catalogue.NAMES.items()
-            if catalogue.film_path(catalogue.weights_file(name)[0]).exists()}
+    return {name: title for name, title in scratch.NAMES.items()
+            if scratch.film_path(scratch.weights_file(name)[0]).exists()}
 
 
 def film(model: str) -> Film:
     """The film of a model's training as far as it goes. Raises UserError if there is none."""
-    from model.scratch import catalogue
-
-    return training_film.read_film(catalogue.film_path(catalogue.weights_file(model)[0]))
+    return training_film.read_film(scratch.film_path(scratch.weights_file(model)[0]))
 
 
 def scores(model: str) -> dict[str, float]:
     """What a small model reached in what it was not trained on, as its training measured it."""
-    from model.scratch import catalogue, weights
+    from model.scratch import weights
 
-    found: dict[str, float] = weights.read_metadata(catalogue.weights_file(model)[0])["scores"]
+    found: dict[str, float] = weights.read_metadata(scratch.weights_file(model)[0])["scores"]
     return found
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
     """{group: phrases of a small model's vocabulary}; empty for a model that reads any word."""
-    from model.scratch import catalogue
-    from model.scratch import vocabulary as scratch_vocabulary
-
-    return scratch_vocabulary.groups(model) if catalogue.is_scratch(model) else {}
+    return scratch_vocabulary.groups(model) if scratch.is_scratch(model) else {}
 
 
 def join_phrases(model: str, chosen: Iterable[str]) -> str:
     """A text of these phrases of the model's vocabulary."""
-    from model.scratch import vocabulary as scratch_vocabulary
-
     return scratch_vocabulary.join_phrases(model, list(chosen))
 
 
 def swap(text: str) -> Swap | None:
     """What the adjective of a sentence of the small world may be exchanged for; None for any other text."""
-    from model.scratch import vocabulary as scratch_vocabulary
-
     return scratch_vocabulary.swap(text)
 
 
@@ -146,11 +134,9 @@ def text_set(model: str, kind: str, chosen: str) -> str:
 
     kind: how the model answers (`model.studies.attribution.Answer.kind`).
     """
-    from model.scratch import catalogue
-
-    if model.split(catalogue.SNAPSHOT)[0] == "stories":
+    if model.split(scratch.SNAPSHOT)[0] == "stories":
         return "stories"
-    return OWN_SETS[kind] if catalogue.is_scratch(model) else chosen
+    return OWN_SETS[kind] if scratch.is_scratch(model) else chosen
 
 
 NEAREST = 3   # models whose names are offered in place of an unknown one
@@ -195,15 +181,14 @@ def catalogue_only() -> bool:
 def catalogue() -> tuple[Entry, ...]:
     """Every model of the catalogue that can be had here, from scratch ones last."""
     from model.pretrained import catalogue as pretrained_catalogue
-    from model.scratch import catalogue as scratch_catalogue
 
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
                         pretrained_catalogue.on_disk(entry), entry.translates, entry.every_byte, entry.writes,
                         entry.pictures)
                   for entry in pretrained_catalogue.ENTRIES if may_fetch() or pretrained_catalogue.on_disk(entry)]
-    own = [Entry(name, title, good_for, translates=name == scratch_catalogue.TRANSLATOR,
-                 pictures=name in scratch_catalogue.OF_PICTURES)
-           for name, (title, good_for) in scratch_catalogue.OFFERS.items()]
+    own = [Entry(name, title, good_for, translates=name == scratch.TRANSLATOR,
+                 pictures=name in scratch.OF_PICTURES)
+           for name, (title, good_for) in scratch.OFFERS.items()]
     return (*pretrained, *own)
 
 
@@ -296,11 +281,9 @@ def untrained(model: str) -> str:
     """The id of the model with random weights: the first frame of the film of one that was trained here, a twin of a
     pretrained one, and "scratch" itself, which never was trained."""
     from model.pretrained.load import SUFFIX
-    from model.scratch.catalogue import SNAPSHOT, is_scratch
-
-    if not is_scratch(model):
+    if not scratch.is_scratch(model):
         return model + SUFFIX
-    return model if model == "scratch" else f"{model.split(SNAPSHOT)[0]}{SNAPSHOT}0"
+    return model if model == "scratch" else f"{model.split(scratch.SNAPSHOT)[0]}{scratch.SNAPSHOT}0"
 
 
 def _wrong_input(model: str, reads: frozenset[str]) -> UserError:

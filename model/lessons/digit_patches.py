@@ -142,7 +142,7 @@ PICTURES = 8         # canvases to choose from, held out of training
 def patch_network() -> "Transformer":
     """The trained model."""
     from model.scratch import weights
-    from model.scratch.catalogue import weights_file
+    from model.scratch.source import weights_file
 
     return weights.load(*weights_file(MODEL))[0]
 

@@ -267,14 +267,14 @@ TEACHER = "induction"   # the trained decoder; its students are its own snapshot
 def steps() -> list[int]:
     """The steps of training at which the teacher was photographed, the first untrained."""
     from model.scratch import weights
-    from model.scratch.catalogue import film_path, weights_file
+    from model.scratch.source import film_path, weights_file
 
     return weights.read_metadata(film_path(weights_file(TEACHER)[0]))["frames"]
 
 
 def student(step: int) -> str:
     """The id of the teacher as it was after `step` steps."""
-    from model.scratch.catalogue import SNAPSHOT
+    from model.scratch.source import SNAPSHOT
 
     return f"{TEACHER}{SNAPSHOT}{step}"
 

@@ -14,7 +14,7 @@ from model.core import files
 from model.core.threads import one_thread, seeded
 from model.scratch import task as task_module
 from model.scratch import weights
-from model.scratch.catalogue import film_path
+from model.scratch.source import film_path
 from model.scratch.task import Task
 from model.scratch.transformer import Transformer
 

@@ -5,8 +5,8 @@ import string
 from dataclasses import dataclass
 
 from model.scratch import lexicon, story_grammar
-from model.scratch.catalogue import SNAPSHOT
 from model.scratch.grammar import join_words
+from model.scratch.source import SNAPSHOT
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:

@@ -115,12 +115,12 @@ class Training:
     where its folder cannot be made or written."""
 
     def __init__(self, settings: Settings) -> None:
-        from model.scratch import catalogue
+        from model.scratch import source
 
         self.settings, self._temporary = settings, TemporaryFolder("training")
         self.folder = self._temporary.path
         self.name = f"{settings.task}-{uuid.uuid4().hex[:12]}"
-        catalogue.RUNS[self.name] = self.weights
+        source.RUNS[self.name] = self.weights
         self._stopped = False
         self._told: dict[str, Any] = {"step": 0, "curves": [], "failure": ""}
         try:
@@ -191,9 +191,9 @@ class Training:
         self._forget()
 
     def _forget(self) -> None:
-        from model.scratch import catalogue
+        from model.scratch import source
 
-        catalogue.RUNS.pop(self.name, None)
+        source.RUNS.pop(self.name, None)
         self._temporary.remove()
 
 

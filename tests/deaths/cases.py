@@ -17,7 +17,7 @@ from model.pretrained import catalogue, convert, fetch
 from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch import weights
-from model.scratch.catalogue import film_path
+from model.scratch.source import film_path
 from tests import fabricate
 from tests.deaths.killing import Case
 from tests.fabricate import items

@@ -8,8 +8,7 @@ from model.core import heads
 from model.core.pictures import keep
 from model.core.query import Kind, Patch, Query, Silence
 from model.scratch import head_scores, weights
-from model.scratch.catalogue import weights_file
-from model.scratch.source import open_model
+from model.scratch.source import open_model, weights_file
 from model.scratch.tasks import marked_digit
 from tests.model.scratch.test_picture_model import png
 

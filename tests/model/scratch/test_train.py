@@ -10,7 +10,7 @@ from model.core.query import UserError
 from model.scratch import task as tasks
 from model.scratch import train as training
 from model.scratch import weights
-from model.scratch.catalogue import film_path
+from model.scratch.source import film_path
 from model.scratch.train import frame_steps, train
 
 STEPS = 11

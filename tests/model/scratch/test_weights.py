@@ -8,7 +8,7 @@ import pytest
 from benchmarks import task_heads
 from model.core.query import Kind
 from model.scratch import grammar, head_scores, story_grammar, weights
-from model.scratch.catalogue import NAMES, WEIGHTS, film_path, weights_file
+from model.scratch.source import NAMES, WEIGHTS, film_path, weights_file
 from model.scratch.tasks import resolver, stories, translator
 
 TRAINED = sorted(set(NAMES) - {"scratch"})

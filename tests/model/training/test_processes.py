@@ -12,7 +12,7 @@ import pytest
 from model.ask import sources
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
-from model.scratch import catalogue
+from model.scratch import source as catalogue
 from model.scratch.task import tasks
 from model.scratch.train import TrainingStep
 from model.training import processes, worker

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from model.pretrained.catalogue import ENTRIES
-from model.scratch.catalogue import is_scratch
+from model.scratch.source import is_scratch
 from model.studies.claims.catalogue import BY_NAME, CLAIMS, ClaimQuery, field, papers, rows, short_source, words
 from model.studies.claims.claim import Finding, Measurement, Picture
 
