@@ -41,10 +41,10 @@ def step_back(picture: np.ndarray, opacity: float) -> np.ndarray:
     return np.round(toned * (1 - 0.35 * opacity)).astype(np.uint8)
 
 
-def shades(opacity: float, stops: tuple[str, ...] = theme.GLOW, steps: int = 256) -> tuple[np.ndarray, np.ndarray]:
-    """The colours from the first to the last as uint8 (steps, 3), and how much of each covers, 0 to 1 (steps)."""
-    shares = np.linspace(0, 1, steps)
-    return theme.ramp(steps=steps, stops=stops), opacity * np.minimum(1, 1.6 * shares ** 0.8)
+def shades(opacity: float, stops: tuple[str, ...] = theme.GLOW) -> tuple[np.ndarray, np.ndarray]:
+    """The colours from the first to the last as uint8 (256, 3), and how much of each covers, 0 to 1 (256)."""
+    shares = np.linspace(0, 1, 256)
+    return theme.ramp(stops=stops), opacity * np.minimum(1, 1.6 * shares ** 0.8)
 
 
 def css_colours(stops: tuple[str, ...] = theme.GLOW) -> list[str]:

@@ -10,11 +10,11 @@ WRITTEN = 20   # names that all are written
 
 
 def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *, axes: tuple[str, str],
-              curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (), height: int = 300,
-              title: str = "") -> FigureSpec:
+              curve: tuple[str, np.ndarray] | None = None, marks: Sequence[tuple[float, str]] = (),
+              height: int = 300) -> FigureSpec:
     """Shares (bin) of each series between `edges` (bin + 1), drawn over one another and see-through; curve: what theory
     says for each bin."""
-    figure = chart(theme, *axes, height=height, title=title)
+    figure = chart(theme, *axes, height=height)
     centres = (edges[:-1] + edges[1:]) / 2
     for place, (name, share) in enumerate(shares.items()):
         figure.add_bar(x=centres, y=share, width=np.diff(edges), name=name,
@@ -52,13 +52,13 @@ def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, 
 
 
 def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, int, np.ndarray]], *, axis: str,
-                 marks: Sequence[tuple[float, str]] = (), height: int = 240, title: str = "") -> FigureSpec:
+                 marks: Sequence[tuple[float, str]] = (), height: int = 240) -> FigureSpec:
     """rows: names, the first on top. pieces: (name, place in theme.HEADS, lengths (row), at least 0), in the order in
     which they are laid.
 
     A piece without end (infinite) is drawn to the end of the axis, with ∞ on it; a piece of length 0 is not there.
     """
-    figure = chart(theme, axis, "", height=height, title=title)
+    figure = chart(theme, axis, "", height=height)
     places = list(range(len(rows)))
     longest = sum((np.where(np.isfinite(lengths), lengths, 0) for _, _, lengths in pieces),
                   np.zeros(len(rows))).max(initial=0)

@@ -137,7 +137,7 @@ def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence
     _letters(figure, middles, [0] * len(words), words, words, INK[theme], "words", WORD)
 
 
-LEAF, ABOVE, BEYOND_LAST = 27, 30, 0.85     # pixels per leaf, above and below; depths right of the last word
+LEAF, ABOVE, LEAST, BEYOND_LAST = 27, 30, 300, 0.85   # pixels per leaf, round all, in all; depths behind a word
 SHELF, RAISED = 0.6, 0.12          # depths of the line below a word, where its branches begin; rows above it
 
 
@@ -152,14 +152,13 @@ class Branch:
     said: str               # what one reads when pointing at it
 
 
-def word_tree(theme: str, root: str, branches: Sequence[Branch], *, least: int = 300) -> FigureSpec:
-    """The tree; branches in any order, each after its parent. Children stand in the order given. least: pixels of
-    height."""
+def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
+    """The tree; branches in any order, each after its parent. Children stand in the order given."""
     places = _tree_places([branch.path for branch in branches])
     leaves = 1 + max(-y for _, y in places.values())
     deepest = max(x for x, _ in places.values())
     parents = {branch.path[:-1] for branch in branches}
-    figure = chart(theme, height=int(max(least, 2 * ABOVE + LEAF * leaves)))
+    figure = chart(theme, height=int(max(LEAST, 2 * ABOVE + LEAF * leaves)))
     colour, faded = series_colours(theme)[0], FADED[theme]
     for branch in branches:
         (x0, y0), (x1, y1) = places[branch.path[:-1]], places[branch.path]
@@ -212,9 +211,9 @@ FREE = 0.5               # units of the drawing left free at each edge
 
 
 def paths(theme: str, tokens: int, joined: Sequence[tuple[Unit, Unit]], lit: Sequence[tuple[Unit, Unit]],
-          chosen: tuple[int, int], *, height: int = 240) -> FigureSpec:
+          chosen: tuple[int, int]) -> FigureSpec:
     """joined: every edge (low, high); lit: the edges of the way. chosen: the two tokens, places from 0."""
-    figure = chart(theme, height=height)
+    figure = chart(theme, height=240)
     layers = max(high[0] for _, high in joined)
     for edges, colour, width, name in ((joined, FADED[theme], 1, "joined"), (lit, ACCENT[theme], 3.5, "path")):
         x = [value for low, high in edges for value in (low[1] + 1, high[1] + 1, None)]

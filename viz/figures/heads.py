@@ -24,6 +24,9 @@ from viz.figures.base import (
 from viz.figures.drawing import FigureSpec
 from viz.format import head_label, true_minus
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 DOT, LETTERS = 9, 12   # pixels: a head, and the letters of its name
 TICKS = 8   # layers written under the axis, at most; as many as a third of a page has room for
 
@@ -62,10 +65,10 @@ BELOW = 62           # pixels for the bar of layers
 
 
 def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, marked: tuple[int, int],
-             near: Sequence[int] = (), layer_word: str = "layer", height: int = 520) -> FigureSpec:
+             near: Sequence[int] = (), layer_word: str = "layer") -> FigureSpec:
     """at: float (head, 2). marked: the head that stands out; near: places in the list, joined to it. Both axes have one
     scale and no unit."""
-    figure = chart(theme, height=height)
+    figure = chart(theme, height=520)
     figure.update_layout(margin={"l": 10, "r": 10, "t": 20, "b": BELOW})
     layers = np.array([layer for layer, _ in places])
     names = [head_label(layer, head) for layer, head in places]
@@ -108,11 +111,10 @@ def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: 
     return dict(zip(order, name_sides(*fit_points(figure, at, radii), radii, labels, always=1), strict=True))
 
 
-def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes: tuple[str, str],
-                    height: int = 520) -> FigureSpec:
+def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes: tuple[str, str]) -> FigureSpec:
     """Shepard's diagram: for every pair its distance in the plane against the distance wanted, and the line where both
     are equal."""
-    figure = chart(theme, *axes, height=height)
+    figure = chart(theme, *axes, height=520)
     above = np.triu_indices(len(wanted), 1)
     step = max(1, len(above[0]) // 4000)   # a plotted point a pair is enough up to there
     most = float(max(wanted[above].max(), planar[above].max()))
@@ -125,17 +127,12 @@ def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes:
     return figure
 
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-
-
 def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
-                      *, axes: tuple[str, str], height: int = 380) -> "Figure":
+                      *, axes: tuple[str, str]) -> FigureSpec:
     """A dot a head; previous across, prefix upwards, both (head) from 0 to 1. named: the heads that stand out and have
     their name beside them."""
     loud = [place in named for place in range(len(names))]
-    figure = chart(theme, *axes, height=height)
+    figure = chart(theme, *axes, height=380)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-0.04, 1.08], tickvals=[0, 0.25, 0.5, 0.75, 1])
     at, room = placed_points(figure, previous, prefix)
@@ -148,9 +145,6 @@ def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, pr
     figure.update_layout(showlegend=False)
     return figure
 
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 # pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
 SMALLEST, LARGEST, WORST = 5, 21, 0.4
@@ -218,7 +212,7 @@ CORNER = 20                # pixels above and below the dots that are the corner
 
 
 def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray, chosen: int | None, *,
-          axes: tuple[str, str], corners: tuple[str, str, str, str], height: int = 430) -> FigureSpec:
+          axes: tuple[str, str], corners: tuple[str, str, str, str]) -> FigureSpec:
     """here and there: (head, 2), the weights to the nouns A and B. Across: A minus B here; upwards: A minus B in the
     twin.
 
@@ -232,7 +226,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
     x, y = here[:, 0] - here[:, 1], there[:, 0] - there[:, 1]
     radii = (5 + 26 * np.sqrt(sizes[order])) / 2
     marked = [place == chosen for place in range(len(names))]
-    figure = chart(theme, *axes, height=height)
+    figure = chart(theme, *axes, height=430)
     reach = _reach(figure, x, y, radii)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(range=[-reach, reach], zeroline=True, zerolinecolor=MUTED[theme])

@@ -3,7 +3,6 @@ training."""
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -158,10 +157,10 @@ class PowerSeries:
 
 
 def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str], x_range: tuple[float, float],
-              marks: Sequence[tuple[float, str]] = (), height: int = 380, title: str = "") -> FigureSpec:
+              marks: Sequence[tuple[float, str]] = ()) -> FigureSpec:
     """Dots with a thin line through them, and the fitted power as a broad pale line behind. The slope on these axes is
     the exponent."""
-    figure = chart(theme, *axes, height=height, title=title)
+    figure = chart(theme, *axes, height=380)
     figure.update_xaxes(type="log", range=list(np.log10(x_range)), dtick=1)
     figure.update_yaxes(type="log", exponentformat="power", dtick=1)
     palette = series_colours(theme)
@@ -182,11 +181,10 @@ def power_law(theme: str, drawn: Sequence[PowerSeries], *, axes: tuple[str, str]
 
 
 def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
-                 paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], name: str, height: int = 420,
-                 title: str = "") -> FigureSpec:
+                 paths: Sequence[tuple[str, int, np.ndarray]], *, axes: tuple[str, str], name: str) -> FigureSpec:
     """heights (y, x), at least 0. paths: (name, place in theme.HEADS, places (step, 2)), which begin at a ring; what
     leaves the plane is cut off."""
-    figure = chart(theme, *axes, height=height, title=title)
+    figure = chart(theme, *axes, height=420)
     palette = series_colours(theme)
     figure.add_heatmap(x=x, y=y, z=heights, zmin=0, colorscale=weight_scale(theme), name=name,
                        hovertemplate="%{fullData.name} %{z:.4g}<extra></extra>",
@@ -206,9 +204,6 @@ def loss_surface(theme: str, x: np.ndarray, y: np.ndarray, heights: np.ndarray,
     return figure
 
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
 PANELS = ((0.70, 1.0), (0.37, 0.60), (0.0, 0.27))   # of the height, from below: loss, right, heads
 LOUD_HEADS = (1, 5, 3)                                    # places in theme.HEADS of the heads that stand out
 DRAWN = ("●", "◆", "■")                             # the first of base.SYMBOLS as they are written
@@ -217,14 +212,14 @@ DRAWN = ("●", "◆", "■")                             # the first of base.SY
 def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
              heads: tuple[Sequence[int], Mapping[str, np.ndarray], Sequence[str]], *, titles: tuple[str, str, str],
              at: tuple[int, str] | None = None, formed: tuple[int, int, str] | None = None,
-             guessing: tuple[float, str] | None = None, last: int = 1, height: int = 520) -> "Figure":
+             guessing: tuple[float, str] | None = None, last: int = 1) -> FigureSpec:
     """curves: step, loss (nats), share right, as long as each other. heads: the steps of the snapshots, {name: score
     (snapshot) from 0 to 1}, and the names that stand out.
 
     titles: of the three panels; {names} in the last are those that stand out, each in its line's colour. at: the
     snapshot on screen. formed: between which two steps something happened, and what. guessing: the loss of a model that
     knows nothing. last: where the axis ends. """
-    figure = chart(theme, "step", height=height)
+    figure = chart(theme, "step", height=520)
     (step, loss, right), palette = curves, series_colours(theme)
     figure.add_scatter(x=step, y=loss, name=titles[0], line={"color": palette[0], "width": 2}, mode="lines",
                        hovertemplate="%{y:.3f} nats")
@@ -254,7 +249,7 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
     return figure
 
 
-def _head_lines(figure: "Figure", theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
+def _head_lines(figure: FigureSpec, theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
            bold: Sequence[str]) -> str:
     """A line for each head; the names of those that stand out, coloured, for the panel's title: a line each, as a phone
     has no room for two beside each other."""
@@ -270,7 +265,7 @@ def _head_lines(figure: "Figure", theme: str, frames: Sequence[int], scores: Map
                        for name, colour in loud.items())
 
 
-def _band(figure: "Figure", theme: str, formed: tuple[int, int, str]) -> None:
+def _band(figure: FigureSpec, theme: str, formed: tuple[int, int, str]) -> None:
     """The stretch in which it happened, through all panels, with its words beside it in the middle one, on two lines: a
     phone has no room for one."""
     start, end, words = formed

@@ -36,13 +36,13 @@ class Points:
 
 def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
                  marked: Sequence[tuple[str, np.ndarray]] = (), arrows: Sequence[tuple[str, np.ndarray]] = (),
-                 height: int = 420, title: str = "") -> FigureSpec:
+                 height: int = 420) -> FigureSpec:
     """The figure of the points; both axes have the same scale, so that angles are angles.
 
     around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
     origin.
     """
-    figure = chart(theme, *axes, height=height, title=title)
+    figure = chart(theme, *axes, height=height)
     points = replace(points, names=told_apart(tokens_shown(points.names)))
     if around is not None and len(around) > 1:
         edge = points.at[np.append(around, around[0])]
