@@ -12,16 +12,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.measures import HeadMeasures
 from model.core.measures import as_csv as frame_as_csv
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
-from model.studies.patterns import HeadFits
-from model.studies.silencing import Silencing
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:   # the first page has tables of charts and not of heads
     from pandas import DataFrame
+
+    from model.core.measures import HeadMeasures
+    from model.studies.patterns import HeadFits
+    from model.studies.silencing import Silencing
 
 SIDES = ("first", "second", "difference")   # of a comparison
 ACTS = "=+-@＝＋－＠\t\r\n"   # what makes a spreadsheet run a cell, full width too
@@ -69,14 +70,14 @@ def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
     return frame.to_csv(index=False, float_format="%.6g", lineterminator="\r\n").encode("utf-8")
 
 
-def head_table(measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> "DataFrame":
+def head_table(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None") -> "DataFrame":
     """One row a head, in the model's order, indexed by (layer, head): pattern, fit, silenced (if it was measured), then
     the measures."""
     table = fits.best()
     return (table if silencing is None else table.join(silencing.frame())).join(measures.frame())
 
 
-def head_table_csv(measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None, provenance: str) -> bytes:
+def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None", provenance: str) -> bytes:
     """The same with the fit of every pattern and, for every measure, what a uniform row gives; every number in the
     fewest digits that give it back. The provenance is the last column of the first row."""
     table = head_table(measures, fits, silencing)
