@@ -19,7 +19,6 @@ ASSETS = Path(__file__).parents[2] / "assets"
 
 PATIENCE = 5.0   # seconds that a file which another program has open is tried for
 PAUSE = 0.02     # seconds between two tries
-LONGEST_NAME = 255   # letters of a file's name, on every system
 # names that Windows gives to devices, whatever the ending
 DEVICES = {"CON", "PRN", "AUX", "NUL", *(f"{port}{number}" for port in ("COM", "LPT") for number in range(1, 10))}
 UNFINISHED = re.compile(r".*\.clearhead-[0-9a-f]{16}\.new", re.DOTALL)   # beside a place, until it is whole
@@ -49,19 +48,8 @@ def disk_error(error: BaseException) -> OSError | None:
 
 def unwritable(place: Path, error: OSError) -> UserError:
     """The sentence for a place that could not be written: why, and the way out."""
-    reason, way_out = REASONS.get(_number(place, error), (first_line(error, 120), "choose another place"))
+    reason, way_out = REASONS.get(error.errno or 0, (first_line(error, 120), "choose another place"))
     return UserError(f"{place} could not be written, as {reason}; {way_out}.")
-
-
-def _number(place: Path, error: OSError) -> int:
-    """The error's number; Windows says of more than a missing folder that nothing was found, or that a name is no
-    name."""
-    if error.errno in (errno.ENOENT, errno.EINVAL):
-        if any(map(os.path.isfile, place.parents)):
-            return errno.ENOTDIR
-        if len(place.name) > LONGEST_NAME:
-            return errno.ENAMETOOLONG
-    return error.errno or 0
 
 
 def put(new: Path, place: Path) -> None:

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 
 FORMATS = ("PNG", "JPEG", "WEBP")
-# what the first bytes say of formats that people bring often and that are not opened
-HEIF = (b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"mif1", b"msf1")
-OTHERS = ((b"GIF8", "GIF"), (b"BM", "BMP"), (b"II*\0", "TIFF"), (b"MM\0*", "TIFF"), (b"%PDF", "PDF"))
 SCAN = b"\xff\xda"   # begins a scan of a JPEG; within one no 255 stands before anything but 0
 BAND = 1_048_576     # pixels that are converted at once
 
@@ -39,17 +36,10 @@ def decode(content: bytes, name: str) -> "Image":
 
 def _refuse_format(content: bytes, name: str) -> None:
     """Raises UserError for another format, by its first bytes, so that none of Pillow's other readers ever runs."""
-    if content[4:8] == b"ftyp" and content[8:12] in HEIF:
-        raise UserError(f"{name} is a HEIC picture, as telephones store them, which is not read here; share or export "
-                        f"it as JPEG.")
-    if content[4:12] == b"ftypavif":
-        other = "an AVIF picture"
-    elif content.startswith((b"\x89PNG", b"\xff\xd8\xff")) or (content[:4], content[8:12]) == (b"RIFF", b"WEBP"):
-        return
-    else:
-        form = next((form for sign, form in OTHERS if content.startswith(sign)), None)
-        other = f"a {form} file" if form else "no picture that is read here" if content else "empty"
-    raise UserError(f"{name} is {other}; choose a PNG, JPEG or WebP picture.")
+    webp = (content[:4], content[8:12]) == (b"RIFF", b"WEBP")
+    if not webp and not content.startswith((b"\x89PNG", b"\xff\xd8\xff")):
+        raise UserError(f"{name} is no PNG, JPEG or WebP picture; share or export it as one of these, a telephone's "
+                        f"HEIC as JPEG.")
 
 
 def _upright(content: bytes, name: str) -> "Image":

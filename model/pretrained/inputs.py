@@ -1,6 +1,7 @@
 """From a query's texts to the numbers that a model reads, and to the tokens that a person reads."""
 import functools
 import inspect
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from model.pretrained import Config, Network, Tokenizer
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 TURN = "clearhead-turn"   # a text that no template changes or holds
 HALVES = ("encoder", "decoder")   # the configurations of a model that was put together from two
 GREEDY = 128  # tokens that an encoder–decoder writes at most when no target is given
@@ -272,15 +274,9 @@ def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
 def _clean(texts: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Lone surrogates, which no tokenizer can read, become U+FFFD; lengths stay, so that spans still fit what was
     typed."""
-    if all(text.isascii() for text in texts):
-        return texts, ()
-    cleaned = tuple("".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in text)
-                    for text in texts)
-    count = sum(one != other for text, clean in zip(texts, cleaned, strict=True)
-                for one, other in zip(text, clean, strict=True))
-    if count == 1:
-        return cleaned, ("1 half of a character (a lone surrogate) was read as U+FFFD.",)
-    return cleaned, (f"{count} halves of characters (lone surrogates) were read as U+FFFD.",) if count else ()
+    cleaned = tuple(SURROGATE.sub("\ufffd", text) for text in texts)
+    notes = ("Lone surrogates, halves of characters, were read as U+FFFD.",) if cleaned != texts else ()
+    return cleaned, notes
 
 
 def _pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[str, ...]) -> list[Piece]:

@@ -162,7 +162,6 @@ def has_vocabulary(folder: Path) -> bool:
 VISIBLE = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥"}
 JOINER = "\u200d"
 INSIDE = (JOINER, "\u200c")  # zero-width joiner and non-joiner: kept between letters or pictures, where they shape them
-ASCII_WORD = re.compile(r"\w+(?:'\w+)*|\S")
 LONGEST_LABEL = 48  # characters
 SUBSCRIPT = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
@@ -286,17 +285,6 @@ def word_numbers(text: str) -> list[int]:
 
     Letters and digits make one word, with an apostrophe between them; every Chinese or Japanese character, sign or
     picture is a word of its own, with the marks and joiners that follow it. """
-    if not text.isascii():
-        return words_of_any_script(text)
-    numbers = [-1] * len(text)   # what `words_of_any_script` gives for ASCII, in half the time
-    for number, word in enumerate(ASCII_WORD.finditer(text)):
-        start, end = word.span()
-        numbers[start:end] = [number] * (end - start)
-    return numbers
-
-
-def words_of_any_script(text: str) -> list[int]:
-    """What word_numbers gives, character by character, for text that is not ASCII."""
     numbers, current, before, held = [], -1, " ", False
     for character, after in zip(text, text[1:] + " ", strict=False):
         if character.isspace():

@@ -353,12 +353,6 @@ def ask(folder):
     return json.loads(result.stdout) if result.exit_code == 0 else result.output
 
 
-def test_an_applied_adapter_is_in_the_answer_of_the_command_line(tmp_path, adapter):
-    base = save(tiny.network("llama"), tmp_path / "base")
-    answer = ask(adapter(str(base)))
-    assert answer["verification"]["status"] == "verified" and "LoRA adapter" in answer["card"]
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_kind_is_named_beside_its_base_and_refused_alone(tmp_path, kind, adapter, report):
     base = save(tiny.network("llama"), tmp_path / "base")
@@ -390,18 +384,6 @@ def test_a_lora_adapter_that_cannot_be_merged_exactly_is_named(tmp_path, adapter
     for file in alone.iterdir():
         shutil.copy(file, base)
     assert ask(base)["verification"]["status"] == "reported"
-
-
-def test_pickled_adapter_weights_are_never_opened(tmp_path, adapter):
-    base = save(tiny.network("llama"), tmp_path / "base")
-    alone = adapter(str(base))
-    (alone / "adapter_model.safetensors").rename(alone / "adapter_model.bin")
-    with pytest.raises(UserError, match=r"LoRA adapter.*pickled weights \(adapter_model.bin\).*save it again"):
-        load.locate(str(alone))
-    for file in alone.iterdir():
-        shutil.copy(file, base)
-    answer = ask(base)["verification"]
-    assert answer["status"] == "reported" and "pickled" in answer["reasons"][0]
 
 
 def test_adapters_in_folders_of_a_base_are_named(tmp_path, adapter, report):

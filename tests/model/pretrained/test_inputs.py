@@ -43,7 +43,7 @@ def test_text_that_is_too_long_is_cut_and_what_is_left_out_is_told(encoder):
 def test_halves_of_characters_are_read_as_replaced_and_said(encoder):
     found = read(encoder, "a \ud83d cat \udc00")
     assert ids(found) == tiny.tokenizer()("a \ufffd cat \ufffd")["input_ids"]
-    assert len(found.notes) == 1 and found.notes[0].startswith("2 ")
+    assert len(found.notes) == 1 and "U+FFFD" in found.notes[0]
 
 
 def test_continuation_follows_the_text_and_counts_against_the_limit():

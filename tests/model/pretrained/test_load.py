@@ -2,7 +2,6 @@
 elsewhere runs."""
 import json
 import shutil
-import struct
 
 import pytest
 
@@ -41,12 +40,6 @@ def test_weights_that_are_cut_off_are_refused_by_name(folder, report, keep):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:keep])
     with pytest.raises(UserError, match=r"model\.safetensors cannot be used as weights"):
-        open_(folder, report)
-
-
-def test_a_header_that_lies_about_its_size_takes_no_memory(folder, report):
-    (folder / "model.safetensors").write_bytes(struct.pack("<Q", 1 << 60) + b"{}")
-    with pytest.raises(UserError, match="cannot be used as weights"):
         open_(folder, report)
 
 
@@ -91,16 +84,6 @@ def test_missing_tensors_are_refused_as_they_would_be_random(folder, report):
         open_(folder, report)
 
 
-@pytest.mark.parametrize(("name", "content"),
-                         [("config.json", "{"), ("config.json", "[]"), ("config.json", '{"model_type": "no_such"}'),
-                          ("tokenizer.json", "{"), ("config.json", None)])
-def test_a_damaged_file_is_one_sentence(folder, report, name, content):
-    (folder / name).unlink() if content is None else (folder / name).write_text(content, encoding="utf-8")
-    with pytest.raises(UserError) as caught:
-        open_(folder, report)
-    assert "\n" not in str(caught.value)
-
-
 def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
     proof = tmp_path / "ran"
     (folder / "modeling_own.py").write_text(f"open({str(proof)!r}, 'w')\nclass Own: pass\n", encoding="utf-8")
@@ -111,11 +94,6 @@ def test_code_that_comes_with_a_model_never_runs(folder, report, tmp_path):
     with pytest.raises(UserError):
         open_(folder, report)
     assert not proof.exists()
-
-
-def test_models_without_attention_are_refused_by_name(tmp_path, report):
-    with pytest.raises(UserError, match="of the type mamba, has no attention"):
-        open_(tiny.save(tmp_path / "state", "mamba"), report)
 
 
 @pytest.mark.parametrize("name", ["", " ", "\0", "../../etc/passwd", "a/b/c", "a/../b", "/nowhere/at/all",

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from model.core.query import UserError
 from model.pretrained.predict import bytes_in_hex
-from model.pretrained.tokens import Piece, align, fill, readable, visible, word_numbers, words_of_any_script
+from model.pretrained.tokens import Piece, align, fill, readable, visible, word_numbers
 from tests.model import tiny
 
 
@@ -77,11 +77,6 @@ def test_words(text, words):
 def test_word_numbers_never_fall_and_skip_nothing(text):
     numbers = [number for number in word_numbers(text) if number >= 0]
     assert numbers == sorted(numbers) and set(numbers) == set(range(len(set(numbers))))
-
-
-@given(st.text("aB1_'’ \t\n\x1c\x1f.,-\x7f"))
-def test_words_of_ascii_are_those_of_any_script(text):
-    assert word_numbers(text) == words_of_any_script(text)
 
 
 def test_sentencepiece_pieces_are_found_again_in_the_text():
