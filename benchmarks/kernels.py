@@ -8,11 +8,13 @@ Copying: recurrent encoder–decoders with one fixed context vector, with one tw
 seeds. A few minutes on one core; the file keeps the command, the seeds, the machine and the date. """
 import argparse
 import datetime
+import functools
 import json
 import platform
 import sys
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from model.core.files import write as write_file
@@ -31,11 +33,17 @@ def sweep() -> dict[str, list[list[list[float]]]]:
     for kind in scores.KINDS:
         found[kind] = []
         for width in WIDTHS:
-            runs = [scores.train(kind, width, seed)[:2] for seed in SCORE_SEEDS]
+            runs = [_trained(kind, width, seed) for seed in SCORE_SEEDS]
             found[kind].append([[round(float(each[-LAST:].mean()), 4) for each in run] for run in runs])
             means = [sum(run[which] for run in found[kind][-1]) / len(runs) for which in (0, 1)]
             print(f"{kind:<10}{width:>5}{means[0]:>9.3f}{means[1]:>10.3f}", flush=True)
     return found
+
+
+def _trained(kind: str, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Loss and accuracy by step."""
+    part = scores.start(width, seed)
+    return scores.train(part, functools.partial(scores.score, kind, v=part["v"]), seed, lambda step: None)
 
 
 def copies() -> dict:

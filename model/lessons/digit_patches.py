@@ -175,27 +175,9 @@ def laid(patches: np.ndarray, columns: int) -> np.ndarray:
     return patches.reshape(count // columns, columns, side, side).swapaxes(1, 2).reshape(-1, columns * side)
 
 
-@dataclass(frozen=True, eq=False)
-class Reading:
-    """What the model makes of one picture."""
-
-    logits: np.ndarray   # at [CLS], float32 (digit)
-
-    @property
-    def probabilities(self) -> np.ndarray:
-        """Their softmax, float64 (digit)."""
-        raised = np.exp(self.logits - self.logits.max(), dtype=np.float64)
-        return raised / raised.sum()
-
-    @property
-    def answer(self) -> int:
-        """The most probable digit."""
-        return int(self.logits.argmax())
-
-
-def read(pixels: np.ndarray, placed: bool) -> Reading:
-    """The answer to a picture (row, column), uint8, from black 0 to white 255. placed: with the learned places; without
-    them every token has its content alone, all else being as it was trained."""
+def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
+    """The logits at [CLS], float32 (digit), of a picture (row, column), uint8, from black 0 to white 255. placed: with
+    the learned places; without them every token has its content alone, all else being as it was trained."""
     import torch
 
     from model.scratch.tasks.marked_digit import ink
@@ -205,14 +187,12 @@ def read(pixels: np.ndarray, placed: bool) -> Reading:
         tokens = model.embedding.tokens(ink(pixels)[None])
         x = model.embedding.positions(tokens) if placed else tokens
         everybody = torch.ones(1, 1, 1, x.shape[1], dtype=torch.bool)
-        return Reading(model.output(model.encoder(x, everybody))[0, 0].numpy())
+        return model.output(model.encoder(x, everybody))[0, 0].numpy()
 
 
-def place_similarity() -> np.ndarray:
-    """The cosine between the learned vectors of any two places, float64 (place, place), [CLS]'s place left out."""
-    table = patch_network().embedding.positions.table.detach().double().numpy()[1:]
-    unit = table / np.linalg.norm(table, axis=1, keepdims=True)
-    return np.asarray(unit @ unit.T)
+def place_vectors() -> np.ndarray:
+    """The learned vector of each place, float64 (place, d_model), [CLS]'s left out."""
+    return patch_network().embedding.positions.table.detach().double().numpy()[1:]
 
 
 def numbers(height: int, width: int, side: int, d_model: int) -> dict[str, int]:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.masks import frozen_array
 from model.core.models import Models
 from model.core.threads import one_thread
 from model.core.types import Progress
@@ -88,12 +87,6 @@ def leave_one_out(keys: np.ndarray, values: np.ndarray, h: float, name: str) -> 
     return float(np.mean(errors))
 
 
-def total_variation(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Total variation ½ Σ |w − w'| between two rows of weights (..., key): the share of the weight that lies elsewhere,
-    0 to 1."""
-    return np.abs(one - other).sum(-1) / 2
-
-
 KINDS = ("fixed", "wide", "attention")   # of the runs in assets/lessons
 LIVE = ("fixed", "attention")            # of those that a page trains
 TRAINED = 12                             # the longest text of the training
@@ -121,14 +114,8 @@ class Copying:
     seconds: dict[str, float]      # {kind: of the training}
     parameters: dict[str, int]     # {kind: how many}
     alignment: np.ndarray          # what the one with attention looked at, (step, symbol); rows sum to 1
-    text: tuple[int, ...]          # the symbols that it read
-    written: tuple[int, ...]       # the symbols that it wrote
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "right", {kind: frozen_array(each) for kind, each in self.right.items()})
-        object.__setattr__(self, "alignment", frozen_array(self.alignment))
-        if self.alignment.shape != (len(self.written), len(self.text)):
-            raise ValueError(f"Copying: expected an alignment (written, text), got {self.alignment.shape}.")
+    text: list[int]                # the symbols that it read
+    written: list[int]             # the symbols that it wrote
 
 
 def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
@@ -140,23 +127,19 @@ def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copy
 
     right, seconds, parameters = {}, {}, {}
     for number, kind in enumerate(kinds):
-        def report_step(step: int, number: int = number, kind: str = kind) -> None:
-            report((number + step / steps) / len(kinds), f"training: {kind}")
-
         begun = time.perf_counter()
-        model = recurrent.train(kind, TRAINED, steps, seed, report_step)
+        model = recurrent.train(kind, TRAINED, steps, seed, lambda step, number=number, kind=kind: report(
+            (number + step / steps) / len(kinds), f"training: {kind}"))
         seconds[kind] = time.perf_counter() - begun
         right[kind] = np.array(recurrent.accuracy(model, LENGTHS, seed))
         parameters[kind] = sum(parameter.numel() for parameter in model.parameters())
     text = torch.randint(recurrent.SYMBOLS, (1, TRAINED), generator=torch.Generator().manual_seed(20_000 + seed))
     with torch.inference_mode():
         logits, weights = model(text)   # of the last model, the one with attention
-    return Copying(right, seconds, parameters, weights[0].numpy(), tuple(text[0].tolist()),
-                   tuple(logits[0].argmax(-1).tolist()))
+    return Copying(right, seconds, parameters, weights[0].numpy(), text[0].tolist(), logits[0].argmax(-1).tolist())
 
 
 HEIGHT, WIDTH = 7, 5
-PIXELS = HEIGHT * WIDTH
 GLYPHS = {   # rows from top to bottom, # is +1
     "0": ".###. #...# #..## #.#.# ##..# #...# .###.", "1": "..#.. .##.. ..#.. ..#.. ..#.. ..#.. .###.",
     "2": ".###. #...# ....# ..##. .#... #.... #####", "3": ".###. #...# ....# ..##. ....# #...# .###.",
@@ -169,14 +152,11 @@ GLYPHS = {   # rows from top to bottom, # is +1
 KEYS, VALUES = "01234567", "ABCDEFGH"
 
 
-def picture(name: str) -> np.ndarray:
-    """A sign's pixels, row by row, float64 (35)."""
-    return np.array([1.0 if each == "#" else -1.0 for each in GLYPHS[name].replace(" ", "")])
-
-
 def stored_pairs(pairs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first pairs of the memory: keys and values, (pair, 35) each."""
-    return np.stack([picture(name) for name in KEYS[:pairs]]), np.stack([picture(name) for name in VALUES[:pairs]])
+    """The first pairs of the memory: keys and values, float64 (pair, 35) each, pixels row by row."""
+    keys, values = (np.array([[1.0 if pixel == "#" else -1.0 for pixel in GLYPHS[name].replace(" ", "")]
+                              for name in names[:pairs]]) for names in (KEYS, VALUES))
+    return keys, values
 
 
 def damage(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarray:

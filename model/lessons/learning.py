@@ -11,7 +11,6 @@ from model.core.models import Models
 from model.core.statistics import entropy
 from model.core.threads import seeded
 from model.core.types import Progress, quiet
-from model.studies.predictions import distribution
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,7 +57,6 @@ class ShortRun:
 
     loss: np.ndarray       # nats (step)
     floor: np.ndarray      # the target's entropy, which no loss goes below, nats (step)
-    rate: np.ndarray       # the learning rate (step)
     gradient: np.ndarray   # length of the gradient before clipping (step)
     tested: np.ndarray     # the steps at which sentences of unseen pairs of nouns were tried (test)
     nats: np.ndarray       # −ln p of the right word there (test)
@@ -157,7 +155,7 @@ def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None
             length = torch.nn.utils.clip_grad_norm_(model.parameters(), question.clip or float("inf"))
             adam.step()
             floor = -torch.special.xlogy(wanted, wanted).sum(-1).mean()
-            curves.append((loss.item(), abs(floor.item()), adam.param_groups[0]["lr"], length.item()))
+            curves.append((loss.item(), abs(floor.item()), length.item()))
             if (step + 1) % EVERY == 0:
                 tests.append((step + 1, *_test(model, question)))
             report((step + 1) / STEPS, f"step {step + 1} of {STEPS}: loss {loss.item():.2f} nats")
@@ -279,18 +277,11 @@ def student(step: int) -> str:
     return f"{TEACHER}{SNAPSHOT}{step}"
 
 
-def number(sign: str) -> int | None:
-    """The id of a sign in their common vocabulary, None for one that is not in it."""
+def vocabulary() -> tuple[str, ...]:
+    """The letters and digits that teacher and students know, by id."""
     from model.scratch.tasks.induction import WORDS
 
-    return WORDS.index(sign) if len(sign) == 1 and sign in WORDS else None
-
-
-def signs(numbers: list[int]) -> list[str]:
-    """The signs that have these ids."""
-    from model.scratch.tasks.induction import WORDS
-
-    return [WORDS[each] for each in numbers]
+    return tuple(WORDS)
 
 
 def one_hot(right: int, words: int) -> np.ndarray:
@@ -298,11 +289,6 @@ def one_hot(right: int, words: int) -> np.ndarray:
     probabilities = np.zeros(words)
     probabilities[right] = 1
     return probabilities
-
-
-def soften(logits: np.ndarray, temperature: float) -> np.ndarray:
-    """What a teacher says at a temperature, float64 (word): softmax(z / T), Hinton, Vinyals and Dean 2015."""
-    return distribution(logits, temperature)
 
 
 def parts(target: np.ndarray, guess: np.ndarray) -> tuple[float, float, float]:

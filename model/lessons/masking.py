@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads
-from model.core.query import Kind
 from model.core.record import AttentionMap
 from model.core.types import HeadId
 
@@ -55,17 +54,11 @@ def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.n
     return (zeroed / zeroed.sum(-1, keepdim=True)).numpy()
 
 
-def leak(scores: np.ndarray, allowed: np.ndarray, row: int, moved: np.ndarray, method: str) -> np.ndarray | None:
+def leak(scores: np.ndarray, allowed: np.ndarray, row: int, moved: np.ndarray, method: str) -> np.ndarray:
     """How the weights that a row may see (moved, key) answer when its first forbidden score is moved by each number of
-    `moved`.
-
-    None if the row has nothing forbidden or nothing allowed.
-    """
-    forbidden = np.flatnonzero(~allowed[row])
-    if not len(forbidden) or not allowed[row].any():
-        return None
+    `moved`."""
     rows = np.repeat(scores[row][None], len(moved), axis=0)
-    rows[:, forbidden[0]] += moved
+    rows[:, np.flatnonzero(~allowed[row])[0]] += moved
     return masked_weights(rows, np.repeat(allowed[row][None], len(moved), axis=0), method)[:, allowed[row]]
 
 
@@ -144,11 +137,6 @@ def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray
     return np.tril(parts[name]()) if causal else parts[name]()
 
 
-def computed_share(allowed: np.ndarray) -> float:
-    """The share of n² that is computed."""
-    return float(allowed.mean())
-
-
 def reach(allowed: np.ndarray, causal: bool = False) -> np.ndarray:
     """Share of the pairs (query, key) that are connected after 1, 2, … layers, until no more are; 1 at the end if every
     token reaches every other.
@@ -175,15 +163,9 @@ def lost_weight(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId
     """{(layer, head): share of the head's weight that lies outside the pattern}, the mean over the text's queries."""
     lost: dict[HeadId, float] = {}
     for layer in attention_map.layers:
-        inside = np.zeros(layer.heads)
-        total = np.zeros(layer.heads)
+        inside, total = np.zeros((2, layer.heads))
         for rows, keys, block in heads.weight_blocks(layer):
             inside += (block * allowed[rows, keys]).sum((1, 2), dtype=np.float64)
             total += block.sum((1, 2), dtype=np.float64)
-        lost.update({(layer.index, head): float(1 - inside[head] / total[head]) for head in range(layer.heads)})
+        lost.update({(layer.index, head): float(share) for head, share in enumerate(1 - inside / total)})
     return lost
-
-
-def applies_to(attention_map: AttentionMap) -> bool:
-    """Whether a pattern of tokens means anything here: queries and keys are the same text."""
-    return attention_map.kind is not Kind.CROSS

@@ -5,6 +5,7 @@ additive (Bahdanau et al. 2015, appendix A.1.2): v · tanh(W_q q + W_k k). scale
 · k / √d_k. plain: q · k. A row holds LENGTH different symbols, each with a random class; the query names one of them,
 and its class is asked. Queries and keys start as random vectors (symbol, d_k) of unit variance, the same for all three
 scores; symbols are one-hot, so these are W_q and W_k. """
+import functools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.masks import frozen_array
 from model.core.models import Models
+from model.core.statistics import entropy
 from model.core.threads import one_thread
 from model.core.types import Progress
 
@@ -49,10 +50,6 @@ class Scores:
     seconds: dict[str, float]         # of the whole training
     scoring: dict[str, float]         # seconds for the scores of TIMED queries over TIMED keys
     entropy: dict[str, float]         # of the untrained rows, bits
-
-    def __post_init__(self) -> None:
-        for name in ("loss", "accuracy"):
-            object.__setattr__(self, name, {kind: frozen_array(each) for kind, each in getattr(self, name).items()})
 
 
 def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
@@ -91,26 +88,35 @@ def start(d_k: int, seed: int) -> "dict[str, Tensor]":
             for name, shape in shapes.items()}
 
 
-def train(kind: str, d_k: int, seed: int,
-          report: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, float]:
-    """One training: loss (step), accuracy (step), and the mean entropy of the first batch's weights in bits."""
+def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]", seed: int,
+          done: Callable[[int], None]) -> tuple[np.ndarray, np.ndarray]:
+    """Trains `part` in place and returns the loss and the share right of each step's batch before its step, (step)
+    each. score(query (b, 1, d_k), key (b, LENGTH, d_k)): what goes into the softmax. done(step) is called after every
+    step, from 1."""
     import torch
 
-    part, losses, rights, spread = start(d_k, seed), [], [], 0.0
-    optimiser = torch.optim.Adam(part.values(), RATE)
-    for step, (symbols, classes, asked, answer) in enumerate(rows(seed, STEPS)):
-        report(step)
-        weights = torch.softmax(score(kind, part["query"][asked][:, None], part["key"][symbols], part["v"]), -1)
+    curves, optimiser = [], torch.optim.Adam(part.values(), RATE)
+    for step, (symbols, classes, asked, answer) in enumerate(rows(seed, STEPS), 1):
+        weights = torch.softmax(score(part["query"][asked][:, None], part["key"][symbols]), -1)
         guess = (weights @ part["value"][classes])[:, 0] @ part["out"]
         loss = torch.nn.functional.cross_entropy(guess, answer)
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
-        losses.append(loss.item())
-        rights.append((guess.argmax(-1) == answer).float().mean().item())
-        if step == 0:
-            spread = -float(torch.special.xlogy(weights, weights).detach().sum(-1).mean()) / np.log(2)
-    return np.array(losses), np.array(rights), spread
+        curves.append((loss.item(), (guess.argmax(-1) == answer).double().mean().item()))
+        done(step)
+    losses, rights = np.array(curves).T
+    return losses, rights
+
+
+def untrained_entropy(kind: str, d_k: int, seed: int) -> float:
+    """Mean entropy in bits of the first batch's weights before any step."""
+    import torch
+
+    with torch.no_grad():
+        part, (symbols, _, asked, _) = start(d_k, seed), next(rows(seed, 1))
+        weights = torch.softmax(score(kind, part["query"][asked][:, None], part["key"][symbols], part["v"]), -1)
+    return float(entropy(weights.double().numpy(), base=2).mean())
 
 
 def scoring_seconds(kind: str, d_k: int) -> float:
@@ -129,15 +135,16 @@ def scoring_seconds(kind: str, d_k: int) -> float:
 
 def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
     """All three on the same rows from the same start."""
-    loss, accuracy, seconds, scoring, entropy = {}, {}, {}, {}, {}
+    found = Scores({}, {}, {}, {}, {})
     for number, kind in enumerate(KINDS):
-        def report_step(step: int, number: int = number, kind: str = kind) -> None:
-            report((number + step / STEPS) / len(KINDS), f"training: {kind}")
-
-        begun = time.perf_counter()
-        loss[kind], accuracy[kind], entropy[kind] = train(kind, question.d_k, question.seed, report_step)
-        seconds[kind], scoring[kind] = time.perf_counter() - begun, scoring_seconds(kind, question.d_k)
-    return Scores(loss, accuracy, seconds, scoring, entropy)
+        part, begun = start(question.d_k, question.seed), time.perf_counter()
+        found.loss[kind], found.accuracy[kind] = train(
+            part, functools.partial(score, kind, v=part["v"]), question.seed,
+            lambda step, number=number, kind=kind: report((number + step / STEPS) / len(KINDS), f"training: {kind}"))
+        found.seconds[kind] = time.perf_counter() - begun
+        found.scoring[kind] = scoring_seconds(kind, question.d_k)
+        found.entropy[kind] = untrained_entropy(kind, question.d_k, question.seed)
+    return found
 
 
 def operations(kind: str, d_k: int) -> dict[str, int]:

@@ -1,6 +1,5 @@
 """Compute what changed since 2017: decoding with a cache, designs, experts and scaling laws."""
 import json
-import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -83,13 +82,13 @@ def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
 def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount: float,
          branches: int = 3) -> list[Node]:
     """The tree's nodes by depth: of every node drawn the `branches` likeliest words, and whatever the strategy keeps on
-    its way (greedy and beam) among them. amount: the beam's width, k, or p. Raises ValueError for an unknown
-    strategy."""
-    if strategy not in STRATEGIES:
-        raise ValueError(f"tree: expected a strategy of {', '.join(STRATEGIES)}, got {strategy!r}.")
-    search = ([[(path, 0.0)] for path in prefixes(greedy(next_words, prompt, steps))] if strategy == "greedy"
-              else beam(next_words, prompt, steps, int(amount)) if strategy == "beam" else [])
-    ways = {path for step in search for path, _ in step}
+    its way (greedy and beam) among them. amount: the beam's width, k, or p."""
+    ways: set[Path] = set()
+    if strategy == "greedy":
+        written = greedy(next_words, prompt, steps)
+        ways = {written[:length + 1] for length in range(steps)}
+    elif strategy == "beam":
+        ways = {path for step in beam(next_words, prompt, steps, int(amount)) for path, _ in step}
     shown: list[Node] = []
     level = [Node((), 1.0, 1.0, 1.0)]
     for _ in range(steps):
@@ -99,18 +98,17 @@ def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount:
     return shown
 
 
-def prefixes(path: Path) -> list[Path]:
-    """Its beginnings, itself included."""
-    return [path[:length] for length in range(1, len(path) + 1)]
-
-
 def _children(node: Node, given: np.ndarray, strategy: str, amount: float, branches: int,
               ways: set[Path]) -> list[Node]:
     """The node's children that are drawn, the likeliest first."""
-    rule = {"top_k": lambda: top_k(given, int(amount)), "top_p": lambda: top_p(given, amount)}.get(strategy)
-    share = rule() if rule else np.array([float((*node.path, word) in ways) for word in range(len(given))])
     drawn = np.argsort(-given, kind="stable")[:branches].tolist()
-    drawn += [word for word in np.flatnonzero(share).tolist() if not rule and word not in drawn]
+    if strategy == "top_k":
+        share = top_k(given, int(amount))
+    elif strategy == "top_p":
+        share = top_p(given, amount)
+    else:
+        share = np.array([(*node.path, word) in ways for word in range(len(given))], float)
+        drawn += [word for word in np.flatnonzero(share).tolist() if word not in drawn]
     return [Node((*node.path, word), float(given[word]), node.whole * float(given[word]),
                  node.kept * float(share[word])) for word in drawn]
 
@@ -282,23 +280,9 @@ def numbers(design: Design) -> Numbers:
 
 FILE = ASSETS / "lessons" / "experts.safetensors"
 EXPERT_WIDTH, EXPERT_HEADS, EXPERTS, EXPERT_INNER = 32, 2, 4, 32
-STEPS, SIZE, RATE, BALANCE = 400, 64, 0.01, 0.01
 HELD_OUT = 400        # sentences on which the experts' shares are counted
 
 Weights = dict[str, "Tensor"]
-
-
-def first_weights(seed: int) -> Weights:
-    """Untrained weights."""
-    import torch
-
-    draw = torch.Generator().manual_seed(seed)
-    width, inner = EXPERT_WIDTH, EXPERT_INNER
-    shapes = {"words": (len(WORDS), width), "places": (LONGEST, width), "attention": (4, width, width),
-              "router": (width, EXPERTS), "up": (EXPERTS, width, inner), "down": (EXPERTS, inner, width),
-              "output": (EXPERT_WIDTH, len(WORDS))}
-    return {name: torch.randn(shape, generator=draw) * (0.3 if name in ("words", "places") else shape[-2]**-0.5)
-            for name, shape in shapes.items()}
 
 
 def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
@@ -334,24 +318,6 @@ def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
     return EXPERTS * (shares * given.mean(0)).sum()
 
 
-def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
-    """Weights after so many steps; `balance` times the balancing loss is added to that of the next word."""
-    import torch
-
-    weights = {name: each.requires_grad_() for name, each in first_weights(seed).items()}
-    adam = torch.optim.Adam(weights.values(), RATE)
-    with torch.enable_grad():
-        for step in range(steps):
-            adam.param_groups[0]["lr"] = RATE * (1 - step / steps)
-            ids, there = map(torch.tensor, batch(f"experts {seed} {step}", SIZE))
-            logits, gates = forward(weights, ids[:, :-1])
-            loss = torch.nn.functional.cross_entropy(logits[there[:, 1:]], ids[:, 1:][there[:, 1:]])
-            adam.zero_grad()
-            (loss + balance * balancing(gates, there[:, 1:])).backward()
-            adam.step()
-    return {name: each.detach() for name, each in weights.items()}
-
-
 @lru_cache(maxsize=1)
 def shipped() -> dict[bool, Weights]:
     """The weights that come with the program: trained with the balancing loss (True) and without it (False)."""
@@ -379,46 +345,16 @@ def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
         return forward(shipped()[balanced], torch.tensor([prefix]))[0][0, -1].double().log_softmax(-1).numpy()
 
 
-@dataclass(frozen=True, eq=False)
-class Load:
-    """What the experts did on sentences that were not trained on."""
-
-    shares: np.ndarray    # of the tokens that each expert got (expert)
-    by_word: np.ndarray   # tokens that went to each expert, by word (word, expert)
-    nats: float           # −ln P of the next word, the mean
-
-
-def measured(weights: Weights) -> Load:
-    """Counted over 400 sentences that were not trained on."""
-    import torch
-
-    ids, there = map(torch.tensor, batch("held out", HELD_OUT))
-    with torch.no_grad():
-        logits, gates = forward(weights, ids[:, :-1])
-    real = there[:, 1:]
-    nats = torch.nn.functional.cross_entropy(logits[real], ids[:, 1:][real])
-    counts = np.zeros((len(WORDS), EXPERTS))
-    np.add.at(counts, (ids[:, :-1][real].numpy(), gates.argmax(-1)[real].numpy()), 1)
-    return Load(counts.sum(0) / counts.sum(), counts, float(nats))
-
-
-@lru_cache(maxsize=2)
-def load(balanced: bool) -> Load:
-    """Of the weights that come with the program."""
-    return measured(shipped()[balanced])
-
-
 @lru_cache(maxsize=1)
-def busiest_by_seed() -> dict[str, list[float]]:
-    """The share of tokens that the busiest expert got in each seed's training, "balanced" and "free", as
-    benchmarks.experts found it."""
+def trainings() -> dict:
+    """What benchmarks.experts found on HELD_OUT sentences that were not trained on, by "balanced" and "free": `shares`
+    of the tokens that each expert got and `nats` of the shipped weights, and the share of the `busiest` expert by
+    seed."""
     from safetensors import safe_open
 
     with safe_open(FILE, "pt") as file:
-        return json.loads(file.metadata()["busiest"])
-
-
-NUMBER = 2     # bytes of a number in float16 or bfloat16
+        about = file.metadata()
+    return {name: json.loads(about[name]) for name in ("shares", "nats", "busiest")}
 
 
 @dataclass(frozen=True)
@@ -442,12 +378,12 @@ class RealModel:
     @property
     def bytes_per_token(self) -> int:
         """One key and one value per group and layer, in 16 bits."""
-        return 2 * self.layers * self.groups * self.head * NUMBER
+        return 2 * self.layers * self.groups * self.head * BYTES
 
     @property
     def ungrouped(self) -> int:
         """The same, had every query head keys and values of its own."""
-        return 2 * self.layers * self.heads * self.head * NUMBER
+        return 2 * self.layers * self.heads * self.head * BYTES
 
     def parts(self) -> dict[str, int]:
         """Parameters by part: embeddings, attention, feed_forward, norms."""
@@ -519,54 +455,13 @@ def kaplan(compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
     return parameters, np.asarray(compute) / PER_TOKEN / parameters
 
 
-DIGITS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-NOUNS = ("man", "woman", "king", "child", "tree")
-PLACES = ("house", "garden")
-KINDS = {"English": ("the", "old", "cat", "dog", *NOUNS, "sleeps", "sings", "barks", "in", *PLACES),
-         "French": ("le", "vieux", "chat", "chien", "homme", "dort", "chante", "aboie", "dans", "la", "maison"),
-         "sums": (*DIGITS, "plus", "is")}
-WORDS = ("<start>", ".", *(word for words in KINDS.values() for word in words))
-LONGEST = 11      # words of a sentence, with the start and the full stop
-
-
-def _english(rng: random.Random) -> list[str]:
-    subject = rng.choices(("old", "cat", "dog"), (0.4, 0.33, 0.27))[0]
-    if subject == "cat":
-        verb = rng.choices(("sleeps", "sings"), (0.9, 0.1))[0]
-    elif subject == "dog":
-        verb = rng.choices(("barks", "sleeps"), (0.6, 0.4))[0]
-    else:
-        subject, verb = f"old {rng.choice(NOUNS)}", rng.choice(("sleeps", "sings"))
-    place = [] if rng.random() < 0.6 else ["in", "the", rng.choice(PLACES)]
-    return ["the", *subject.split(), verb, *place]
-
-
-def _french(rng: random.Random) -> list[str]:
-    subject = rng.choices(("vieux homme", "chat", "chien"), (0.3, 0.4, 0.3))[0]
-    verb = {"chat": "dort", "chien": "aboie"}.get(subject) if rng.random() < 0.8 else rng.choice(("dort", "chante"))
-    place = [] if rng.random() < 0.6 else ["dans", "la", "maison"]
-    return ["le", *subject.split(), verb or rng.choice(("dort", "chante")), *place]
-
-
-def _sum(rng: random.Random) -> list[str]:
-    first = rng.randint(1, 8)
-    second = rng.randint(1, 9 - first)
-    return [DIGITS[first - 1], "plus", DIGITS[second - 1], "is", DIGITS[first + second - 1]]
-
-
-def sentence(rng: random.Random) -> list[str]:
-    """One sentence, with the start and the full stop."""
-    return ["<start>", *rng.choices((_english, _french, _sum), (0.4, 0.3, 0.3))[0](rng), "."]
+WORDS = ("<start>", ".",
+         "the", "old", "cat", "dog", "man", "woman", "king", "child", "tree", "sleeps", "sings", "barks", "in", "house",
+         "garden",
+         "le", "vieux", "chat", "chien", "homme", "dort", "chante", "aboie", "dans", "la", "maison",
+         "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "plus", "is")
 
 
 def encode(words: list[str]) -> list[int]:
     """Their numbers; a word that there is not raises ValueError."""
     return [WORDS.index(word) for word in words]
-
-
-def batch(seed: str, size: int) -> tuple[list[list[int]], list[list[bool]]]:
-    """(ids (size, LONGEST), whether a word stands there), padded with full stops."""
-    rng = random.Random(seed)
-    rows = [encode(sentence(rng)) for _ in range(size)]
-    return ([row + [1] * (LONGEST - len(row)) for row in rows],
-            [[True] * len(row) + [False] * (LONGEST - len(row)) for row in rows])

@@ -95,14 +95,14 @@ def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
     return grid, layers
 
 
-def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[str, float] | None:
+def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[str, float]:
     """(what was compared, its change): "vector" with 1 − cosine of the sentence vectors; else "probability" with how
-    far the best guess's probability moved at the last position. None for a model that predicts nothing, or whose best
+    far the best guess's probability moved at the last position; "none" for a model that predicts nothing, or whose best
     guess left the twenty that are kept."""
-    if before is None or after is None:
-        return None
-    if before.vector is not None and after.vector is not None:
-        return "vector", max(0.0, 1 - cosine(before.vector, after.vector))   # rounding can bring it below 0
-    if not before.ids or before.ids[-1][0] not in after.ids[-1]:
-        return None
-    return "probability", after.probabilities[-1][after.ids[-1].index(before.ids[-1][0])] - before.probabilities[-1][0]
+    if before is not None and after is not None:
+        if before.vector is not None and after.vector is not None:
+            return "vector", max(0.0, 1 - cosine(before.vector, after.vector))   # rounding can bring it below 0
+        if before.ids and before.ids[-1][0] in after.ids[-1]:
+            new = after.probabilities[-1][after.ids[-1].index(before.ids[-1][0])]
+            return "probability", new - before.probabilities[-1][0]
+    return "none", 0.0

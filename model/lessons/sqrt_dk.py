@@ -1,6 +1,5 @@
 """Show why scores are divided by √d_k: random draws, real heads, and three trainings."""
 import functools
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import cast
@@ -8,7 +7,6 @@ from typing import cast
 import numpy as np
 
 from model.core import heads
-from model.core.masks import frozen_array
 from model.core.models import Models
 from model.core.record import Layer
 from model.core.statistics import entropy
@@ -86,31 +84,24 @@ class Survey:
     gradient: dict[str, np.ndarray]   # ‖∂p/∂q‖
 
 
-@dataclass(frozen=True, eq=False)
-class Width(Survey):
-    """What one width does, with its rows."""
-
-    dots: np.ndarray                  # q · k, float64 (head, query, key)
-
-
 @functools.lru_cache(maxsize=64)   # half a megabyte each
-def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> Width:
-    """The rows of one width."""
+def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.ndarray]:
+    """What one width does, and its rows' q · k, float64 (head, query, key)."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)
-    apart, found = distances(keys), Width(dots.var(-1).ravel(), {}, {}, {}, dots)
+    apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights = weights_of(dots, divisor)
         found.entropy[name] = entropy(weights, base=2).ravel()
         found.slope[name] = softmax.jacobian_norm(weights, 1.0).ravel()
         found.gradient[name] = gradient_norm(weights, apart, divisor).ravel()
-    return found
+    return found, dots
 
 
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
     """Every width of WIDTHS."""
     with ThreadPoolExecutor() as pool:   # numpy draws and multiplies without Python's lock
-        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind), WIDTHS[::-1]))[::-1]
+        found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind)[0], WIDTHS[::-1]))[::-1]
     curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
               for name in ("entropy", "slope", "gradient")}
     return Survey(np.array([each.variance for each in found]), **curves)
@@ -161,35 +152,23 @@ def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
     return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
 
 
-@dataclass(frozen=True, eq=False)
-class Reasons:
-    """The four reasons of the textbooks, measured on the same rows: one number without the division ("plain") and one
-    with it ("scaled")."""
-
-    slope: dict[str, float]           # median of ‖diag p − p pᵀ‖
-    gradient: dict[str, float]        # median of ‖∂p/∂q‖
-    gradient_mean: dict[str, float]   # mean of the same
-    spread: dict[str, float]          # standard deviation of what goes into the softmax
-    output: dict[str, float]          # root mean square of a component of Σ p_j v_j, for values of variance 1
-    largest: dict[str, float]         # median of the largest weight
-    overflow: dict[str, float]        # share of rows that overflow as written in float32
-    grown_overflow: float             # the same with the division, after the queries grew GROWN-fold
-
-
 @functools.lru_cache(maxsize=64)
-def reasons(d_k: int, n_keys: int, seed: int, kind: str) -> Reasons:
-    """All four on the rows of one width."""
-    found = at_width(d_k, n_keys, seed, kind)
-    dots, values = found.dots, components((len(found.dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
-    by_reason: dict[str, dict[str, float]] = {name: {} for name in list(Reasons.__dataclass_fields__)[:-1]}
-    for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
-        weights, gradients = weights_of(dots, divisor), found.gradient[name]
-        output = weights @ values
-        numbers = (np.median(found.slope[name]), np.median(gradients), gradients.mean(), (dots / divisor).std(),
-                   np.sqrt((output**2).mean()), np.median(weights.max(-1)), overflows(dots, divisor))
-        for each, number in zip(by_reason, numbers, strict=True):
-            by_reason[each][name] = float(number)
-    return Reasons(**by_reason, grown_overflow=overflows(GROWN * dots, d_k**0.5))
+def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
+    """The four reasons of the textbooks, measured on the rows of one width, {name_plain and name_scaled: number}:
+    medians of `entropy`, `slope`, `gradient` and `largest` weight, `gradient_mean`, `spread` (standard deviation) of
+    what goes into the softmax, root mean square of a component of the `output` for values of variance 1, share of rows
+    that `overflow`; and `grown`: the last with the division after queries grew GROWN-fold."""
+    found, dots = at_width(d_k, n_keys, seed, kind)
+    values = components((len(dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
+    numbers = {"grown": overflows(GROWN * dots, d_k**0.5)}
+    for which, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
+        weights, gradients = weights_of(dots, divisor), found.gradient[which]
+        here = {"entropy": np.median(found.entropy[which]), "slope": np.median(found.slope[which]),
+                "gradient": np.median(gradients), "gradient_mean": gradients.mean(), "spread": (dots / divisor).std(),
+                "output": np.sqrt(((weights @ values) ** 2).mean()), "largest": np.median(weights.max(-1)),
+                "overflow": overflows(dots, divisor)}
+        numbers |= {f"{name}_{which}": float(number) for name, number in here.items()}
+    return numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,18 +228,13 @@ class TrainingQuery:
 class Trainings:
     """What the trainings of one start did, by divisor, float64."""
 
-    loss: dict[str, np.ndarray]    # of each step's batch before its step, nats (step)
-    right: dict[str, np.ndarray]   # share of the same batches that is answered rightly (step)
+    right: dict[str, np.ndarray]   # share of each step's batch that is answered rightly before its step (step)
     film: dict[str, np.ndarray]    # weights of every symbol's query over all symbols' keys (frame, query, key)
-
-    def __post_init__(self) -> None:
-        for name in ("loss", "right", "film"):
-            object.__setattr__(self, name, {which: frozen_array(each) for which, each in getattr(self, name).items()})
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the curves and films."""
-        return sum(each.nbytes for part in vars(self).values() for each in part.values())
+        """Bytes of the films, beside which the curves are nothing."""
+        return sum(each.nbytes for each in self.film.values())
 
     def end(self, which: str) -> float:
         """Share answered rightly at the end, the mean of the last LAST steps."""
@@ -271,50 +245,29 @@ class Trainings:
         return float(entropy(self.film[which][0], base=2).mean())
 
 
-def divisor(which: str, d_k: int) -> float:
-    """What q · k is divided by: 1, √d_k or d_k."""
-    return {"none": 1.0, "root": d_k**0.5, "width": float(d_k)}[which]
-
-
 def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
-    """All three from the same start on the same rows; report stops it by raising."""
-    loss, right, film = {}, {}, {}
-    for number, which in enumerate(DIVISORS):
-        def report_step(step: int, number: int = number) -> None:
+    """All three from the same start on the same rows, with a frame before the first step and after every EVERY-th;
+    report stops it by raising."""
+    right, film = {}, {}
+    for number, (which, divisor) in enumerate(zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True)):
+        part = scores.start(question.d_k, question.seed)
+        frames = [_all_weights(part, divisor)]
+
+        def done(step: int, number: int = number, part: dict = part, divisor: float = divisor,
+                 frames: list = frames) -> None:
+            if step % EVERY == 0:
+                frames.append(_all_weights(part, divisor))
             report((number + step / STEPS) / len(DIVISORS), f"model {number + 1} of {len(DIVISORS)}, step {step}")
 
-        loss[which], right[which], film[which] = train(question, divisor(which, question.d_k), report_step)
-    return Trainings(loss, right, film)
+        _, right[which] = scores.train(part, lambda query, key, divisor=divisor: query @ key.transpose(1, 2) / divisor,
+                                       question.seed, done)
+        film[which] = np.array(frames)
+    return Trainings(right, film)
 
 
-def train(question: TrainingQuery, divided_by: float,
-          report_step: Callable[[int], None] = lambda step: None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One training: loss (step), share right (step), and the film (frame, query, key) with a frame before the first
-    step and after every EVERY-th."""
-    import torch
-
-    part = {name: each for name, each in scores.start(question.d_k, question.seed).items() if name != "v"}
-    adam, curves = torch.optim.Adam(part.values(), scores.RATE), []
-    frames = [_weights(part, divided_by)]
-    for step, (symbols, classes, asked, answer) in enumerate(scores.rows(question.seed, STEPS), 1):
-        dots = part["query"][asked][:, None] @ part["key"][symbols].transpose(1, 2)
-        weights = torch.softmax(dots / divided_by, -1)
-        guess = (weights @ part["value"][classes])[:, 0] @ part["out"]
-        loss = torch.nn.functional.cross_entropy(guess, answer)
-        adam.zero_grad()
-        loss.backward()
-        adam.step()
-        curves.append((loss.item(), (guess.argmax(-1) == answer).double().mean().item()))
-        if step % EVERY == 0:
-            frames.append(_weights(part, divided_by))
-        report_step(step)
-    losses, rights = np.array(curves).T
-    return losses, rights, np.array(frames)
-
-
-def _weights(part: dict, divided_by: float) -> np.ndarray:
+def _all_weights(part: dict, divisor: float) -> np.ndarray:
     """The weights of every symbol's query over all symbols' keys, float64 (query, key)."""
     import torch
 
     with torch.no_grad():
-        return torch.softmax((part["query"] @ part["key"].T).double() / divided_by, -1).numpy()
+        return torch.softmax((part["query"] @ part["key"].T).double() / divisor, -1).numpy()

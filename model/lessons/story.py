@@ -10,7 +10,7 @@ from model.core import heads
 from model.core.models import Models
 from model.core.query import Kind, Query, UserError
 from model.core.record import Card, Tokens
-from model.core.trace import Block, Trace
+from model.core.trace import Block, FeedForwardTrace, Trace
 from model.core.types import HeadId, Progress
 from model.studies.predictions import NextWord, NextWordQuery
 
@@ -33,7 +33,8 @@ class StoryQuery:
         rows = np.stack([heads.row_weights(layer, last) for layer in layers]).astype(np.float32)
         start = trace.start(Kind.CAUSAL)
         return Story(record.card, record[Kind.CAUSAL].queries, dict(start.parts).get("token", start.output),
-                     start.output, rows, lengths(trace), tuple(hidden(block) for block in trace.blocks), word)
+                     start.output, rows, lengths(trace),
+                     tuple(_feed_forward(block).hidden[-1] for block in trace.blocks), word)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,21 +79,15 @@ class Lengths:
 
 def lengths(trace: Trace) -> Lengths:
     """How long the last token's vectors are, by layer."""
-    parts = [(block.before, block.attentions[0].output, _added(block), block.after) for block in trace.blocks]
+    parts = [(block.before, block.attentions[0].output, _feed_forward(block).output, block.after)
+             for block in trace.blocks]
     return Lengths(*(tuple(float(np.linalg.norm(rows[-1].astype(np.float64))) for rows in each)
                      for each in zip(*parts, strict=True)))
 
 
-def _added(block: Block) -> np.ndarray:
-    """(T, d_model): what the feed-forward layer adds."""
+def _feed_forward(block: Block) -> FeedForwardTrace:
     assert block.feed_forward is not None   # asked before
-    return block.feed_forward.output
-
-
-def hidden(block: Block) -> np.ndarray:
-    """(d_ff): what the last token's neurons say."""
-    assert block.feed_forward is not None
-    return block.feed_forward.hidden[-1]
+    return block.feed_forward
 
 
 def looks_back(rows: np.ndarray) -> np.ndarray:

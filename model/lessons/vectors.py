@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from model.core.masks import frozen_array
 from model.core.models import Models
 from model.core.query import Query, UserError
 from model.core.record import Tokens
@@ -179,8 +178,7 @@ def show_piece(piece: str) -> str:
 
 
 NEAREST = 12
-DRAWN = 50_000     # pairs of pieces that the baseline is drawn from
-TOGETHER = 5000    # of them in memory at a time
+DRAWN = 10_000     # pairs of pieces that the baseline is drawn from
 TABLES = 50        # random tables that the luck of a neighbour is the mean over
 
 
@@ -208,10 +206,6 @@ class Table:
     cosines: np.ndarray                      # of the piece with every other, (vocabulary − 1)
     pairs: np.ndarray                        # of two pieces drawn at random, at most DRAWN
     luck: float                              # the largest cosine that a table of random directions would give
-
-    def __post_init__(self) -> None:
-        for name in ("rows", "cosines", "pairs"):
-            object.__setattr__(self, name, frozen_array(getattr(self, name)))
 
     @property
     def nbytes(self) -> int:
@@ -252,10 +246,6 @@ class Contexts:
     unknown: bool             # whether one of them is [UNK]
     leads: bool               # whether the word is the first of one of the texts
 
-    def __post_init__(self) -> None:
-        for name in ("apart", "alike", "unrelated", "low", "high"):
-            object.__setattr__(self, name, frozen_array(getattr(self, name)))
-
 
 def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
     """The neighbours of a word that is one piece of a pretrained model's vocabulary. Raises UserError for a word of
@@ -281,29 +271,15 @@ def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
                  pairs, luck(*rows.shape))
 
 
-def to_all(table: np.ndarray, place: int) -> np.ndarray:
-    """Cosines (vocabulary) of one row of a table (vocabulary, d_model) with all of them, in the table's own
-    precision."""
-    lengths = np.sqrt(np.einsum("vd,vd->v", table, table))
-    return table @ table[place] / np.maximum(lengths * lengths[place], 1e-30)
-
-
 def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np.ndarray]:
     """The NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of pairs of
-    rows drawn at random."""
-    similar = to_all(table, place)
+    rows drawn at random, all in the table's own precision."""
+    unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-30)
+    similar = unit @ unit[place]
     order = [int(each) for each in np.argsort(-similar, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
     first, second = np.random.default_rng(0).integers(len(table), size=(2, DRAWN))
     first, second = first[first != second], second[first != second]
-    pairs = [row_cosines(table[first[start:start + TOGETHER]], table[second[start:start + TOGETHER]])
-             for start in range(0, len(first), TOGETHER)]
-    return order, np.delete(similar, place), np.concatenate(pairs)
-
-
-def row_cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The cosine (row) of each row of one table (row, d_model) with the same row of another."""
-    lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
-    return np.einsum("rd,rd->r", one, other) / np.maximum(lengths, 1e-30)
+    return order, np.delete(similar, place), np.einsum("rd,rd->r", unit[first], unit[second])
 
 
 @functools.lru_cache(8)

@@ -1,22 +1,30 @@
 """How does a head come to mean something? The film of a training, and a training of one's own."""
-import inspect
 from functools import partial
 
+import numpy as np
 import streamlit as st
 
 from model.ask import sources
+from model.core.query import UserError
 from model.studies import induction
+from model.studies.induction import InductionMeanQuery, InductionScores
 from model.training import processes as films
+from viz.figures.induction_scatter import induction_scatter
+from viz.format import head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.training.film import film_stage
-from viz.pages.training.induction_scores import induction_section
 from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
-from viz.text import strings
+from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fragment import PLAYING, folded, pause, repeat
+from viz.widgets.control_widgets import choice_for
+from viz.widgets.figure import figure
+from viz.widgets.fragment import PLAYING, pause, repeat
+from viz.widgets.head_table import plain_table
+from viz.widgets.lesson import folded_formula
 
 OWN = "own"
+NAMED = 2             # heads with the highest score of either kind that have their name in the picture
 FRAME_SECONDS = 0.6   # of a film that plays
 PAGE = Page("How heads form", "Test", 3, "nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
@@ -39,18 +47,13 @@ def render(page: PageContext) -> None:
             background_training(training)
         film = sources.film(chosen)
         film_stage(page, chosen, film, film.about["steps"], growing=False)
-    induction_section(page)
-    folded(words["source"]["title"], partial(_sources, words["source"]), key="training-formula")
+    _induction(page)
+    proof = words["source"]
+    folded_formula(proof["title"], proof["formula"],
+                   (induction.scores, films.emergence_interval, films.loss_drop_step), key="training-formula",
+                   sources=proof["sources"])
     if chosen != OWN and PLAYING.value:
         repeat(FRAME_SECONDS, partial(_next, page, film.frames))
-
-
-def _sources(words: dict) -> None:
-    """The formula of the scores, the functions, and the papers."""
-    st.markdown(words["formula"])
-    st.code("\n\n".join([inspect.getsource(induction.scores), inspect.getsource(films.emergence_interval),
-                         inspect.getsource(films.loss_drop_step)]))
-    st.markdown(words["sources"])
 
 
 def _chosen(page: PageContext) -> str:
@@ -77,3 +80,48 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
         pause()
     else:
         page.set(step=following, passing=True)
+
+
+def _induction(page: PageContext) -> None:
+    """The section: which decoder, every head by both scores, what to notice, the numbers."""
+    words = strings("training")["habits"]
+    st.markdown(f"### {words['title']}")
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    titles, chosen = {offer.id: offer.title for offer in sources.catalogue()}, page.controls["decoder"]
+    options = {"": words["none"]} | {model: titles.get(model, model)
+                                     for model in ("induction", "smollm2", page.state.model, chosen) if model}
+    choice_for(page, "decoder", words["which"], options)
+    if not chosen:
+        return
+    try:
+        scores: InductionScores = page.ask(InductionMeanQuery(chosen, sources.revision(chosen)))
+    except UserError as error:
+        st.info(escape_markdown(str(error)))
+        return
+    names, most = [head_label(layer, head) for layer, head in scores.heads], int(scores.prefix.argmax())
+    loud = list(dict.fromkeys(int(place) for score in (scores.previous, scores.prefix)
+                              for place in np.argsort(-score)[:NAMED]))
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        figure(lambda theme: induction_scatter(theme, names, scores.previous, scores.prefix, loud,
+                                               axes=(words["previous"], words["prefix"])), key="training-habits",
+               alt=words["alt"].format(heads=len(names), head=names[most], prefix=scores.prefix[most],
+                                       previous=scores.previous.max()))
+    with right:
+        st.markdown("\n\n".join(habit_claims(scores, options[chosen])))
+        title = words["table"].format(heads=len(names))
+        with st.expander(title):
+            plain_table(scores.frame().sort_values("prefix", ascending=False, kind="stable").round(3),
+                        {name: words[name] for name in ("head", "prefix", "previous", "copying")},
+                        key="training-habits-table", alt=title)
+
+
+def habit_claims(scores: InductionScores, model: str) -> list[str]:
+    """What the heads of a decoder do with random tokens: the best scores, and how far the best match copies."""
+    words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
+    back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
+    sentences = [words["best"].format(model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],
+                                      back=names[back], previous=scores.previous[back], uniform=scores.uniform)]
+    if scores.copying is not None and np.isfinite(scores.copying[match]):
+        sentences.append(words["copies"].format(head=names[match], copying=float(scores.copying[match])))
+    return sentences

@@ -1,6 +1,7 @@
 """The stage of the page How heads form: the curves of a training with the step on screen, every head at that step,
 one of them open."""
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -9,19 +10,18 @@ from model.ask import sources
 from model.core import pictures
 from model.core.heads import OverviewQuery
 from model.core.pictures import Shipped
-from model.core.query import Kind, Query
+from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.types import KindHeadId
 from model.core.view import View, displayed_head
-from model.training.processes import Film, HeadScores, HeadScoresQuery
+from model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.components.slider import slider
-from viz.figures.lines import training
-from viz.figures.matrix import tiles
-from viz.format import token_markdown
+from viz.figures.tiles import tiles
+from viz.figures.training import training
+from viz.format import head_label, token_markdown
 from viz.page import PageContext
-from viz.pages.training.claims import Story, claims, head_name, pair_of
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, segments, select
 from viz.widgets.figure import figure
@@ -29,6 +29,91 @@ from viz.widgets.fragment import PLAYING, pause
 from viz.widgets.handout_button import picture_button
 
 ANSWERS = 3      # of a snapshot that are told
+
+
+def head_name(head: KindHeadId) -> str:
+    """Layer and head, with its kind where a model has more than one."""
+    kind, layer, number = head
+    return ("cross " if kind is Kind.CROSS else "") + head_label(layer, number)
+
+
+@dataclass(frozen=True, eq=False)
+class Story:
+    """A film's heads over its snapshots `steps`, as far as they were looked at."""
+
+    film: Film
+    traits: HeadScores
+    steps: tuple[int, ...]
+
+    @property
+    def main(self) -> str:
+        """The score that the film is about."""
+        return self.traits.names[0]
+
+    def best(self, trait: str) -> int:
+        """The head with the highest score at the end."""
+        return int(self.traits.of(trait)[-1].argmax())
+
+    def formed(self, trait: str) -> tuple[int, int] | None:
+        """Between which two snapshots the best head of a score formed."""
+        return emergence_interval(self.steps, self.traits.of(trait)[:, self.best(trait)])
+
+    def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
+        """What the third panel draws: every head's main score, and the best one's of each further score; and the names
+        that stand out."""
+        words = strings("training")["traits"]
+        drawn = {words[self.main].format(head=head_name(head)): scores
+                 for head, scores in zip(self.traits.heads, self.traits.of(self.main).T)}
+        bold = []
+        for trait in self.traits.names:
+            best = self.best(trait)
+            bold.append(words[trait].format(head=head_name(self.traits.heads[best])))
+            drawn[bold[-1]] = self.traits.of(trait)[:, best]
+        return drawn, bold
+
+
+def claims(story: Story, step: int) -> list[str]:
+    """Sentences in Markdown, the moment first; of the head behind the best one, where there is one."""
+    words, traits = strings("training")["claims"], story.traits
+
+    def facts(trait: str) -> dict[str, Any]:
+        best, (start, end) = story.best(trait), story.formed(trait) or (0, 0)
+        return {"head": head_name(traits.heads[best]), "value": float(traits.of(trait)[-1, best]), "start": start,
+                "end": end}
+
+    first = [words["best"].format(what=words["roles"][story.main], score=words["scores"][story.main],
+                                  **facts(story.main))]
+    if story.formed(story.main):
+        first.append(words["formed"].format(**facts(story.main)))
+    if (half := loss_drop_step(story.film)) is not None:
+        first.append(words["fall"].format(fall=half))
+    sentences = [" ".join(first)]
+    if "previous" in traits.names and story.formed("previous"):
+        sentences.append(words["partner"].format(**facts("previous")))
+    if "mark" in traits.names:
+        moment = " " + words["carrier_moment"].format(**facts("mark")) if story.formed("mark") else ""
+        sentences.append(words["carrier"].format(**facts("mark")) + moment)
+    if len(story.film.step):
+        at = int(np.abs(story.film.step - step).argmin())
+        sentences.append(words["now"].format(step=int(story.film.step[at]), loss=float(story.film.loss[at]),
+                                             right=float(story.film.right[at])))
+    return sentences
+
+
+def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:
+    """The row worth looking at, and what an ideal head would look at there: the token after this one's first
+    occurrence; or the row of "it", or of [CLS]."""
+    texts = record[kind].queries.texts
+    if record.picture is not None:
+        return 0, None
+    if kind is Kind.CAUSAL and kind == record.kinds[0]:
+        for row in range(len(texts) - 2, 0, -1):
+            if texts[row] in texts[:row]:
+                return row, (row, texts.index(texts[row]) + 1)
+        return None, None
+    wanted = ("it",) if kind is Kind.SELF else ("il", "elle")
+    places = [place for place, text in enumerate(texts) if text.lower() in wanted]
+    return (places[-1] - (kind is Kind.CROSS) if places else None), None
 
 
 def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
@@ -83,27 +168,27 @@ def _curves(story: Story, step: int, last: int) -> None:
     words, film = strings("training"), story.film
     panels = words["panels"]
     drawn, bold = story.lines()
-    moment = None if story.moment is None else (*story.moment, words["formed"][story.main])
+    formed = story.formed(story.main)
+    moment = None if formed is None else (*formed, words["formed"][story.main])
     guessing = (film.guessing, words["guessing"].format(words=film.about["config"]["vocabulary"], loss=film.guessing))
     best = story.best(story.main)
+    ends = [float(curve[-1]) if len(curve) else np.nan for curve in (film.loss, film.right)]
     figure(lambda theme: training(theme, (film.step, film.loss, film.right), (story.steps, drawn, bold),
                                   titles=(panels["loss"], panels["right"], panels["heads"]),
                                   at=(step, words["at"].format(step=step)),
                                   formed=moment, guessing=guessing, last=last),
-           key="training", alt=words["alt"].format(steps=last, loss=_end(film.loss), right=_end(film.right),
+           key="training", alt=words["alt"].format(steps=last, loss=ends[0], right=ends[1],
                                                    head=head_name(story.traits.heads[best]),
                                                    score=float(story.traits.of(story.main)[-1, best])))
     st.caption(words["grey"][story.main])
 
 
-def _end(curve: np.ndarray) -> float:
-    return float(curve[-1]) if len(curve) else float("nan")
-
-
 def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     """All heads of the snapshot, one of them open, and what the snapshot answers."""
     words = strings("training")
-    query = _query(page, model, step)
+    picture = _picture(page, model)
+    text = "" if picture else page.controls["says"] or words["texts"][model.split("-")[0]]
+    query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
     record: AttentionRecord = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
     _says(page, model, record)
@@ -121,33 +206,21 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     _answer(record, row)
 
 
-def _text(page: PageContext, model: str) -> str:
-    """The text that the snapshots read."""
-    return str(page.controls["says"] or strings("training")["texts"][model.split("-")[0]])
-
-
-def _picture(page: PageContext, model: str) -> Shipped:
-    """The picture that the snapshots read."""
-    known = pictures.examples()[model]
-    return next((entry for entry in known if entry.key == page.controls["says"]), known[0])
-
-
-def _query(page: PageContext, model: str, step: int) -> Query:
-    """The snapshot, put to its text or its picture."""
-    if model in pictures.examples():
-        return sources.open_query(f"{model}@{step}", "", image=_picture(page, model).sha256)
-    return sources.open_query(f"{model}@{step}", _text(page, model))
+def _picture(page: PageContext, model: str) -> Shipped | None:
+    """The picture that the snapshots read; None where they read a text."""
+    known = pictures.examples().get(model)
+    return known and next((entry for entry in known if entry.key == page.controls["says"]), known[0])
 
 
 def _says(page: PageContext, model: str, record: AttentionRecord) -> None:
     """What the snapshots read, to be changed."""
-    words = strings("training")
-    if record.picture is None:
-        st.text_input(words["text"], help=words["text_help"], placeholder=words["texts"][model.split("-")[0]],
-                      **bind(page.set, "says", _text(page, model)))
+    words, now = strings("training"), _picture(page, model)
+    if now is None or record.picture is None:
+        start = words["texts"][model.split("-")[0]]
+        st.text_input(words["text"], help=words["text_help"], placeholder=start,
+                      **bind(page.set, "says", page.controls["says"] or start))
         return
-    titles, now = {entry.key: entry.name for entry in pictures.examples()[model]}, _picture(page, model)
-    select(words["picture"], titles, page.set, "says", now.key)
+    select(words["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says", now.key)
     ink = 1 - record.picture[..., 0] / 127.5   # paper −1, ink 1
     figure(lambda theme: tiles(theme, [[(now.name, ink)]], height=180), key="film-picture",
            alt=words["picture_alt"].format(name=now.name))

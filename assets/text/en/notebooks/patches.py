@@ -11,8 +11,8 @@ order = np.random.default_rng(0).permutation(len(patches))
 shuffled = lesson.laid(patches[order], lesson.COLUMNS)
 for placed in (False, True):
     straight, other = lesson.read(picture, placed), lesson.read(shuffled, placed)
-    print("with places" if placed else "without", straight.answer, other.answer,
-          "largest difference of a logit:", np.abs(straight.logits - other.logits).max())
+    print("with places" if placed else "without", straight.argmax(), other.argmax(),
+          "largest difference of a logit:", np.abs(straight - other).max())
 # %% [markdown]
 # **Exercise.** `order[place]` is where the patch of each place came from. Write the order that lays the puzzle again.
 # %%

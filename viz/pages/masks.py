@@ -1,0 +1,251 @@
+"""Who may look where? Masks built cell by cell, before or after the softmax, and the sparse patterns that replace
+n²."""
+import numpy as np
+import streamlit as st
+
+from model.core.query import Kind
+from model.lessons import masking, softmax
+from viz.components.mask_editor import mask_editor
+from viz.figures.bars import bars
+from viz.figures.base import ASLANT
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.format import format_share, head_label
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Places, Switch
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.figure import figure
+from viz.widgets.handout_button import picture_button
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
+
+N = 8                                    # tokens of the small matrix
+MOVED = np.linspace(-4, 4, 41)           # how far the forbidden score is moved
+LOOKS = {"before": (0, "solid"), "finite": (2, "dot"), "after": (1, "solid"), "renormalised": (4, "dash")}
+SEEDS = 100                              # draws of random keys
+LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
+# the sliders of a pattern, and which patterns have them
+SLIDERS = {"window": ((1, 2, 3, 4, 6, 8, 12, 16), ("window", "dilated", "global", "bigbird")),
+           "dilation": (range(1, 9), ("dilated",)), "global": (range(9), ("global", "bigbird")),
+           "random": (range(9), ("random", "bigbird"))}
+PAGE = Page("Who may look where: masks", "Learn", 7, "head", asks_at=(("real", True),),
+            controls=(
+    *QUESTIONS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
+    Number("row", 3, 0, N - 1, whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),
+    Choice("method", "before", masking.METHODS), Choice("pattern", "bigbird", masking.NAMES),
+    Number("n", 32, min(LENGTHS), max(LENGTHS), whole=True), Switch("causal"), Number("window", 2, 1, 16, whole=True),
+    Number("dilation", 2, 1, 8, whole=True), Number("global", 1, 0, 8, whole=True),
+    Number("random", 2, 0, 8, whole=True), Number("draw", 0, 0, SEEDS - 1, whole=True), Switch("real")))
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "masks")
+    lesson.header()
+    lesson.fragment(_squares)
+    if lesson.answered:
+        _blind(lesson)
+    lesson.fragment(_sparse)
+    lesson.end()
+
+
+def _squares(page: PageContext, lesson: Lesson) -> None:
+    """The two sections about one small matrix."""
+    turned = page.controls
+    texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
+    rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)
+    allowed = rule.copy()
+    allowed.ravel()[list(turned["flips"])] ^= True
+    scores = masking.toy_scores(N, turned["seed"])
+    _build(page, lesson, texts, rule, allowed, scores)
+    _before_or_after(page, lesson, texts, allowed, scores)
+
+
+def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray, allowed: np.ndarray,
+           scores: np.ndarray) -> None:
+    words = lesson.prose["widgets"]
+    with lesson.section("build"):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            with st.container(width=220):
+                slider_for(page, "pad", words["pad"], range(5))
+            toggle_for(page, "ahead", words["ahead"])
+            button_setting(page, words["clear"], "clear-cells", flips=())
+            button_setting(page, words["again"], "draw-again", seed=(page.controls["seed"] + 1) % SEEDS)
+        pictures, right = st.columns([9, 5], gap="small")
+        left, middle = pictures.columns([5, 4], gap="small")
+        with left:
+            picture_button(mask_editor(
+                allowed, texts, marked=page.controls["row"], key="mask",
+                on_paint=lambda painted: page.set(flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist()))))
+        with middle, computing():
+            weights = masking.masked_weights(scores, allowed, "before")
+            figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=360,
+                                        axes=("key", "query"), style=CellStyle(ruler=False)),
+                   key="masks-weights", alt=lesson.alt("build", n=N, open=int(allowed.sum())))
+        with right:
+            revealed = lesson.predict()
+        if revealed:
+            lesson.explanation("build", shown=(masking.padding_mask, masking.look_ahead_mask, masking.masked_weights),
+                               shapes={"scores": scores, "allowed": allowed, "weights": weights}, notices_in=pictures,
+                               open=int(allowed.sum()), cells=allowed.size, share=float(allowed.mean()),
+                               blind=int((~allowed.any(1)).sum()), first=int(allowed[0].sum()))
+
+
+def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowed: np.ndarray,
+                     scores: np.ndarray) -> None:
+    method, row = page.controls["method"], page.controls["row"]
+    by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
+    with lesson.section("methods") as words:
+        if not page.controls["guess"]:
+            lesson.placeholder("methods", height=90)
+            return
+        choice_for(page, "method", words["method"], words["names"])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: matrix(theme, by_method[method], texts, texts, height=400), key="masks-method",
+                   alt=lesson.alt("methods", name=words["names"][method],
+                                  least=float(np.nan_to_num(by_method[method].sum(1)).min())))
+        with right:
+            slider_for(page, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
+            leaked = _leak(words, texts, allowed, scores, row)
+        if not allowed.any():
+            st.info(words["all_blind"])
+            return
+        found = method_numbers(by_method, allowed)
+        rows = [f"| {words['names'][name]} | {found[f'least_{name}']:z.4f} | {found[f'difference_{name}']:.2g} "
+                f"| {words['leaks'][name]} |" for name in masking.METHODS]
+        st.markdown("\n".join([words["table_head"], "|---|---|---|---|", *rows]))
+        lesson.explanation("methods", shown=(masking.masked_weights, masking.leak),
+                           shapes={"scores": scores, "allowed": allowed},
+                           leak=words["sealed"] if leaked is None else words["leak"].format(
+                               row=f"{texts[row]} ({row})", low=leaked.min(), high=leaked.max()), **found)
+
+
+def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
+    """The least row sum and the largest difference from −∞ of each method, over the rows that may look at something."""
+    seeing, numbers = allowed.any(1), {}
+    for method, weights in by_method.items():
+        numbers[f"least_{method}"] = float(weights[seeing].sum(1).min())
+        numbers[f"difference_{method}"] = float(np.abs(weights - by_method["before"])[seeing].max())
+    return numbers
+
+
+def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> np.ndarray | None:
+    """Draws the largest allowed weight of the row while a score that it must not see is moved; returns it as it is
+    where that score is zeroed after the softmax, (moved), or None for a row where nothing can be moved."""
+    seen, hidden = np.flatnonzero(allowed[row]), np.flatnonzero(~allowed[row])
+    if not len(seen) or not len(hidden):
+        st.info(words["no_leak"])
+        return None
+    best = int(scores[row, seen].argmax())
+    answers = {method: masking.leak(scores, allowed, row, MOVED, method)[:, best] for method in masking.METHODS}
+    drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
+    axes = (words["moved"].format(token=f"{texts[hidden[0]]} ({hidden[0]})"),
+            words["answer"].format(row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
+    figure(lambda theme: lines(theme, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320), key="masks-leak",
+           alt=words["alt_leak"].format(low=answers["after"].min(), high=answers["after"].max()))
+    return answers["after"]
+
+
+def _blind(lesson: Lesson) -> None:
+    with lesson.section("blind") as words:
+        rows = [f"| {lesson.prose['methods']['names'].get(name, f'`{name}`')} | {result} |"
+                for name, result in masking.blind_row(N).items()]
+        st.markdown("\n".join([words["table_head"], "|---|---|", *rows]))
+        lesson.explanation("blind", shown=(masking.blind_row,), shapes={"row": f"({N},)"})
+
+
+def _shape(page: PageContext) -> masking.Shape:
+    return masking.Shape(*(page.controls[name] for name in ("window", "dilation", "global", "random", "draw")))
+
+
+def _sparse(page: PageContext, lesson: Lesson) -> None:
+    """The sparse patterns; the real head's own controls leave their pictures alone."""
+    _patterns(page, lesson)
+    lesson.fragment(_real)
+
+
+def _patterns(page: PageContext, lesson: Lesson) -> None:
+    turned, shape = page.controls, _shape(page)
+    n, causal, name = turned["n"], turned["causal"], turned["pattern"]
+    with lesson.section("patterns") as words:
+        choice_for(page, "pattern", words["pattern"], words["names"])
+        left, right = st.columns([2, 3], gap="medium")
+        masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
+        shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
+        chosen, places = masks[name], [str(place) for place in range(n)]
+        with right:
+            figure(lambda theme: matrix(theme, chosen.astype(float), places, places, height=420,
+                                        style=CellStyle(ruler=False)),
+                   key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
+        with left:
+            slider_for(page, "n", words["n"], LENGTHS)
+            for control, (options, patterns) in SLIDERS.items():
+                if name in patterns:
+                    slider_for(page, control, words[control], options)
+            if name in SLIDERS["random"][1]:
+                button_setting(page, words["again"], "keys-again", draw=(turned["draw"] + 1) % SEEDS)
+            toggle_for(page, "causal", words["causal"])
+            rows = [f"| {words['names'][kind]} | {format_share(mask.mean())} "
+                    f"| {masking.layers_needed(shares[kind]) or words['never_short']} |"
+                    for kind, mask in masks.items()]
+            st.markdown("\n".join([words["table_head"], "|---|---:|---:|", *rows]))
+        layers = np.arange(1, 1 + max(map(len, shares.values())))
+        drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
+                 for place, (kind, reached) in enumerate(shares.items())]
+        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
+                                   log="x" if len(layers) > 8 else "", height=300),
+               key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
+        lesson.explanation("patterns",
+                           shown=(masking.window, masking.dilated_window, masking.global_tokens,
+                                  masking.random_keys, masking.reach),
+                           shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n,
+                           open=int(chosen.sum()), all=n * n, needed=masking.layers_needed(shares[name]) or 0,
+                           **pattern_numbers(n, shape, causal))
+
+
+def pattern_numbers(n: int, shape: masking.Shape, causal: bool) -> dict[str, float]:
+    """The layers after which a window connects every pair, alone and with one global token, and what random keys reach:
+    the share of pairs, in how many layers, and how many tokens no other attends to."""
+    walk, helped = (masking.layers_needed(masking.reach(masking.pattern(
+        name, n, masking.Shape(window=shape.window), causal), causal)) for name in ("window", "global"))
+    random = masking.pattern("random", n, shape, causal)
+    reached, heard = masking.reach(random, causal), (random & ~np.eye(n, dtype=bool)).any(0)
+    return {"window": shape.window, "dilation": shape.dilation, "random": shape.random, "walk": walk or 0,
+            "helped": helped or 0, "reached": reached[-1], "drawn": masking.layers_needed(reached) or 0,
+            "unheard": int((~heard[:n - 1 if causal else n]).sum())}   # of a causal text no token follows the last
+
+
+def _real(page: PageContext, lesson: Lesson) -> None:
+    """What the heads of a model would lose to a pattern."""
+    shape, name = _shape(page), page.controls["pattern"]
+    with lesson.section("real") as words:
+        toggle_for(page, "real", words["switch"])
+        if not page.controls["real"]:
+            return
+        record, view = real_head(page, token=False)
+        attention_map, place = record[view.kind], (view.layer, view.head)
+        if attention_map.kind is Kind.CROSS:
+            st.info(words["cross"])
+            return
+        n, titles = len(attention_map.queries), lesson.prose["patterns"]["names"]
+        lost = {kind: masking.lost_weight(attention_map, masking.pattern(kind, n, shape)) for kind in masking.NAMES}
+        grid, layers = softmax.by_layer(lost[name])
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: bars(theme, [titles[kind] for kind in lost],
+                                      {words["lost"]: np.array([each[place] for each in lost.values()])},
+                                      axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT),
+                   key="masks-lost",
+                   alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
+        with right:
+            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers],
+                                        [str(head) for head in range(grid.shape[1])], axes=("head", "layer"),
+                                        height=390, title=words["lost_by"].format(name=titles[name]),
+                                        style=CellStyle(square=False)),
+                   key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
+        least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
+        lesson.explanation("real", shown=(masking.lost_weight,), shapes={"lost": grid}, layer=view.layer,
+                           head=view.head, name=titles[name], n=n, lost=lost[name][place],
+                           share=masking.pattern(name, n, shape).mean(), least=head_label(*least),
+                           little=lost[name][least], most=head_label(*most), much=lost[name][most])

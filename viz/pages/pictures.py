@@ -1,0 +1,362 @@
+"""What does each head look at in a picture? The picture under its patches, every head at once, and what holds of all of
+them layer by layer."""
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core import heads, pictures
+from model.core.models import TraceQuery
+from model.core.query import Kind, NotOnDisk, UserError
+from model.core.record import AttentionRecord
+from model.core.trace import Trace
+from model.core.view import View, allowed_keys
+from model.studies.patch_attention import (
+    MEASURES,
+    OUTLIER,
+    PatchHeads,
+    PatchHeadsQuery,
+    PatchRollout,
+    PatchRolloutQuery,
+    lengths,
+    outliers,
+    similarities,
+)
+from viz import glow
+from viz.components.component import Picture
+from viz.components.head_grid import GridState, head_grid
+from viz.components.head_view import Below
+from viz.components.picture_view import PatchState, PatchValues, picture_view
+from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, picture_behind, rows_overview
+from viz.components.slider import slider
+from viz.figures.by_layer import by_layer
+from viz.format import format_number, format_share, format_signed, format_weight, head_label
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number
+from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
+from viz.widgets.control_widgets import choice_for
+from viz.widgets.errors import errors_as_sentences, fetch
+from viz.widgets.export_menu import export_menu
+from viz.widgets.fields import segments, toggle
+from viz.widgets.figure import figure
+from viz.widgets.fragment import folded, fragment
+from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
+from viz.widgets.pictures.choice import picture_name, picture_pills
+from viz.widgets.pictures.strip import open_picture
+from viz.widgets.reading import FETCHED, is_unknown, picture_models
+
+PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(
+    Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),
+    Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
+    Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
+LARGE, ABOVE, HIGH = 400, 180, 340    # pixels of the open head, over it in a presentation, and of the other maps
+KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's mass; 0.6 is what Caron et al. 2021 show
+OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)   # shares of the cells that are left out; 0.9 is what the program begins with
+NAMED = 3    # classes or texts, at most, that are named
+SUM = 1e-4   # how far a sum of shares may be from 1
+
+
+def render(page: PageContext) -> None:
+    """Draws the page; where no model of pictures is here, the way to one."""
+    words = strings("pictures")
+    st.markdown(f"## {words['question']}")
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    if not is_unknown(page.state.model):
+        try:
+            pictures.find(page.state.image or "")
+        except UserError as error:
+            picture_pills(page)
+            st.warning(words["gone_here"].format(reason=escape_markdown(str(error))))
+            return
+    try:
+        record = page.record()
+    except NotOnDisk as missing:
+        if is_unknown(page.state.model):   # the frame offers to fetch what somebody named
+            raise
+        _ways_out(page, str(missing))
+        return
+    picture_pills(page)
+    offer = next((each for each in sources.catalogue() if each.id == FETCHED), None)
+    if offer is not None and not offer.on_disk and page.state.model != FETCHED:
+        _fetch_button(page, offer, "tertiary", help=offer.good_for)
+    fragment(page, _picture, record)
+    folded(words["formula_title"], _formula, key="pictures-formula")
+
+
+def _fetch_button(page: PageContext, offer: sources.Entry, look: Any, help: str | None = None) -> None:
+    if sources.may_fetch():
+        st.button(strings("pictures")["fetch"].format(model=escape_markdown(offer.title), size=offer.size / 1e6),
+                  help=help, key="fetch-pictures", type=look, on_click=fetch, args=(page, offer.id))
+
+
+def _ways_out(page: PageContext, sentence: str) -> None:
+    """A model of pictures is not on this disk: which one to fetch, and those that are here."""
+    words, offers = strings("pictures"), {offer.id: offer for offer in sources.catalogue()}
+    offer = offers.get(page.state.model) or offers.get(FETCHED)
+    st.info(escape_markdown(sentence) if offer is None else words["none"].format(
+        model=escape_markdown(offer.title), good_for=escape_markdown(offer.good_for)))
+    with st.container(horizontal=True):
+        if offer is not None:
+            _fetch_button(page, offer, "primary")
+        for name in picture_models():
+            st.button(words["open"].format(model=escape_markdown(offers[name].title)), key=f"open-{name}",
+                      on_click=lambda name=name: page.set(model=name))
+
+
+def _picture(page: PageContext, record: AttentionRecord) -> None:
+    """The open head large, every head beside it, and what is true of the row in focus."""
+    page.follow()
+    view, words = replace(page.view(), lens="picture"), strings("pictures")
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        drawn = _open_head(page, record, view)
+        with st.container(horizontal=True, gap="small"):
+            export_menu(page, record, view)
+            add_to_handout("picture", item_maker(drawn, (record,)))
+            # one action to the same picture without the patch in focus
+            hides = view.token is not None and record[view.kind].keys.place(view.token) is not None
+            if view.kind.base is Kind.SELF and hides and st.button(words["hide"], key="picture-hide", type="tertiary",
+                                                                   help=words["hide_help"]):
+                page.open_page("compare", versus="edit", edit="hide", hidden=view.token)
+    with right:
+        _every_head(page, record, view)
+        st.markdown("\n".join(f"- {claim}" for claim in row_claims(record, view)))
+        if answer := answer_claim(record):
+            st.markdown(answer)
+    # in this fragment, as they are about the token and the head in focus
+    sections: dict[str, Callable[[PageContext, AttentionRecord, View], None]] = {
+        "layers": _layers, "positions": _positions, "similar": _similar, "norms": _norms, "rollout": _rollout}
+    for name, section in sections.items():
+        if name != "similar" or (record.prediction is not None and record.prediction.vectors is not None):
+            def inside(name: str = name, section: Callable = section) -> None:
+                with errors_as_sentences(page, name):
+                    section(page, record, page.view())
+
+            folded(words[name]["title"], inside, key=f"pictures-{name}")
+
+
+def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
+    """The open head, and how its weights are drawn and which of them: no control here changes a number of the model."""
+    words = strings("pictures")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}",
+                    width="content")
+        with st.popover(words["show"]):
+            choice_for(page, "look", words["look"], words["looks"])
+            for name, options, value in (("opacity", OPACITIES, page.controls["opacity"]), ("keep", KEEPS, view.keep)):
+                _shares_slider(page, name, words[name], options, value, help=words.get(f"{name}_help"))
+            toggle(words["hide_special"], page.set, "hide_special", view.hide_special)
+            toggle(words["renormalise"], page.set, "renormalise", view.renormalise)
+    return open_picture(record, view, key="picture", height=Below(ABOVE) if page.state.present else LARGE,
+                        look=page.controls["look"], opacity=page.controls["opacity"],
+                        on_event=lambda event: page.set(token=event.token))
+
+
+def _shares_slider(page: PageContext, name: str, label: str, options: tuple[float, ...], value: float,
+                   help: str | None = None) -> None:
+    slider(label, sorted({*options, value}), value, say=lambda share: format_share(share, 0), key=f"slider-{name}",
+           turn=lambda share: page.set(**{name: share}), help=help)
+
+
+def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The row of the token in focus in every head, over the picture."""
+    words, kinds = strings("pictures"), strings("heads")
+    with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
+        st.markdown(f"##### {words['every_head']}", width="content", help=words["every_head_help"])
+        if len(record.kinds) > 1:
+            segments(kinds["kind"], {kind: kind.label(kinds["kinds"]) for kind in record.kinds}, page.set, "kind",
+                     view.kind)
+    drawn = head_grid(rows_overview(record[view.kind], view), GridState((view.layer, view.head)),
+                      behind=picture_behind(record, view, page.controls["look"], page.controls["opacity"]),
+                      height=LARGE + 60, key="picture-grid",
+                      on_event=lambda event: page.set(head=(event.layer, event.head)))
+    picture_button(drawn, (record,))
+
+
+def _formula() -> None:
+    """How a weight becomes a colour, and the functions that drew it."""
+    from model.core import attention, view
+
+    words = strings("pictures")
+    st.latex(words["formula"])
+    st.markdown(words["formula_words"])
+    st.code("\n\n".join(inspect.getsource(each) for each in (
+        attention.scores, attention.softmax, heads.row_weights, view.displayed_rows, glow.shares_of)),
+        language="python")
+
+
+def row_claims(record: AttentionRecord, view: View) -> list[str]:
+    """Sentences in Markdown on what the token in focus looks at in the open head."""
+    words, attention_map, token = strings("pictures")["claims"], record[view.kind], view.token or 0
+    layer, tokens = attention_map.layer(view.layer), attention_map.keys
+    weights = heads.row_weights(layer, token)[view.head].astype(np.float64)
+    patches, special = np.array(tokens.patches), len(tokens) - len(tokens.patches)
+    on_patches = weights[patches]
+    facts = {"from": escape_markdown(patch_name(attention_map.queries, token)),
+             "head": head_label(view.layer, view.head),
+             "to": escape_markdown(patch_name(tokens, int(patches[on_patches.argmax()]))),
+             "weight": format_weight(on_patches.max()), "half": half_of(on_patches), "size": len(patches),
+             "times": format_number(on_patches.max() / glow.even_weight(allowed_keys(layer, token)), 2),
+             "even_half": -(-len(patches) // 2), "share": 1 - on_patches.sum() / weights.sum(), "count": special,
+             "even": special / len(tokens)}
+    names = ["most", *(["half"] if on_patches.any() else []), *(["special"] if special else [])]
+    return [words[name].format(**facts) for name in names]
+
+
+def half_of(weights: np.ndarray) -> int:
+    """How many of the largest weights make up half of their sum, at least."""
+    ordered = np.sort(weights)[::-1]
+    return int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
+
+
+def answer_claim(record: AttentionRecord) -> str:
+    """What the model answers about the picture: its best classes with their probabilities, or the texts that were typed
+    with their cosines; of a vector alone nothing."""
+    prediction, words = record.prediction, strings("pictures")["claims"]
+    if prediction is None or not prediction.texts:
+        return ""
+    names, shares = [escape_markdown(name) for name in prediction.texts[0][:NAMED]], prediction.probabilities[0]
+    if not prediction.cosines:
+        return words["answer"].format(names=", ".join(
+            f"{name} ({format_share(share)})" for name, share in zip(names, shares)))
+    said = ", ".join(f"{name} ({format_signed(cosine, '.3f')})" for name, cosine in zip(names, prediction.cosines[0]))
+    # a sigmoid for each (SigLIP) sums to anything, a softmax over all texts (CLIP) to 1
+    ends = words["shared" if abs(sum(shares) - 1) < SUM else "by_itself"]
+    return words["texts"].format(names=said) + " " + ends.format(share=format_share(shares[0]), count=len(shares))
+
+
+def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The measure that is chosen, a dot a head, beside what an even row gives."""
+    words, name = strings("pictures")["layers"], page.controls["measure"]
+    found: PatchHeads = page.ask(PatchHeadsQuery(record.query, view.kind))
+    choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
+    values, even = getattr(found, name), found.even[name]
+    if not np.isfinite(values).any():
+        st.markdown(words["none"])
+        return
+    facts = layer_facts(found, name) | {"name": words["names"][name], "unit": words["units"][name]}
+    figure(lambda theme: by_layer(theme, found.heads, values, axes=(words["layer"], words["axes"][name]),
+                                  names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
+                                  marked=(view.layer, view.head)),
+           key=f"pictures-{name}", alt=words["alt"].format(**facts))
+    st.markdown(words["range"].format(**facts), width=READABLE_WIDE)
+    st.caption(words["about"][name], width=READABLE_WIDE)
+
+
+def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
+    """What is said of a measure: the layers with the smallest and the largest mean, the head with the least."""
+    values, of_layer = getattr(found, name), found.frame().groupby("layer")[name].mean()
+    return {"even": format_number(found.even[name]), "low_layer": int(of_layer.idxmin()),
+            "low": format_number(of_layer.min()), "high_layer": int(of_layer.idxmax()),
+            "high": format_number(of_layer.max()), "lowest": head_label(*found.heads[int(np.nanargmin(values))]),
+            "lowest_value": format_number(float(np.nanmin(values)))}
+
+
+def _map(page: PageContext, record: AttentionRecord, view: View, key: str, values: PatchValues, token: int | None,
+         choose: str = "", **state: Any) -> None:
+    """Numbers over the patches of the picture. choose: which control a click on a patch sets, "" for none."""
+    drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
+                         PatchState(token, page.controls["look"], page.controls["opacity"], **state), height=HIGH,
+                         key=key, frozen=not choose,
+                         on_event=lambda event: page.set(**{choose: event.token}) if choose else None)
+    picture_button(drawn, (record,))
+
+
+def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,
+            claim: str, choose: str = "", **state: Any) -> None:
+    """A map, and at its right what is true of it."""
+    left, right = st.columns([5, 7], gap="medium")
+    with left:
+        _map(page, record, view, f"picture-{name}", values, token, choose, **state)
+    with right:
+        st.markdown(claim)
+        st.caption(strings("pictures")[name]["about"])
+
+
+def _trace(page: PageContext) -> Trace:
+    """The trace of the question without its edits, which no trace takes."""
+    return page.ask(TraceQuery(page.query()), height=HIGH)
+
+
+def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: int) -> tuple[np.ndarray, dict[str, Any]]:
+    """A token's cosine with every patch, NaN for the tokens that are none, and what is said of them."""
+    tokens = record[view.kind].keys
+    found = similarities(vectors, token)
+    found[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
+    others = np.array([patch for patch in tokens.patches if patch != token])
+    of = found[others]
+    return found, {"name": escape_markdown(patch_name(tokens, token)), "mean": of.mean(), "most": of.max(),
+                   "least": of.min(), "nearest": escape_markdown(patch_name(tokens, int(others[of.argmax()])))}
+
+
+def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The cosine of the focused patch's position with every other's."""
+    words, tokens = strings("pictures")["positions"], record[view.kind].keys
+    # the vectors that the model adds for the places of its tokens (token, d_model)
+    tables = [vectors for name, vectors in _trace(page).start(Kind.SELF).parts
+              if "position" in name and len(vectors) == len(tokens)]
+    if not tables:
+        st.markdown(words["none"])
+        return
+    rows, columns = tokens.grid or (1, 1)
+    chosen = page.controls["place"] if page.controls["place"] in tokens.patches else view.token
+    token = chosen if chosen is not None and tokens.place(chosen) is not None else (
+        tokens.patch_at(rows // 2, columns // 2) or 0)
+    cosines, facts = _cosines(tables[0], record, view, token)
+    values = PatchValues(cosines.astype(np.float32), words["name"].format(name=patch_name(tokens, token)),
+                         words["what"], kind="signed")
+    _beside(page, record, view, "positions", values, token, words["claim"].format(**facts), "place")
+
+
+def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The cosine of the focused token's vector after the last layer with every patch's, of a model that answers with
+    vectors."""
+    words, tokens, token = strings("pictures")["similar"], record[view.kind].keys, view.token or 0
+    assert record.prediction is not None and record.prediction.vectors is not None   # the page offers it only then
+    cosines, facts = _cosines(record.prediction.vectors, record, view, token)
+    # without its own, 1, which would take the colours from the rest
+    values = PatchValues(cosines.astype(np.float32), words["name"].format(name=patch_name(tokens, token)),
+                         words["what"], kind="plain", low=float(facts["least"]), high=float(facts["most"]) + 1e-6)
+    _beside(page, record, view, "similar", values, token, words["claim"].format(**facts), "token")
+
+
+def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The length of every patch's vector after a layer, outliers marked."""
+    words, tokens = strings("pictures")["norms"], record[view.kind].keys
+    blocks = {block.index: block for block in _trace(page).blocks if len(block.after) == len(tokens)}
+    chosen = page.controls["after"] if page.controls["after"] in blocks else max(blocks)
+    slider(words["after"], list(blocks), chosen, say=str, key="slider-after", turn=lambda layer: page.set(after=layer))
+    norms = lengths(blocks[chosen].after)
+    of_patches, marked = norms[list(tokens.patches)], outliers(norms, tokens.patches)
+    values = PatchValues(norms.astype(np.float32), words["name"].format(layer=chosen), words["what"], kind="plain",
+                         low=float(of_patches.min()), high=float(of_patches.max()) + 1e-6)
+    claim = words["outliers"].format(layer=chosen, median=format_number(np.median(of_patches)), count=len(marked),
+                                     most=format_number(of_patches.max()), times=f"{OUTLIER:g}")
+    _beside(page, record, view, "norms", values, None, claim, outlined=marked)
+
+
+def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """All layers multiplied together from the token in focus: rollout as it is defined, and beside it the much-copied
+    program whose rows do not sum to 1."""
+    words, token, tokens = strings("pictures")["rollout"], view.token or 0, record[view.kind].keys
+    discard = page.controls["discard"]
+    _shares_slider(page, "discard", words["discard"], DISCARDS, discard)
+    found: PatchRollout = page.ask(PatchRolloutQuery(record.query, view.kind, discard))
+    for place, name in zip(st.columns(2, gap="medium"), ("right", "copied"), strict=True):
+        with place:
+            st.markdown(f"**{words[name]}**")
+            values = PatchValues(getattr(found, name)[token].astype(np.float32), words[f"{name}_name"], words["what"],
+                                 even=1 / len(tokens), high=glow.most_times(len(tokens)))
+            _map(page, record, view, f"rollout-{name}", values, token, hidden=hidden_tokens(record))
+    sums = found.copied.sum(1)
+    st.markdown(words["differ"].format(
+        name=escape_markdown(patch_name(tokens, token)), own=format_number(sums[token]),
+        apart=format_number(np.abs(found.copied - found.right)[token].max()), low=format_number(sums.min()),
+        high=format_number(sums.max())), width=READABLE_WIDE)
+    st.caption(words["about"], width=READABLE_WIDE)

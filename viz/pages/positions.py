@@ -1,0 +1,330 @@
+"""Where am I? What a Transformer knows of the places of its words: nothing, waves, learned vectors, rotations, a slope,
+buckets."""
+import numpy as np
+import streamlit as st
+
+from model.core.models import TraceQuery
+from model.core.query import UserError
+from model.core.statistics import cosines, unit_rows
+from model.lessons import positions
+from viz.figures.bars import bars
+from viz.figures.drawing import Markup
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.figures.vector_plane import Points, vector_plane
+from viz.format import format_number
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Steps
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.fields import bind
+from viz.widgets.figure import figure
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
+
+WORDS = ("dog", "bites", "man", "while", "it", "rains")
+SHOWN = 16       # dimensions of an output that are drawn
+ORDERS = {"first": (2, 1, 0, 3, 4, 5), "all": (5, 3, 1, 0, 4, 2), "end": (0, 1, 2, 3, 5, 4)}
+SCHEMES = ("none", "sinusoidal", "learned", "rotary", "alibi")
+HEADS = 8        # with ALiBi's slopes, until others are chosen
+LENGTH = 128     # positions that are drawn
+WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
+NAMED = 4        # positions from one written on the circle to the next
+BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # digits as indices
+PAGE = Page("Where am I? Positions", "Learn", 6, "head", asks_at=(("source", "model"),), controls=(
+    *QUESTIONS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
+    Choice("stack", "encoder", ("encoder", "decoder")),
+    Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", ("waves", "model", "here")),
+    Number("d", 64, 4, 512, whole=True),
+    Number("wave", 4, 0, 255, whole=True), Number("p", 3, 0, 200, whole=True), Number("k", 5, -100, 100, whole=True),
+    Number("back", -5, -100, 100, whole=True), Number("heads", HEADS, 1, 32, whole=True),
+    Choice("relative", "", ("rotary", "alibi", "buckets"))))
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "positions")
+    lesson.header()
+    lesson.fragment(_shuffle)
+    _table(page, lesson)
+    lesson.fragment(_distance)
+    lesson.fragment(_turned)
+    _beyond(lesson)
+    lesson.end()
+
+
+def _turned(page: PageContext, lesson: Lesson) -> None:
+    """The sections that share position, steps and pair of dimensions, and those that stand in the same place."""
+    _shift(page, lesson)
+    # a link to other heads is one to ALiBi
+    at_first = "rotary" if page.controls["heads"] == HEADS else "alibi"
+    words, chosen = lesson.prose["relative"], page.controls["relative"] or at_first
+    st.segmented_control(words["scheme"], list(words["schemes"]), format_func=words["schemes"].__getitem__,
+                         required=True, wrap=True, **bind(page.set, "relative", chosen))
+    {"rotary": _rotary, "alibi": _alibi, "buckets": _buckets}[chosen](page, lesson)
+
+
+def _shuffle(page: PageContext, lesson: Lesson) -> None:
+    """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
+    scheme, causal, order = page.controls["scheme"], page.controls["stack"] == "decoder", page.controls["shuffle"]
+    if sorted(order) != list(range(len(WORDS))):
+        order = ORDERS["first"]
+    with lesson.section("shuffle") as words:
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            with st.container(horizontal=True, vertical_alignment="center"):
+                st.markdown(f"{' '.join(WORDS)} → **{' '.join(WORDS[place] for place in order)}**", width="content")
+                for name, shuffled in ORDERS.items():
+                    button_setting(page, words["orders"][name], f"shuffle-{name}", shuffle=shuffled)
+            with computing():
+                before, after = positions.shuffle_outputs(order, scheme, causal)
+            style = CellStyle("signed", bound=float(np.abs(before[:, :SHOWN]).max()), square=False, ruler=False)
+            sides = (("before", tuple(range(len(WORDS))), before), ("after", order, after))
+            for place, (name, places, rows) in zip(st.columns(2, gap="medium"), sides, strict=True):
+                with place:
+                    if name == "after" and not lesson.answered:
+                        lesson.placeholder(name, height=200)
+                        continue
+                    names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
+                    figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
+                        theme, drawn, names, [str(dimension) for dimension in range(SHOWN)], axes=("dimension", ""),
+                        height=200, title=words[name], style=style),
+                           key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
+        with right:
+            lesson.predict()
+        if not lesson.answered:
+            return
+        moved = positions.changes(before, after)
+        most, least = float(moved.max()), float(moved.min())
+        with left:
+            with st.container(horizontal=True):
+                choice_for(page, "scheme", words["scheme"], words["schemes"])
+                choice_for(page, "stack", words["stack"], words["stacks"])
+            figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["changed"]),
+                                      y_range=(0, max(0.2, 1.1 * most)), height=175, title=words["change"]),
+                   key="positions-shuffle", alt=lesson.alt("shuffle", scheme=scheme, most=most, least=least))
+        apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
+        lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
+                           notices_in=right, most=most, least=least, apart=apart)
+
+
+def _wave_width(page: PageContext) -> int:
+    """The width of the waves, made even."""
+    return page.controls["d"] - page.controls["d"] % 2
+
+
+def _table(page: PageContext, lesson: Lesson) -> None:
+    """Position × dimension: the waves, or vectors that a model learned. By formula the wavelengths of the waves; of
+    learned vectors the strongest wave of each dimension, which no table of n rows can tell beyond n."""
+    with lesson.section("table") as words:
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            choice_for(page, "source", words["source"], words["sources_of"])
+            if page.controls["source"] == "waves":
+                # the waves come in pairs
+                slider_for(page, "d", words["d"], WIDTHS, say=lambda value: str(value - value % 2))
+            table, caption = _vectors(page, words)
+        st.caption(caption)
+        left, right = st.columns([3, 2], gap="medium")
+        with left:
+            figure(lambda theme: matrix(theme, table, [str(place) for place in range(len(table))],
+                                        [str(dimension) for dimension in range(table.shape[1])],
+                                        axes=("dimension", "position"), height=420,
+                                        style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)),
+                                                        square=False)),
+                   key="positions-table",
+                   alt=lesson.alt("table", count=len(table), width=table.shape[1],
+                                  source=words["sources_of"][page.controls["source"]]))
+        width = _wave_width(page)
+        waves = positions.wavelengths(width)
+        if page.controls["source"] == "waves":
+            x, drawn, name, bound = 2 * np.arange(len(waves)), waves, words["wavelength"], (2 * np.pi, "2π")
+        else:
+            drawn, name, bound = positions.strongest_wave(table), words["strongest"], (len(table), str(len(table)))
+            x = np.arange(len(drawn))
+        with right:
+            figure(lambda theme: lines(theme, x, [Line("wavelength", drawn, 1, "dots")], log="y",
+                                       axes=("dimension", name), bounds=[bound], height=420),
+                   key="positions-wavelengths", alt=words["alt_wavelengths"].format(first=drawn[0], last=drawn[-1]))
+        lesson.explanation("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave),
+                           shapes={"table": table}, d=width, first=waves[0], last=waves[-1],
+                           longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
+
+
+def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
+    """The table that is shown, float64 (position, d), and what it is. Called in a row of controls, so that a wait for a
+    model moves no picture."""
+    source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
+    if source == "here":
+        study = positions.beyond()
+        return np.array(study["learned"]), words["said_here"].format(trained=study["trained"], tested=study["tested"])
+    if source == "waves":
+        return positions.sinusoidal(np.arange(LENGTH), _wave_width(page)), words["said_waves"]
+    try:
+        record = page.record(height=0)
+        learned = page.ask(TraceQuery(record.query), height=0).embedded[0].learned
+    except UserError as error:
+        return waves, escape_markdown(str(error))
+    model, used = escape_markdown(record.card.title), max(len(side.queries.texts) for side in record.maps)
+    if learned is None:
+        return waves, words["not_learned"].format(model=model, scheme=escape_markdown(record.card.positions), used=used)
+    return learned[:LENGTH].astype(np.float64), words["said_model"].format(
+        model=model, count=len(learned), drawn=min(len(learned), LENGTH), used=used)
+
+
+def _distance(page: PageContext, lesson: Lesson) -> None:
+    """The similarity of any two places, and what a matrix between the two makes of it."""
+    back = _signed(page.controls["back"])
+    with lesson.section("distance") as words:
+        with st.container(horizontal=True):
+            if page.controls["source"] == "waves":
+                slider_for(page, "back", words["back"], range(-50, 51), say=_signed)
+            table, _ = _vectors(page, lesson.prose["table"])
+        square = cosines(table, table)
+        mean, low, high = positions.by_distance(square)
+        distance = np.arange(1 - len(table), len(table))
+        shown = np.abs(distance) <= 3 * len(table) // 4
+        drawn = [Line(words["cosine"], mean[shown], 0, band=(low[shown], high[shown]))]
+        if page.controls["source"] == "waves":
+            through = positions.by_distance(positions.compare_rows(table, positions.shift(page.controls["back"],
+                                                                                          table.shape[1])))[0]
+            drawn.append(Line(words["through"].format(k=back), through[shown], 1, "dash"))
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: lines(theme, distance[shown], drawn, axes=(words["axis"], words["cosine"]),
+                                       height=360),
+                   key="positions-distance", alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
+        with right:
+            names = [str(place) for place in range(len(table))]
+            figure(lambda theme: matrix(theme, square, names, names, axes=("position", "position"), height=360,
+                                        style=CellStyle("signed", bound=1.0)),
+                   key="positions-cosines", alt=words["alt_matrix"])
+        half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # from distance 0 to the farthest drawn
+        lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
+                           shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
+                           low=half.min(), lowest=int(half.argmin()), far=half[-1], farthest=len(half) - 1,
+                           width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
+
+
+def _signed(steps: int) -> str:
+    return f"{steps:+d}".replace("-", "−")
+
+
+def _shift(page: PageContext, lesson: Lesson) -> None:
+    """One pair of dimensions is a clock hand; k steps on turn it by the same angle wherever one is."""
+    width, place, steps = _wave_width(page), page.controls["p"], page.controls["k"]
+    pair = min(page.controls["wave"], width // 2 - 1)
+    with lesson.section("shift") as words:
+        left, right = st.columns([1, 2], gap="medium")
+        with left:
+            slider_for(page, "p", words["p"], range(0, 101), say=str)
+            slider_for(page, "k", words["k"], range(-50, 51), say=str)
+            slider_for(page, "wave", words["wave"], range(width // 2), say=lambda each: f"{2 * each}, {2 * each + 1}",
+                       closed=True)
+        turn = min(33, int(positions.wavelengths(width)[pair]) + 1)   # positions of one turn, at most
+        ring, hands = (positions.sinusoidal(spots, width)[:, [2 * pair + 1, 2 * pair]]
+                       for spots in (np.arange(turn), [place, place + steps]))
+        names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
+        degrees = float(np.degrees(steps * positions.rates(width)[pair]))
+        with right:
+            figure(lambda theme: vector_plane(theme, Points(ring, names), axes=(words["cosine"], words["sine"]),
+                                              height=380,
+                                              arrows=[(f"p = {place}", hands[0]),
+                                                      (f"p + k = {place + steps}", hands[1])]),
+                   key="positions-clock", alt=lesson.alt("shift", p=place, k=steps, degrees=degrees))
+        spots, rotation = np.arange(0, 1000), positions.shift(steps, width)
+        error = np.abs(positions.sinusoidal(spots, width) @ rotation - positions.sinusoidal(spots + steps, width)).max()
+        lesson.explanation("shift", shown=(positions.shift,), shapes={"matrix": rotation}, k=steps,
+                           error=float(error), d=width, degrees=degrees, pair=f"{2 * pair}, {2 * pair + 1}")
+
+
+def _rotary(page: PageContext, lesson: Lesson) -> None:
+    """One pair of dimensions of a query and a key, turned by their places; and the whole score, which knows their
+    distance only."""
+    query, key = np.random.default_rng(4).normal(size=(2, 32)) + 0.8
+    square = positions.rotary_scores(query, key, LENGTH)
+    far, place, steps = np.arange(-40, 41), page.controls["p"], page.controls["k"]
+    pair = min(page.controls["wave"], len(query) // 2 - 1)
+    cut, said = slice(2 * pair, 2 * pair + 2), f"{2 * pair}, {2 * pair + 1}"
+    with lesson.section("rotary") as words:
+        dots = Points(np.stack([query[cut], key[cut]]), [words["query"], words["key"]])
+        arrows = [(words["query_at"].format(p=place), positions.rotate(query, place)[cut]),
+                  (words["key_at"].format(p=place + steps), positions.rotate(key, place + steps)[cut])]
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            figure(lambda theme: vector_plane(theme, dots, axes=(words["dimension"].format(number=2 * pair),
+                                                                 words["dimension"].format(number=2 * pair + 1)),
+                                              arrows=arrows, height=360), key="positions-turned",
+                   alt=words["alt_turned"].format(p=place, key=place + steps, pair=said))
+        with right:
+            drawn = [Line(words["at"].format(i=i), square[i, i + far], colour, style) for colour, (i, style) in
+                     enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
+            figure(lambda theme: lines(theme, far, drawn, axes=(words["axis"], "q · k"), height=360,
+                                       marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ()),
+                   key="positions-rotary", alt=lesson.alt("rotary", same=square[50, 50]))
+        rate = float(np.degrees(positions.rates(len(query))[pair]))
+        lesson.explanation("rotary", shown=(positions.rotate, positions.rotary_scores),
+                           shapes={"query": query, "scores": square}, plain=float(query @ key),
+                           spread=max(float(np.ptp(np.diagonal(square, offset))) for offset in far),
+                           same=float(square[50, 50]), pair=said, p=place, key=place + steps,
+                           angle=place * rate, key_angle=(place + steps) * rate)
+
+
+def _alibi(page: PageContext, lesson: Lesson) -> None:
+    """ALiBi: a slope a head, by which a score falls with the distance."""
+    count, distance = page.controls["heads"], np.arange(0, 65)
+    slopes = positions.alibi_slopes(count)
+    ends = {"heads": count, "first": slopes[0], "last": slopes[-1]}
+    with lesson.section("alibi") as words:
+        slider_for(page, "heads", words["heads"], (1, 2, 4, 8, 12, 16, 32), say=str)
+        shown = range(count) if count <= 8 else [round(head) for head in np.linspace(0, count - 1, 8)]
+        drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
+                      place)
+                 for place, h in enumerate(shown)]
+        figure(lambda theme: lines(theme, distance, drawn, axes=(words["axis"], words["factor"]), y_range=(0, 1.02),
+                                   height=340),
+               key="positions-alibi", alt=lesson.alt("alibi", **ends))
+        lesson.explanation("alibi", shown=(positions.alibi_slopes, positions.alibi_bias),
+                           shapes={"bias": positions.alibi_bias(count, 64)},
+                           halves_near=format_number(np.log(2) / slopes[0]),
+                           halves_far=format_number(np.log(2) / slopes[-1]), **ends)
+
+
+def _buckets(page: PageContext, lesson: Lesson) -> None:
+    """T5: distances put into buckets, wider the further away."""
+    offset = np.arange(-150, 151)
+    both, back = positions.t5_bucket(offset), positions.t5_bucket(offset, both_ways=False)
+    counts = np.unique(both, return_counts=True)[1]
+    with lesson.section("buckets") as words:
+        figure(lambda theme: lines(theme, offset,
+                                   [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
+                                   axes=(words["axis"], words["bucket"]), marks=[(128, "128"), (-128, "−128")],
+                                   height=320), key="positions-buckets", alt=lesson.alt("buckets", count=len(counts)))
+        lesson.explanation("buckets", shown=(positions.t5_bucket,), shapes={"buckets": both},
+                           exact=int((counts == 1).sum()), used=len(counts),
+                           last_encoder=int(-offset[both == both[0]].max()),
+                           last_decoder=int(-offset[back == back[0]].max()))
+
+
+def _beyond(lesson: Lesson) -> None:
+    """Trained to 32 tokens, tested to 128: the accuracy at each position, the mean over seeds with their range."""
+    study = positions.beyond()
+    trained, first = study["trained"], study["back"]
+    with lesson.section("beyond") as words:
+        if not lesson.predict("guess_far"):
+            lesson.placeholder("beyond")
+            return
+        runs, chance = {name: np.array(run) for name, run in study["accuracy"].items()}, 1 / (study["vocabulary"] - 1)
+        drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))
+                 for colour, (name, run) in enumerate(runs.items())]
+        # the mean accuracy on the trained positions, from there to twice as far, and beyond
+        parts = {"in": slice(trained - first), "next": slice(trained - first, 2 * trained - first),
+                 "out": slice(2 * trained - first, None)}
+        means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
+                 for part, places in parts.items()}
+        figure(lambda theme: lines(theme, np.arange(first, study["tested"]), drawn,
+                                   axes=("position", words["accuracy"]), y_range=(0, 1.03), height=380,
+                                   marks=[(trained, words["trained"].format(trained=trained))],
+                                   bounds=[(chance, words["chance"])]),
+               key="positions-beyond", alt=lesson.alt("beyond", **means))
+        about = {name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")}
+        lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance, seeds=len(study["seeds"]),
+                           beyond=2 * trained, last_next=2 * trained - 1, **about, **means)

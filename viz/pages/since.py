@@ -1,0 +1,289 @@
+"""What changed in the Transformer since 2017? The block with switches; then its cache, its experts, how it writes, and
+how it grows, one of them at a time."""
+from dataclasses import asdict, replace
+
+import numpy as np
+import streamlit as st
+
+from model.lessons import since
+from model.lessons.since import MODELS, STRATEGIES, WORDS, encode
+from viz.components.block_diagram import DiagramBox, block_diagram
+from viz.components.slider import slider
+from viz.figures.bars import bars
+from viz.figures.drawing import markup
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.figures.stacked_bars import stacked_bars
+from viz.figures.word_tree import Branch, word_tree
+from viz.format import format_number, format_share
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Switch
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.fields import bind
+from viz.widgets.figure import figure
+from viz.widgets.handout_button import picture_button
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
+
+CHANGES = (*since.SWITCHES, "groups")
+# which change a click on a box of the drawing explains
+OF_BOX = {"in": "rotary", "norm": "rms", "attention": "groups", "add": "pre", "add_norm": "rms",
+          "feed_forward": "swiglu"}
+PART_COLOURS = {"attention": 1, "feed_forward": 4, "norms": 2}
+LENGTHS = (*range(1, since.TOKENS + 1), *(2**power for power in range(5, 18)))   # tokens in the cache
+TEXTS = {"english": "<start> the old king sings in the garden .",
+         "french": "<start> le vieux homme dort dans la maison .",
+         "sum": "<start> two plus five is seven ."}
+PROMPTS = {"the": "the", "le": "le", "two": "two plus"}
+STEPS, BRANCHES, LEAST = 3, 5, 0.01     # words written, drawn after each word, and P of a path below which it is not
+# the control of a strategy, and what it may be; greedy has none
+AMOUNTS = {"beam": ("beam", range(1, 6)), "top_k": ("k", range(1, 6)),
+           "top_p": ("p", tuple(round(0.05 * step, 2) for step in range(1, 21)))}
+LAWS = {"kaplan": since.kaplan, "hoffmann": since.HOFFMANN.best, "besiroglu": since.BESIROGLU.best}
+LAW_LOOKS = ((1, "dash"), (0, "dot"), (4, "solid"))
+PAGE = Page("What changed since 2017", "Learn", 15, "nothing", controls=(
+    *QUESTIONS, *(Switch(name) for name in since.SWITCHES),
+    Number("groups", since.HEADS, 1, since.HEADS, whole=True), Choice("about", "pre", CHANGES),
+    Choice("topic", "cache", ("cache", "experts", "writing", "scaling")), Number("tokens", 12, 1, 131_072, whole=True),
+    Choice("routed", "english", tuple(TEXTS)), Switch("balance", True),
+    Choice("prompt", "the", tuple(PROMPTS)), Choice("how", "greedy", STRATEGIES), Number("beam", 2, 1, 5, whole=True),
+    Number("k", 2, 1, 5, whole=True), Number("p", 0.7, 0.05, 1), Number("compute", 24, 18, 27)))
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "since")
+    lesson.header()
+    sections = {"cache": _cache, "experts": _experts, "writing": _writing, "scaling": _scaling}
+    this = since.Design(**{name: page.controls[name] for name in CHANGES})
+    revealed = _block(page, lesson, this)
+    choice_for(page, "topic", lesson.prose["topic"], {name: lesson.prose[name]["short"] for name in sections})
+    topic = page.controls["topic"]
+    if topic == "cache" and not revealed:   # its heading alone would say what is kept
+        lesson.placeholder("cache", 120)
+    else:
+        lesson.fragment(sections[topic], this)
+    lesson.end()
+
+
+def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
+    """The block with its switches. Whether the question beside it is answered."""
+    with lesson.section("block") as words:
+        left, middle, right = st.columns([5, 4, 6], gap="medium")
+        with middle:
+            _switches(page, words)
+        with left:
+            _drawing(page, words, this)
+        with right:
+            revealed = lesson.predict()
+            both = [since.parameters(since.PAPER), since.parameters(this)]
+            pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
+                      for part, colour in PART_COLOURS.items()]
+            figure(lambda theme: stacked_bars(theme, words["blocks"], pieces, axis=words["parameters"], height=160),
+                   key="since-parameters",
+                   alt=lesson.alt("block", paper=sum(both[0].values()), now=sum(both[1].values())))
+        numbers = {f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
+                   for name, value in asdict(since.numbers(design)).items()}
+        lesson.explanation("block", shown=(since.parameters, since.cache_bytes, since.merge, since.run),
+                           shapes={"output": since.run(this).output, "keys": since.run(this).keys},
+                           says=block_claim(words, this, page.controls["about"]), **numbers)
+    return revealed
+
+
+def _switches(page: PageContext, words: dict) -> None:
+    """What is turned is also explained: `about` names it."""
+    def turn(**changes: bool) -> None:
+        page.set(**changes, about=next(iter(changes)))
+
+    for name in since.SWITCHES:
+        st.toggle(words["switches"][name], **bind(turn, name, page.controls[name]))
+    slider(words["switches"]["groups"], range(1, since.HEADS + 1), page.controls["groups"], say=str,
+           key="slider-groups", turn=lambda groups: page.set(groups=groups, about="groups"))
+    with st.container(horizontal=True, gap="small"):
+        for name, whole in (("paper", since.PAPER), ("today", since.TODAY)):
+            button_setting(page, words["presets"][name], f"preset-{name}", **asdict(whole))
+
+
+def block_boxes(words: dict, this: since.Design) -> list[DiagramBox]:
+    """The block from the bottom up, each box with what the switches make of it."""
+    names, norm = words["boxes"], words["boxes"]["rms" if this.rms else "layer"]
+    rows = names["rows"].format(tokens=since.TOKENS, width=since.WIDTH)
+    boxes = [DiagramBox("in", "in", names["in"], names["bare" if this.rotary else "waves"])]
+    parts = (DiagramBox("attention", "attention", names["attention"].format(groups=this.groups),
+                        names["rotary" if this.rotary else "scores"]),
+             DiagramBox("feed_forward", "feed_forward", names["swiglu" if this.swiglu else "relu"],
+                        names["gated" if this.swiglu else "wide"]))
+    for number, part in enumerate(parts, 1):
+        if this.pre:
+            boxes += [DiagramBox(f"norm{number}", "norm", norm, rows), part,
+                      DiagramBox(f"add{number}", "add", names["add"], rows)]
+        else:
+            boxes += [part, DiagramBox(f"add{number}", "add_norm", names["add_norm"].format(norm=norm), rows)]
+    return boxes
+
+
+def _drawing(page: PageContext, words: dict, this: since.Design) -> None:
+    boxes, about = block_boxes(words, this), page.controls["about"]
+    kinds = {"pre": ("add", "add_norm"), "rms": ("norm", "add_norm"), "swiglu": ("feed_forward",),
+             "rotary": ("attention" if this.rotary else "in",)}.get(about, ("attention",))
+    of = {box.name: OF_BOX[box.kind] for box in boxes}
+    alt = words["alt_diagram"].format(order=", ".join(box.words for box in boxes))
+    picture_button(block_diagram(boxes, next(box.name for box in boxes if box.kind in kinds), alt=alt,
+                                 key="since-block", on_open=lambda name: page.set(about=of[name])))
+
+
+def block_claim(words: dict, this: since.Design, about: str) -> str:
+    """What the change `about` (a switch, or "groups") does in this block, and what it costs."""
+    before = replace(this, **{about: getattr(since.PAPER, about)})
+    after = this if about == "groups" else replace(this, **{about: True})
+    by = sum(since.parameters(after).values()) - sum(since.parameters(before).values())
+    says = words["says"][about]["off" if this == before and about != "groups" else "on"]
+    return (says.format(groups=this.groups, heads=since.HEADS, **asdict(since.numbers(this))) + " "
+            + words["cost"].format(change=words["changes"][about].format(groups=this.groups), by=by))
+
+
+def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+    """The key–value cache grows: this page's block on the left, published models on the right."""
+    with lesson.section("cache") as words:
+        slider_for(page, "tokens", words["tokens"], LENGTHS, say=lambda count: f"{count:,}")
+        tokens, made = page.controls["tokens"], since.run(this)
+        rows = min(tokens, since.TOKENS)
+        kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            figure(lambda theme: matrix(theme, kept, [str(place + 1) for place in range(rows)],
+                                        [str(place) for place in range(kept.shape[1])],
+                                        axes=(words["columns"], words["token"]), height=340,
+                                        style=CellStyle("signed", bound=3.0, square=False, ruler=False)),
+                   key="since-own", alt=lesson.alt("cache", rows=rows, columns=kept.shape[1]))
+        with right:
+            span = np.array([2**power for power in range(18)])
+            drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
+                          span * each / 1e9, place)
+                     for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
+            llama = next(model for model in MODELS if model.name == "Llama 3 8B")
+            held = said_bytes(since.model_cache_bytes(llama, tokens))
+            figure(lambda theme: lines(theme, span, drawn, axes=(words["length"], words["bytes"]), log="xy",
+                                       marks=[(tokens, f"{tokens:,}")], height=340),
+                   key="since-cache", alt=words["alt_real"].format(tokens=tokens, held=held))
+        table = "".join("\n  - " + words["line"].format(
+            name=model.name, year=model.year, parameters=model.parameters, heads=model.heads, groups=model.groups,
+            each=model.bytes_per_token, share=model.parts()["feed_forward"] / model.parameters) for model in MODELS)
+        lesson.explanation("cache", shown=(since.RealModel.parts, since.model_cache_bytes, since.attention),
+                           shapes={"keys": made.keys}, tokens=tokens, held=held, table=table,
+                           own=said_bytes(tokens * since.cache_bytes(this)),
+                           paper=said_bytes(tokens * since.cache_bytes(since.PAPER)),
+                           ungrouped=said_bytes(tokens * llama.ungrouped), weights=said_bytes(2 * llama.parameters))
+
+
+def _in_units(count: float, digits: int, units: list[str]) -> str:
+    """A number with so many digits that count and its unit; each unit is a thousand of the one before."""
+    power = min(len(units) - 1, max(0, int(np.log10(max(count, 1)) // 3)))
+    return f"{format_number(count / 1000**power, digits)} {units[power]}"
+
+
+def said_bytes(count: float) -> str:
+    """Bytes in the unit in which people read them."""
+    return _in_units(count, 3, ["bytes", "kB", "MB", "GB"])
+
+
+def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+    """A router sends each token of a sentence to one of four experts; how many tokens of many sentences each gets."""
+    with lesson.section("experts") as words:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            choice_for(page, "routed", words["text"], words["texts"])
+            toggle_for(page, "balance", words["balance"])
+        text, balanced = TEXTS[page.controls["routed"]].split(), page.controls["balance"]
+        with computing():
+            gates = since.route(text, balanced)
+        found = since.trainings()
+        shares = {name: np.array(each) for name, each in found["shares"].items()}
+        names = [words["expert"].format(number=number + 1) for number in range(since.EXPERTS)]
+        left, right = st.columns(2, gap="medium")
+        with left:
+            figure(lambda theme: matrix(theme, gates, [word.strip("<>") for word in text], names,
+                                        axes=("", words["word"]), height=330), key="since-router",
+                   alt=lesson.alt("experts", words=len(text), experts=since.EXPERTS))
+        on, off = shares["balanced"].max(), shares["free"].max()
+        with right:
+            figure(lambda theme: bars(theme, names, {words["loads"][name]: each for name, each in shares.items()},
+                                      axes=("", words["share"]), y_range=(0, 0.7), height=330),
+                   key="since-load", alt=words["alt_load"].format(on=on, off=off))
+        numbers = {f"{what}_{name}": float(of(found["busiest"][name])) for name in shares
+                   for what, of in (("low", min), ("mean", np.mean), ("high", max))}
+        numbers |= {f"nats_{name}": found["nats"][name] for name in shares}
+        surest, weights = int(gates.max(-1).argmax()), since.shipped()[balanced]
+        one = weights["up"][0].numel() + weights["down"][0].numel()
+        lesson.explanation("experts", shown=(since.forward, since.balancing), shapes={"gates": gates},
+                           word=text[surest].strip("<>"), expert=gates[surest].argmax() + 1, share=gates[surest].max(),
+                           used=len(set(gates.argmax(-1).tolist())), count=since.EXPERTS, one=one,
+                           all=since.EXPERTS * one, on=on, off=off, held_out=since.HELD_OUT,
+                           seeds=len(found["busiest"]["free"]), **numbers)
+
+
+def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+    """The tree of what the decoder may write after a prompt, and what a strategy keeps of it."""
+    with lesson.section("writing") as words:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
+            choice_for(page, "how", words["how"], words["hows"])
+        how, text, amount = page.controls["how"], PROMPTS[page.controls["prompt"]], 1
+        if how in AMOUNTS:
+            slider_for(page, AMOUNTS[how][0], words["amounts"][how], AMOUNTS[how][1])
+            amount = page.controls[AMOUNTS[how][0]]
+        prompt = tuple(encode(["<start>", *text.split()]))
+        with computing():
+            nodes = since.tree(since.next_words, prompt, STEPS, how, amount, BRANCHES)
+            numbers = writing_numbers(how, amount, prompt)
+        branches = [Branch(node.path, WORDS[node.path[-1]], format_share(node.given, 0), node.kept,
+                           markup(words["said"], path=_said(node.path), given=node.given, whole=node.whole,
+                                  kept=node.kept))
+                    for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
+        figure(lambda theme: word_tree(theme, f"{text} …", branches), key="since-tree",
+               alt=lesson.alt("writing", how=words["hows"][how], count=len(branches)))
+        lesson.explanation("writing", shown=(since.greedy, since.beam, since.top_k, since.top_p),
+                           shapes={"P": np.exp(since.next_words(prompt))}, steps=STEPS, least=LEAST,
+                           says=words["says"][how].format(**numbers), **numbers)
+
+
+def _said(path: since.Path) -> str:
+    return " ".join(WORDS[word] for word in path)
+
+
+def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, str | float]:
+    """What the strategies write after a prompt, with its probability, beside the likeliest text of all; and what the
+    top-k and top-p of `amount` leave of the first word."""
+    greedy, given = since.greedy(since.next_words, prompt, STEPS), np.exp(since.next_words(prompt))
+    log = sum(since.next_words(prompt + greedy[:place])[word] for place, word in enumerate(greedy))
+    beam, beam_log = since.beam(since.next_words, prompt, STEPS, int(amount) if how == "beam" else 1)[-1][0]
+    best, best_share = since.best(since.next_words, prompt, STEPS)
+    kept = since.top_p(given, amount) if how == "top_p" else since.top_k(given, int(amount))
+    return {"greedy_said": _said(greedy), "greedy_share": float(np.exp(log)), "beam_said": _said(beam),
+            "beam_share": float(np.exp(beam_log)), "best_said": _said(best), "best_share": best_share,
+            "amount": amount, "words": int(np.count_nonzero(kept)), "cut": 1 - given[kept > 0].sum(),
+            "first": kept.max(), "before": given.max()}
+
+
+def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
+    """Three published laws: how many parameters for a given computation."""
+    with lesson.section("scaling") as words:
+        slider_for(page, "compute", words["compute"], [18 + step / 2 for step in range(19)], say=said_power)
+        power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]
+        span = np.geomspace(1e18, 1e27, 91)
+        drawn = [Line(words["names"][name], law(span)[0], colour, dash)
+                 for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]
+        numbers: dict[str, str | float] = {}
+        for name, law in LAWS.items():
+            parameters, tokens = (float(each) for each in law(compute))
+            numbers[f"{name}_said"] = _in_units(parameters / 1e6, 2, words["scales"])
+            numbers[f"{name}_ratio"] = tokens / parameters
+        for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU)):
+            numbers[f"{name}_loss"] = float(fit.loss(*fit.best(compute)))
+        figure(lambda theme: lines(theme, span, drawn, axes=(words["operations"], words["parameters"]), log="xy",
+                                   marks=[(compute, power)], height=380),
+               key="since-scaling", alt=lesson.alt("scaling", power=power, **numbers))
+        lesson.explanation("scaling", shown=(since.kaplan, since.Law.loss, since.Law.best), power=power, **numbers)
+
+
+def said_power(power: float) -> str:
+    """10 to this power, as people write it: 10²⁴, 10²³·⁵."""
+    return "10" + f"{power:g}".translate(str.maketrans("0123456789.", "⁰¹²³⁴⁵⁶⁷⁸⁹·"))

@@ -1,0 +1,286 @@
+"""How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real
+head."""
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from model.core import heads
+from model.core.query import Temper
+from model.core.record import Layer
+from model.core.statistics import entropy, x_log_x
+from model.lessons import softmax
+from viz.components.handles import HandleSet, handles
+from viz.components.sketch import Axes
+from viz.figures.bars import bars
+from viz.figures.drawing import Markup, plain
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.format import token_markdown, true_minus
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Numbers, Places, Switch
+from viz.text import escape_markdown
+from viz.widgets.control_widgets import button_setting, choice_for, log_steps, pills_for, slider_for, toggle_for
+from viz.widgets.figure import figure
+from viz.widgets.handout_button import picture_button
+from viz.widgets.head_picker import real_head
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_line
+
+LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
+KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
+DRAWN = drawn_control()
+PAGE = Page("Softmax and temperature", "Learn", 3, "head", asks_at=(("row", "head"), ("inside", True)),
+            asks_after="guess", controls=(
+    *QUESTIONS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
+    Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), DRAWN))
+GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
+STOPS = log_steps(0.01, 100, 20)         # temperatures of the slider
+NAMED = 8                                # curves that get a colour and a name; the others are one grey line
+MOST_BEST = 4                            # keys named that share the first place
+LARGEST = 12                             # weights of the Jacobian that are drawn
+ROOM = 1.1                               # of the axis over the Jacobian's highest norm
+PRESETS = {"apart": (3.0, 2.0, 1.0, 0.0, -1.0), "tie": (2.0, 2.0, 1.0, 0.0, -1.0), "equal": (1.0, 1.0, 1.0, 1.0, 1.0),
+           "far": (10.0, 9.0, 0.0, -5.0, -10.0)}
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """The row of logits on screen."""
+
+    names: list[str]       # of all keys
+    logits: np.ndarray     # float64 (key)
+    allowed: np.ndarray    # bool (key)
+
+    def named(self, place: int) -> str:
+        """A key's name, with its place where other keys may have the same name."""
+        return self.names[place] if self.names[place] == f"key {place}" else f"{self.names[place]} ({place})"
+
+    def weights(self, temperatures: np.ndarray | list[float]) -> np.ndarray:
+        """float64 (temperature, key)."""
+        return softmax.softmax_rows(self.logits, temperatures, self.allowed)
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "softmax")
+    lesson.header()
+    if not page.controls["guess"]:
+        _asked(lesson)
+        for name in ("spread", "slope", "ends"):
+            with lesson.section(name):
+                lesson.placeholder(name, height=90)
+        return
+    # the row is chosen below the curves that it makes
+    see = st.container(key="see")
+    row = _spread(page, lesson)
+    with see:
+        _curves(page, lesson, row)
+    lesson.fragment(_slope, row)
+    _ends(page, lesson, row)
+    lesson.fragment(_inside)
+    lesson.end()
+
+
+def _asked(lesson: Lesson) -> None:
+    """The question beside the weights that it asks about."""
+    with lesson.section("curves") as words:
+        left, right = st.columns([3, 2], gap="medium")
+        with left, computing():
+            weights = softmax.softmax_rows(np.array(LOGITS.start), [1.0])[0]
+            shown = [Markup(f"{plain(name)}<br>z = {true_minus(f'{logit:g}')}")
+                     for name, logit in zip(KEYS, LOGITS.start, strict=True)]
+            figure(lambda theme: bars(theme, shown, {"weight": weights}, axes=("", "weight p at T = 1"),
+                                      y_range=(0, 1), height=340),
+                   key="softmax-asked",
+                   alt=words["alt_asked"].format(weights=", ".join(f"{weight:z.3f}" for weight in weights)))
+        with right:
+            lesson.predict()
+
+
+def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
+    """The row's curves over the temperature, with the answered question beside them."""
+    from model.core import attention
+
+    temperature, words, keys = page.controls["t"], lesson.prose["widgets"], int(row.allowed.sum())
+    with lesson.section("curves"):
+        left, right = st.columns([3, 2], gap="medium")
+        with left, computing():
+            weights, here = row.weights(GRID), row.weights([temperature])[0]
+            order = [int(place) for place in np.argsort(-row.logits, kind="stable") if row.allowed[place]]
+            drawn = [Line(row.named(place), weights[:, place], place if len(row.names) <= NAMED else rank)
+                     for rank, place in enumerate(order[:NAMED])]
+            if order[NAMED:]:
+                drawn.append(Line(words["rest"].format(count=len(order) - NAMED),
+                                  weights[:, order[NAMED:]].sum(-1), None, "dot"))
+            figure(lambda theme: lines(theme, GRID, drawn, axes=("temperature T", "weight p"), log="x",
+                                       marks=[(temperature, f"T = {temperature:g}")],
+                                       bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), height=340),
+                   key="softmax-curves", alt=lesson.alt("curves", t=temperature, name=row.names[int(here.argmax())],
+                                                        top=here.max(), keys=keys))
+            slider_for(page, "t", words["t"], STOPS, help=words["t_help"])
+        with right:
+            lesson.predict()
+        lesson.explanation("curves", shown=(softmax.softmax_rows, attention.softmax, lines), notices_in=left,
+                           shapes={"logits": row.logits, "temperatures": GRID, "weights": weights}, t=temperature,
+                           top=float(here.max()), keys=keys, uniform=1 / keys, **_best(row))
+
+
+def _best(row: Row) -> dict[str, str | int]:
+    """The keys with the largest logit, in Markdown, of very many the first few; and how many tie for it exactly."""
+    best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max())).tolist()
+    names = ", ".join(escape_markdown(row.named(place)) for place in best[:MOST_BEST])
+    return {"name": names + (" …" if len(best) > MOST_BEST else ""), "tied": len(best)}
+
+
+def _spread(page: PageContext, lesson: Lesson) -> Row:
+    """The row, what it is worth, and its numbers at this temperature."""
+    words, temperature = lesson.prose["widgets"], page.controls["t"]
+    with lesson.section("spread") as prose:
+        left, others = st.columns([2, 3], gap="medium")
+        with left:
+            choice_for(page, "row", words["row"], words["rows"])
+            row = _real_row(page, words) if page.controls["row"] == "head" else _own_row(page, words)
+        with others:
+            middle, right = st.columns(2, gap="medium")
+        with computing():
+            weights, here = row.weights(GRID), row.weights([temperature])[0]
+        keys, worth, bits = int(row.allowed.sum()), float(softmax.effective_tokens(here)), float(entropy(here, base=2))
+        most = math.log2(keys)
+        with middle:
+            figure(lambda theme: bars(theme, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
+                                      y_range=(0, 1), height=300),
+                   key="softmax-weights", alt=prose["alt_weights"].format(t=temperature, keys=keys, top=here.max()))
+        with right:
+            figure(lambda theme: lines(theme, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)],
+                                       axes=("temperature T", "effective tokens 2^H"), log="x",
+                                       marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")],
+                                       height=300),
+                   key="softmax-effective", alt=lesson.alt("spread", t=temperature, keys=keys, effective=worth))
+        with others, st.container(horizontal=True, gap="large", key="numbers"):
+            names, nats = lesson.prose["numbers"], math.log(2)
+            for label, value, about in (
+                    ("bits", f"{bits:z.3f}", names["of"].format(most=f"{most:z.3f}")),
+                    ("nats", f"{bits * nats:z.3f}", names["of"].format(most=f"{most * nats:z.3f}")),
+                    ("effective", f"{worth:z.2f}", names["of"].format(most=keys)),
+                    ("largest", f"{here.max():.4g}", names["at_least"].format(least=f"{1 / keys:.3g}"))):
+                with st.container(width="content", gap=None):
+                    st.metric(names[label], value)
+                    st.caption(about)
+        lesson.explanation("spread", shown=(x_log_x, entropy, softmax.effective_tokens), shapes={"weights": weights},
+                           keys=keys, bits=most, nats=most * nats, effective=worth, t=temperature)
+    return row
+
+
+def _own_row(page: PageContext, words: dict) -> Row:
+    masked = page.controls["masked"]
+    picture_button(handles(LOGITS, page.controls["z"], HandleSet(KEYS, words["logits"], words["logits"]),
+                           faint=masked, key="logits", turn=page.set))
+    with st.container(horizontal=True, gap="small"):
+        for preset, values in PRESETS.items():
+            button_setting(page, words["presets"][preset], f"preset-{preset}", z=values)
+    pills_for(page, "masked", words["masked"], dict(enumerate(KEYS)))
+    return Row(KEYS, np.array(page.controls["z"], np.float64),
+               np.array([place not in masked for place in range(len(KEYS))]))
+
+
+def _real_row(page: PageContext, words: dict) -> Row:
+    """A head's row: its scores as the softmax gets them. Of a model that only reported its weights the logarithms of
+    these, which give them back."""
+    record, view = real_head(page)
+    layer, token = record[view.kind].layer(view.layer), view.token or 0
+    names, here = list(record[view.kind].keys.texts), slice(token, token + 1)
+    scores = heads.scores(layer, view.head, here)
+    if scores is None:
+        st.caption(words["reported"])
+        with np.errstate(divide="ignore"):
+            scores = np.log(heads.weights(layer, view.head, here).astype(np.float64))
+    logits = scores[0].astype(np.float64)
+    if isinstance(layer, Layer) and layer.sink is not None:
+        logits, names = np.append(logits, float(layer.sink[view.head])), [*names, words["sink"]]
+    allowed = np.isfinite(logits)
+    st.caption(words["from"].format(token=token_markdown(record[view.kind].queries.texts[token]), layer=view.layer,
+                                    head=view.head, allowed=int(allowed.sum()), keys=len(allowed)))
+    return Row(names, np.where(allowed, logits, 0.0), allowed)
+
+
+def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
+    """How much the weights react to a logit: the curve by hand; then the real one, and the whole matrix at this
+    temperature."""
+    temperature = page.controls["t"]
+    with lesson.section("slope") as words:
+        left, right = st.columns(2, gap="medium")
+        decades = [(place / 4, f"{10.0 ** (place - 2):g}") for place in range(5)]
+        with left:
+            if not draw_first(page, DRAWN, Axes((words["temperature"], words["norm"]), decades,
+                                                [(0, "0"), (1 / ROOM, words["highest"])])):
+                return
+        norms = softmax.jacobian_norm(row.weights(GRID), GRID)
+        most, steepest = float(norms.max()), float(GRID[norms.argmax()])
+        highest = (0.0, ROOM * max(most, 1e-3))
+        curves = [Line("‖J‖", norms, 2), drawn_line(page.controls["drawn"], GRID, highest, "x")]
+        marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
+        with right:
+            figure(lambda theme: lines(theme, GRID, curves, axes=(words["temperature"], words["norm"]), log="x",
+                                       marks=marks, y_range=highest, height=340),
+                   key="softmax-slope", alt=lesson.alt("slope", t=temperature, steepest=steepest, most=most))
+        here, hot = row.weights([temperature])[0], row.weights(GRID[-1:])[0, row.allowed]
+        shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
+        square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
+        names = [row.named(place) for place in shown]
+        figure(lambda theme: matrix(theme, square, names, names, axes=(words["moves"], words["reacts"]), height=320,
+                                    style=CellStyle("signed", digits=3)),
+               key="softmax-jacobian",
+               alt=words["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
+        largest = np.sort(row.logits[row.allowed])[-2:]
+        lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm), shapes={"jacobian": square},
+                           most=most, steepest=steepest, cold=float(norms[0]), gap=float(largest[-1] - largest[0]),
+                           rivals=int(row.allowed.sum()) - 1,
+                           low=float(hot.min()), high=float(hot.max()), hot=float(norms[-1]))
+
+
+def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
+    """The two limits, and the formula as written against ours, in the precision of both."""
+    cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
+    temperature, logits = page.controls["t"], row.logits[row.allowed]
+    with lesson.section("ends") as words:
+        rows, power = [words["table_head"], "|---|---|---|"], true_minus(f"{logits.max() / temperature:.4g}")
+        for dtype in (np.float32, np.float64):
+            found = softmax.naive_softmax(logits, temperature, dtype)
+            if np.isnan(found).any():   # all exponentials of very negative logits are 0, too
+                result = words["overflow" if logits.max() > 0 else "underflow"]
+            else:
+                result = words["fine"].format(top=float(found.max()))
+            rows.append(f"| {words['written'].format(dtype=dtype.__name__)} | exp({power}) | {result} |")
+        top = float(row.weights([temperature]).max())
+        st.markdown("\n".join([*rows, f"| {words['ours']} | exp(0) = 1 | {words['fine'].format(top=top)} |"]))
+        lesson.explanation("ends", shown=(softmax.limits, softmax.naive_softmax), shapes={"logits": logits},
+                           share=float(cold.max()), uniform=float(hot.max()), keys=len(logits), **_best(row))
+
+
+def _inside(page: PageContext, lesson: Lesson) -> None:
+    """T inside the model: the head gets T while the model computes, so that everything after it changes."""
+    with lesson.section("inside") as words:
+        toggle_for(page, "inside", words["switch"])
+        if not page.controls["inside"]:
+            return
+        choice_for(page, "scope", words["scope"], words["scopes"])
+        record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
+        temperature, scope = page.controls["t"], page.controls["scope"]
+        layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
+        edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
+                 for head in ([view.head] if scope == "head" else range(layer.heads))]
+        after = page.ask(page.query(edits if temperature != 1 else ()))
+        moved = softmax.head_changes(record, after, view.kind)
+        grid, numbers = softmax.by_layer(moved)
+        own = moved[view.layer, view.head]
+        figure(lambda theme: matrix(theme, grid, [str(layer) for layer in numbers],
+                                    [str(head) for head in range(grid.shape[1])], axes=("head", "layer"),
+                                    height=120 + 30 * len(numbers),
+                                    style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
+               key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
+        compared, change = softmax.answer_change(record.prediction, after.prediction)
+        lesson.explanation("inside", shown=(softmax.row_change, softmax.head_changes), shapes={"share moved": grid},
+                           t=temperature, layer=view.layer, head=view.head, own=own,
+                           later=max((value for (layer, _), value in moved.items() if layer > view.layer), default=0.0),
+                           answer=words["answers"][compared].format(change=change))

@@ -1,0 +1,213 @@
+"""How does a text become its next word? One sentence through a real decoder, on one screen."""
+import math
+from functools import cache
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks_back, strongest_share
+from viz.components.story import STEPS, Event, Scene, Step, story
+from viz.components.story.payload import CELLS
+from viz.format import format_number, true_minus, visible_token
+from viz.page import Page, PageContext, pages
+from viz.page_controls import Choice, Number, Steps, Words
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import button_setting
+from viz.widgets.fields import bind
+from viz.widgets.handout_button import picture_button
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson
+
+DECODERS = ("smollm2", "stories")   # the first that is on this disk reads, unless another is chosen
+LONGEST, WRITTEN = 160, 24          # characters of a sentence; pieces that are written behind it
+AUTO, MEAN = -2, -1                 # of the head that is opened: the clearest look back; the mean of a block's heads
+CANDIDATES = 8                      # pieces that may come next, in the picture
+# the lesson that a step of the picture opens
+LESSONS = {"letters": "vectors", "pieces": "vectors", "vectors": "vectors", "places": "positions",
+           "attention": "inside", "feed_forward": "block", "blocks": "block", "logits": "learning",
+           "softmax": "softmax", "word": "next_word"}
+PAGE = Page("From letters to the next word", "Learn", 1, "nothing", controls=(
+    *QUESTIONS, Words("say", "", LONGEST), Choice("by", "", DECODERS), Steps("wrote", 10**7, WRITTEN),
+    Number("block", 0, 0, 999, whole=True), Number("at_head", AUTO, AUTO, 999, whole=True)))
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "story")
+    lesson.fragment(_stage)
+    lesson.end()
+
+
+def _there() -> list[str]:
+    """The decoders on this disk."""
+    on_disk = {offer.id for offer in sources.catalogue() if offer.on_disk}
+    return [name for name in DECODERS if name in on_disk]
+
+
+def _stage(page: PageContext, lesson: Lesson) -> None:
+    """The sentence, its way to the next piece, the question, and what proves it. Beside heading and sentence stands the
+    question, since the picture fills the rest of a screen; once it is answered only the verdict, as what is true of
+    every answer takes more room and stands below the picture. A lecture has a screen for the picture, and one for the
+    question."""
+    page.follow()   # a part of the picture may have chosen a lesson
+    words, lecture = lesson.prose["widgets"], page.state.present
+    if lecture:
+        lesson.header()
+    else:
+        left, right = st.columns(2, gap="medium")
+        with left:
+            lesson.header()
+            text, model = _sentence(page, words)
+        with right:
+            if lesson.answered:
+                right_one = page.controls["guess"] == LETTERS[lesson.prose["predict"]["right"]]
+                st.caption(words["verdict"]["right" if right_one else "wrong"])
+            else:
+                lesson.predict()
+    with st.container(key="section-story"):
+        if lecture:
+            text, model = _sentence(page, words)
+        wrote = page.controls["wrote"]
+        answer: Story = page.ask(StoryQuery(sources.open_query(model, text, continuation=wrote)))
+        ended = wrote[-1:] != () and wrote[-1] in answer.word.ends
+        may_write = len(wrote) < WRITTEN and len(answer.tokens) < answer.card.max_tokens and not ended
+        blocks, heads, _ = answer.rows.shape
+        block, head = clearest_head(answer.rows)
+        if page.controls["at_head"] != AUTO:
+            block, head = min(page.controls["block"], blocks - 1), min(page.controls["at_head"], heads - 1)
+        revealed = page.controls["guess"] != ""
+        drawn = scene(answer, text, (block, head), revealed, may_write)
+        picture_button(story(drawn, key="story", on_event=lambda event: _on_event(page, event)),
+                       beside=lambda: _notes(page, words, answer, ended, may_write))
+        if lecture or lesson.answered:
+            lesson.predict()
+        attention, forward = answer.lengths.attention[block], answer.lengths.feed_forward[block]
+        lesson.explanation(
+            "story", shown=(looks_back, clearest_head, lengths, strongest_share),
+            shapes={"embedded": answer.embedded, "rows": answer.rows, "hidden": answer.hidden[block]}
+            | ({"logits": answer.word.logits} if revealed else {}),
+            heads=blocks * heads, attention_share=percent(attention / (attention + forward)),
+            feed_forward_share=percent(forward / (attention + forward)), right=_scores()["right_test"])
+
+
+def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
+    """The text field and the choice of the decoder, each of which begins with a sentence of its own; the text that is
+    read, and the model that reads."""
+    there = _there()
+    model = page.controls["by"] if page.controls["by"] in there else there[0]
+    text = page.controls["say"].strip() or words[f"default_{model}"]
+    left, right = st.columns(2, gap="small", vertical_alignment="bottom") if len(there) > 1 else (st.container(), None)
+    with left:
+        st.text_input(words["text"], max_chars=LONGEST,
+                      **bind(lambda say: page.set(say=say, wrote=()), "say", text))
+    if right is not None:
+        right.segmented_control(words["by"], there, format_func=words["titles"].__getitem__, required=True, wrap=True,
+                                **bind(lambda by: page.set(by=by, say="", wrote=(), block=0, at_head=AUTO), "by",
+                                       model))
+    return text, model
+
+
+def _on_event(page: PageContext, event: Event) -> None:
+    """A lesson is opened, a piece is written, or another head is looked at."""
+    if event.lesson is not None:
+        page.open_next(event.lesson)
+    if event.write is not None:
+        page.set(wrote=(*page.controls["wrote"], event.write))
+    if event.opened is not None:
+        page.set(block=event.opened[0], at_head=event.opened[1])
+
+
+def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write: bool) -> None:
+    """What is to be said of this text and model, and the way back to one's sentence."""
+    notes = []
+    if "smollm2" not in _there():
+        notes.append(words["missing"].format(words=len(answer.word.logits) - 4))
+    missing = dict.fromkeys(text for text, unknown in zip(answer.tokens.texts, answer.tokens.unknown, strict=True)
+                            if unknown)
+    if missing:
+        notes.append(words["unknown"].format(missing=escape_markdown(", ".join(missing)),
+                                             example=words["default_stories"]))
+    if not may_write:
+        notes.append(words["ended" if ended else "full"])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if page.controls["wrote"]:
+            button_setting(page, words["restart"], "restart", wrote=())
+        if notes:
+            st.caption(" ".join(notes))
+
+
+@cache
+def _scores() -> dict[str, float]:
+    """What the small decoder reached in stories that it was not trained on."""
+    return sources.scores("stories")
+
+
+def percent(share: float) -> str:
+    """A share as the picture prints it."""
+    if share >= 0.9995:
+        return "100%" if share > 1 - 1e-6 else ">99.9%"
+    if share >= 0.0995:
+        return f"{100 * share:.0f}%"
+    return f"{100 * share:z.1f}%" if share >= 0.0005 else "<0.1%"
+
+
+def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
+    """The text with what was written behind it: (letters, whether they are a piece)."""
+    parts: list[tuple[str, bool]] = []
+    end, tokens = 0, story.tokens
+    for piece, special, (start, stop) in zip(tokens.texts, tokens.special, tokens.spans, strict=True):
+        if special:
+            continue
+        written = stop > len(text) or start == stop
+        gap = " " * max(0, start - end) if written else text[end:start]
+        if start == stop and parts and piece not in (".", ","):
+            gap = " "   # our own models write words, and no spaces
+        parts += [(gap, False)] * bool(gap)
+        parts.append((piece if written else text[max(start, end):stop] or piece, True))
+        end = max(end, stop)
+    return tuple(parts)
+
+
+def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may_write: bool) -> Scene:
+    """The picture of a pass. text: as typed. opened: block, and head, MEAN for the mean of its heads. revealed: whether
+    the question is answered. may_write: whether there is room for another piece."""
+    prose, word, chances, numbers = strings("lessons/story"), answer.word, answer.probabilities, _numbers(
+        answer, text, opened)
+    ids, words = word.ids[:CANDIDATES], prose["story"]
+    rest = max(0.0, 1 - float(chances[list(ids)].sum()))
+    ends = ids[0] in word.ends
+    chosen = {"places": "places_added" if answer.positions_added else "places_inside",
+              "attention": "attention_mean" if opened[1] == MEAN else "attention_head",
+              "logits": "logits_all" if revealed else "logits", "word": "word_ends" if ends else "word"}
+    steps = tuple(Step(prose["steps"]["titles"][step], prose["steps"][chosen.get(step, step)].format(**numbers),
+                       LESSONS[step], pages()[LESSONS[step]][0].title) for step in STEPS)
+    return Scene(
+        line(answer, text), tuple(map(visible_token, answer.tokens.texts)), answer.tokens.ids,
+        answer.embedded[:, :CELLS], answer.placed[:, :CELLS], answer.rows, opened, percent, looks_back(answer.rows),
+        np.array([answer.lengths.attention, answer.lengths.feed_forward], np.float32).T,
+        answer.hidden[opened[0]], word.texts[:CANDIDATES], ids, tuple(float(word.logits[each]) for each in ids),
+        tuple(float(chances[each]) for each in ids),
+        words["rest"].format(n=len(chances) - len(ids), share=percent(rest)) if revealed else "",
+        answer.card.d_model, words["again"].format(first=word.texts[0]) if may_write and not ends else "",
+        steps, words["alt"].format(title=answer.card.title, text=text, **numbers))
+
+
+def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:
+    """Everything that the sentences of the steps may say."""
+    tokens, (block, head), word = answer.tokens, opened, answer.word
+    weights = answer.rows[block].mean(0) if head == MEAN else answer.rows[block, head]
+    source = int(np.argmax(weights))
+    most = max((place for place in tokens.words if place >= 0), key=tokens.words.count, default=-1)
+    count, part = strongest_share(answer.hidden[block])
+    gap = float(word.logits[word.ids[0]]) - float(word.logits[word.ids[1]])
+    return {"characters": sum(len(letters) for letters, _ in line(answer, text)),
+            "pieces": sum(not special for special in tokens.special), "parts": tokens.words.count(most),
+            "word": "".join(piece for piece, place in zip(tokens.texts, tokens.words, strict=True) if place == most),
+            "width": answer.card.d_model, "last": visible_token(tokens.texts[-1]),
+            "share": percent(float(weights[source])), "source": visible_token(tokens.texts[source]),
+            "neurons": len(answer.hidden[block]), "count": count, "part": percent(part),
+            "blocks": len(answer.rows), "before": f"{answer.lengths.before[0]:z.1f}",
+            "after": f"{answer.lengths.after[-1]:z.1f}", "vocabulary": len(word.logits), "first": word.texts[0],
+            "second": word.texts[1], "logit": true_minus(f"{word.logits[word.ids[0]]:z.2f}"), "lead": f"{gap:z.2f}",
+            "ratio": format_number(math.exp(gap)) if gap < 6 else f"{math.exp(gap):,.0f}",
+            "chance": percent(float(answer.probabilities[word.ids[0]]))}

@@ -1,0 +1,357 @@
+"""What does a decoder look at when it writes the next word? A translation word by word, and where il or elle is
+decided."""
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core import heads
+from model.core.query import Kind, UserError
+from model.core.record import AttentionMap, AttentionRecord, Tokens
+from model.core.types import KindHeadId
+from model.core.view import View, displayed_head
+from model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
+from model.studies.predictions import PRONOUNS, pronoun_of, rows_by_produced_token
+from viz.components.head_view import ViewEvent, head_view
+from viz.components.token_strip import StripEvent
+from viz.figures.bars import bars
+from viz.figures.matrix import CellStyle, matrix
+from viz.format import format_share, head_label, token_markdown
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Switch, Words
+from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
+from viz.widgets.control_widgets import button_setting, choice_for, toggle_for
+from viz.widgets.figure import figure
+from viz.widgets.fragment import PLAYING, pause, repeat
+from viz.widgets.handout_button import picture_button
+from viz.widgets.lesson import folded_formula
+from viz.widgets.sentence_strip import sentence_strip
+from viz.widgets.vocabulary import unknown_words, vocabulary
+
+OURS = "translator"
+WORD_SECONDS = 0.7   # of a translation that is played
+MOST_ANSWERS = 8     # words of the chart
+PAIRS = 100          # of twins in the set of sentences
+PAGE = Page("Translate", "Look", 3, "record", controls=(
+    Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
+    Words("open", "", 12),
+    Choice("mode", "zero", ("zero", "mean")), Switch("set")))
+
+
+@dataclass(frozen=True, eq=False)
+class WordView:
+    """A translation and the word of it that is looked at: row `word` of `shown`, a map whose rows are named by what
+    they produced."""
+
+    record: AttentionRecord
+    shown: AttentionMap
+    word: int
+
+    @property
+    def rows(self) -> list[tuple[tuple[int, int], np.ndarray]]:
+        """((layer, head), weights over the keys) of this word, in the model's order."""
+        return [((layer.index, head), weight) for layer in self.shown.layers
+                for head, weight in enumerate(heads.row_weights(layer, self.word))]
+
+    @property
+    def largest(self) -> tuple[tuple[int, int], int, float]:
+        """(layer, head), key and weight of the largest weight."""
+        place, weights = max(self.rows, key=lambda row: row[1].max())
+        return place, int(weights.argmax()), float(weights.max())
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    words = strings("translate")
+    st.markdown(f"## {words['question']}")
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    state, offers = page.state, {offer.id: offer for offer in sources.catalogue()}
+    # the model on the left if it translates, or if nobody knows what it does; else the one that was trained here
+    model = state.model if state.model not in offers or offers[state.model].translates else OURS
+    record: AttentionRecord = page.ask(page.query(model=model))
+    if Kind.CROSS not in record.kinds:
+        model, record = OURS, page.ask(page.query(model=OURS))
+    if model != state.model:
+        chosen = offers[state.model].title if state.model in offers else state.model
+        st.caption(words["another"].format(model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))
+    unknown_words(page, record)
+    swap = sources.swap(state.text) if model == OURS else None
+    if swap is not None:
+        _twins(page, model, swap, record)
+    now = selected_word(page, record)
+    _sentences(page, now)
+    left, right = st.columns([6, 5], gap="large")
+    with left:
+        _head_rows(page, now)
+        _probabilities(now)
+    with right:
+        _open_head(page, now)
+    _decision(page, model, state.text, "" if swap is None else swap.twin)
+    vocabulary(model, record.card.title, lambda text: page.set(text=text))
+    proof = words["source"]
+    folded_formula(proof["title"], proof["formula"], (rows_by_produced_token,), key="translate-formula",
+                   sources=proof["sources"])
+    if PLAYING.value:
+        repeat(WORD_SECONDS, partial(_next, page, now))
+
+
+def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionRecord) -> None:
+    """The adjectives that may stand here, and both translations, one under the other."""
+    words = strings("translate")
+    other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
+
+    def swapped(key: str) -> None:
+        if st.session_state[key] is not None:
+            page.set(text=swap.with_adjective(st.session_state[key]))
+
+    for role, adjectives in enumerate(swap.adjectives):
+        key = f"adjective-{role}"
+        st.session_state[key] = swap.adjective if role == swap.role else None
+        st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
+                 args=(key,))
+    lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
+    st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
+                          for label, text, translated in lines))
+    said = [translated[Kind.CROSS].queries for _, _, translated in lines]
+    pronouns = {None if (place := pronoun_of(tokens)) is None else tokens.texts[place].lower() for tokens in said}
+    if len(pronouns) == 1 and page.state.target is None:
+        st.caption(words["same"])
+
+
+def _french(record: AttentionRecord) -> str:
+    """The translation as prose, its pronoun in bold."""
+    tokens: Tokens = record[Kind.CROSS].queries
+    pronoun, text = pronoun_of(tokens), ""
+    for place, word in enumerate(tokens.texts):
+        if not tokens.special[place]:
+            tight = not text or text.endswith("'") or word in (".", ",")
+            text += ("" if tight else " ") + (f":primary[**{escape_markdown(word)}**]" if place == pronoun
+                                              else escape_markdown(word).replace("\\'", "'"))
+    return text
+
+
+def _next(page: PageContext, now: WordView) -> None:
+    """The next word of a translation that is played."""
+    if now.word + 1 >= len(now.shown.queries):
+        pause()
+    else:
+        page.set(word=now.word + 1, passing=True)
+
+
+def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
+    """The word that was chosen; without a choice the pronoun, or the first word."""
+    shown = rows_by_produced_token(record, Kind(page.controls["side"]))
+    pronoun = pronoun_of(shown.queries)
+    chosen = page.controls["word"]
+    if not 0 <= chosen < len(shown.queries):
+        chosen = 0 if pronoun is None else pronoun
+    return WordView(record, shown, chosen)
+
+
+def _sentences(page: PageContext, now: WordView) -> None:
+    """The two sentences, the French one as far as it is written, and the way from word to word."""
+    words, tokens = strings("translate"), now.shown.queries
+
+    def play() -> None:
+        PLAYING.value = True
+        page.set(word=0, stepping=True)
+
+    st.caption(words["reads"])
+    sentence_strip(now.record[Kind.CROSS].keys, pairs=False, key="translate_source")
+    st.caption(f"{words['written']} · {words['words']}")
+    until = now.word + 1 if page.controls["stepping"] else len(tokens)
+    written = Tokens(**{field.name: getattr(tokens, field.name)[:until] for field in fields(Tokens)})
+    sentence_strip(written, focus=now.word, pairs=False, key="translate_target",
+                   on_event=lambda event: _choose_word(page, event))
+    with st.container(horizontal=True):
+        if now.word > 0:
+            button_setting(page, words["back"], "word-back", word=now.word - 1)
+        if now.word + 1 < len(tokens):
+            button_setting(page, words["forward"], "word-forward", word=now.word + 1)
+        if PLAYING.value:
+            st.button(words["pause"], key="word-pause", on_click=pause)
+        else:
+            st.button(words["play"], key="word-play", icon=":material/play_arrow:", on_click=play)
+        if page.controls["stepping"]:
+            button_setting(page, words["all"], "word-all", stepping=False, word=-1)
+
+
+def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
+    if event.token is not None:
+        page.set(word=event.token)
+
+
+def _head_rows(page: PageContext, now: WordView) -> None:
+    """Every head's row for this word, and the open head over all words."""
+    words, place = strings("translate"), now.largest
+    names, keys = [head_label(layer, head)
+                   for (layer, head), _ in now.rows], list(now.shown.keys.texts)
+    weights = np.stack([weights for _, weights in now.rows])
+    word, side = escape_markdown(now.shown.queries.texts[now.word]), page.controls["side"]
+    choice_for(page, "side", words["side"], words["sides"])
+    st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
+    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
+                                height=110 + 26 * len(names), style=CellStyle(square=False)),
+           key="translate-heads",
+           alt=words["heads_alt"].format(heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
+                                         word=now.shown.queries.texts[now.word], head=head_label(*place[0])))
+    st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2],
+                                        key=token_markdown(now.shown.keys.texts[place[1]])))
+
+
+def _open_head(page: PageContext, now: WordView) -> None:
+    """One head over all words that were produced."""
+    words, kind = strings("translate"), now.shown.kind
+    layer, head = open_head_id(page, now)
+    options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.markdown(f"##### {words['open_head'].format(layer=layer, head=head)}", help=words["open_help"],
+                    width="content")
+        key = "view_open"
+        st.session_state[key] = f"{layer}.{head}"
+        st.selectbox(words["heads_rows"], list(options), format_func=options.__getitem__, key=key,
+                     label_visibility="collapsed", width=110,
+                     on_change=lambda: page.set(open=st.session_state[key]))
+    view = View(kind, layer, head, now.word)
+    record = replace(now.record, maps=(now.shown,))
+    drawn = head_view(displayed_head(record, view), view, height=430, key="translate_head",
+                      on_event=lambda event: _choose_word(page, event))
+    picture_button(drawn, (record,))
+
+
+def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
+    """The head that was chosen; without a choice the one with the largest weight for this word."""
+    parts = page.controls["open"].split(".")
+    if len(parts) == 2 and all(part.isdecimal() for part in parts) and now.shown.has(int(parts[0]), int(parts[1])):
+        return int(parts[0]), int(parts[1])
+    return now.largest[0]
+
+
+def _probabilities(now: WordView) -> None:
+    """The decoder's probabilities for this word."""
+    words, prediction = strings("translate"), now.record.prediction
+    if prediction is None or now.word not in prediction.positions:
+        return
+    place = prediction.positions.index(now.word)
+    texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
+    st.markdown(f"##### {words['chances_title']}")
+    rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
+    figure(lambda theme: bars(theme, texts, {words["chances"]: shares},
+                              axes=("", words["chances"]), y_range=(0, 1), height=240),
+           key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))
+
+
+def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
+    """The section; for a model or a sentence without such a decision it says so."""
+    words = strings("translate")["decide"]
+    st.markdown(f"### {words['title']}")
+    revision = sources.revision(model)
+    try:
+        decision: Decision = page.ask(DecisionQuery(model, revision, text, twin))
+    except UserError as error:
+        st.info(escape_markdown(str(error)))
+        return
+    st.markdown(words["lead"].format(said=decision.said), width=READABLE_WIDE)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _silenced(page, decision)
+    with right:
+        if len(decision.patched):
+            _patched(decision)
+    st.markdown("\n".join(f"- {claim}" for claim in decision_claims(decision, page.controls["mode"])),
+                width=READABLE_WIDE)
+    toggle_for(page, "set", words["set"].format(n=2 * PAIRS))
+    if page.controls["set"]:
+        _set(page.ask(DecisionSetQuery(model, revision, PAIRS)))
+
+
+def _silenced(page: PageContext, decision: Decision) -> None:
+    """The change of P by layer and head, with a column for all heads of the layer."""
+    words, mode = strings("translate")["decide"], page.controls["mode"]
+    change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
+    numbers = np.column_stack([change, decision.whole - decision.share])
+    columns = [*map(str, range(change.shape[1])), words["all"]]
+    most = int(np.abs(change).argmax())
+    choice_for(page, "mode", words["mode"], words["modes"])
+    st.markdown(f"##### {words['change'].format(said=decision.said)}")
+    figure(lambda theme: matrix(theme, numbers, [layer_name(*layer) for layer in decision.layers], columns,
+                                axes=(words["axis"], ""), height=330,
+                                style=CellStyle("signed", bound=1.0, square=False)),
+           key="translate-silenced",
+           alt=words["change_alt"].format(said=decision.said, heads=change.size, change=change.flat[most],
+                                          head=head_name(decision.heads[most])))
+
+
+def _patched(decision: Decision) -> None:
+    """What the pronoun becomes when the encoder's output at one word is the twin's."""
+    words, other = strings("translate")["decide"], other_pronoun(decision)
+    moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
+    st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
+    st.caption(words["patch_lead"])
+    axis = words["patch_axis"].format(other=other)
+    figure(lambda theme: bars(theme, decision.source, {axis: moved}, axes=("", axis),
+                              y_range=(0, 1), height=330),
+           key="translate-exchanged",
+           alt=words["patch_alt"].format(other=other, share=moved[most], word=decision.source[most]))
+
+
+def _set(decisions: DecisionSet) -> None:
+    words = strings("translate")["decide"]
+    names = [words["set_words"][name] for name in decisions.moved]
+    numbers = ", ".join(f"{name} {format_share(share, 0)}" for name, share in zip(names, decisions.moved.values()))
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"##### {words['set_title']}")
+        figure(lambda theme: bars(theme, names, {words["set_axis"]: np.array(list(decisions.moved.values()))},
+                                  axes=("", words["set_axis"]), y_range=(0, 1.02), height=330),
+               key="translate-set", alt=words["set_alt"].format(numbers=numbers))
+    right.markdown("\n\n".join(set_claims(decisions)))
+
+
+def layer_name(kind: Kind, layer: int | str) -> str:
+    """A layer as the page names it."""
+    return strings("translate")["decide"]["rows"][kind.value].format(layer=layer)
+
+
+def other_pronoun(decision: Decision) -> str:
+    """The pronoun that was not said."""
+    return next(pronoun for pronoun in PRONOUNS if pronoun != decision.said)
+
+
+def head_name(head: KindHeadId) -> str:
+    """Its layer as the page names it, and its number in it."""
+    return layer_name(head[0], head_label(*head[1:]))
+
+
+def decision_claims(decision: Decision, mode: str) -> list[str]:
+    """Sentences in Markdown: the answer, the head, the layer and the word that change it most."""
+    words, alone = strings("translate")["decide"], decision.zero if mode == "zero" else decision.mean
+    head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
+    facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
+             "head": head_name(decision.heads[head]), "by_head": float(alone[head]),
+             "layer": layer_name(*decision.layers[layer]), "by_layer": float(decision.whole[layer])}
+    names = ["plain", *(["plain_twin"] if decision.twin is not None else []), "most", "layer"]
+    if len(decision.patched):
+        moved = 1 - decision.patched
+        most, it = int(moved.argmax()), [place for place, text in enumerate(decision.source) if text.lower() == "it"]
+        facts |= {"word": escape_markdown(decision.source[most]), "by_word": float(moved[most]),
+                  "unmoved": 1 - decision.share, "by_it": float(moved[it[-1]]) if it else 0.0}
+        names += ["moved", *(["at_it"] if it and it[-1] != most else [])]
+    return [words[name].format(**facts) for name in names]
+
+
+def set_claims(decisions: DecisionSet) -> list[str]:
+    """Sentences in Markdown about many test sentences, the contrast to the resolver last."""
+    words = strings("translate")["decide"]
+    facts: dict[str, Any] = {}
+    for kind, (head, share, mass) in decisions.points.items():
+        facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}
+    alone = {name: share for name, share in decisions.moved.items() if name not in ("it", "both nouns", "everything")}
+    most = max(alone, key=lambda name: alone[name])
+    return [words["set_points"].format(**facts),
+            words["set_moved"].format(it=decisions.moved["it"], most=words["set_words"][most], share=alone[most]),
+            words["contrast"]]

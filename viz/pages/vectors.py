@@ -1,0 +1,310 @@
+"""How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one
+word in two contexts."""
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core import statistics
+from model.core.query import UserError
+from model.lessons import vectors
+from model.lessons.vectors import LARGEST, MODELS
+from viz.figures.bars import bars, histogram
+from viz.figures.base import ASLANT
+from viz.figures.drawing import FigureSpec, Markup
+from viz.figures.lines import Line, lines
+from viz.figures.matrix import CellStyle, matrix
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Switch, Words
+from viz.text import escape_markdown, strings
+from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.fields import bind
+from viz.widgets.figure import figure
+from viz.widgets.lesson import QUESTIONS, Lesson
+
+PRESETS = strings("lessons/vectors")["presets"]
+SHOWN = 80                              # pieces that are drawn
+WORDS = 24                              # words of the text that is learnt from
+PAIRS = 10                              # candidates for the next merge
+NO_BREAK = "\u00a0"                     # a space that no line ends at
+TELLING = ("chinese",)                  # examples that show the answer to the question
+COLOURS = ("blue", "green", "violet")   # of neighbouring pieces, in turn
+ROWS = 14                               # of the table, for the text's first pieces
+LAYERS = 12                             # up to which each has its name on the axis
+BINS = np.linspace(-0.5, 1, 61)         # of cosines
+RULED = 96                              # dimensions from one written number to the next
+BEYOND = 99.5                           # per cent of the rows' numbers that the colours reach
+PAGE = Page("From text to vectors", "Learn", 2, "nothing", controls=(
+    *QUESTIONS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
+    Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
+    Words("word", "bank", 40),
+    Choice("case", "bank", ("bank", "apple", "苹果", "own")),
+    *(Words(name, PRESETS["own"][name], 200) for name in ("first", "second", "third")),
+    Words("shared", PRESETS["own"]["shared"], 40)))
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    lesson = Lesson(page, "vectors")
+    lesson.header()
+    revealed = _pieces(page, lesson)
+    _chinese(lesson, revealed)
+    lesson.fragment(_merges)
+    _table(page, lesson)
+    lesson.fragment(_contexts)
+    lesson.end()
+
+
+def _field(page: PageContext, name: str, label: str, longest: int) -> str:
+    """A line of text that is one of the page's controls."""
+    st.text_input(label, max_chars=longest, **bind(page.set, name, page.controls[name]))
+    return page.controls[name]
+
+
+def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
+    """By WordPiece and by byte-level BPE, of a BPE that learnt from `book` ("own") where SmolLM2's tokenizer is not on
+    this disk."""
+    if vectors.on_disk("smollm2"):
+        return {model: vectors.cut(text, model) for model in MODELS}
+    return {"minilm": vectors.cut(text, "minilm"), "own": vectors.cut_by_own(text, book)}
+
+
+def chips(cut: vectors.Cut, ids: bool = True) -> str:
+    """Pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model adds
+    grey."""
+    pieces = []
+    for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
+        colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
+        number = f"{NO_BREAK}:small[:gray[{cut.ids[place]}]]" if ids else ""
+        pieces.append(f":{colour}-background[{escape_markdown(label)}{number}]")
+    return " ".join(pieces) + (" …" if len(cut.labels) > SHOWN else "")
+
+
+def _pieces(page: PageContext, lesson: Lesson) -> bool:
+    """The text as WordPiece and as byte-level BPE read it, beside the question; gives whether that is answered."""
+    with lesson.section("pieces") as words:
+        left, right = st.columns([3, 2], gap="medium")
+        with right:
+            revealed = lesson.predict()
+        with left:
+            text = _field(page, "typed", words["text"], 200)
+            with st.container(horizontal=True, gap="small"):
+                for name, preset in PRESETS["texts"].items():
+                    if revealed or name not in TELLING:
+                        button_setting(page, words["names"][name], f"text-{name}", typed=preset)
+            by_tokenizer = cuts(text, PRESETS["books"]["english"])
+            for name, cut in by_tokenizer.items():
+                with st.container(border=True, key=f"pieces-{name}"):
+                    st.markdown(f"**{words['by'][name]}**: {words['count'].format(count=cut.count)}\n\n{chips(cut)}")
+        if "own" in by_tokenizer:
+            st.caption(words["absent"])
+        if revealed:
+            first, second = by_tokenizer.values()
+            inside = [place for place, piece in enumerate(first.pieces) if piece.startswith("##")]
+            example = first.pieces[inside[0] - 1:inside[0] + 1] if inside else ("token", "##izer")
+            by_words, by_bytes = (" · ".join(map(escape_markdown, parts[:SHOWN])) or words["nothing"]
+                                  for parts in (first.words, list(map(vectors.show_piece, second.words))))
+            lesson.explanation("pieces", shown=(vectors.cut, vectors.cut_by), notices_in=left,
+                               shapes={f"ids of {name}": f"({len(cut.ids)},)" for name, cut in by_tokenizer.items()},
+                               first=first.count, second=second.count, signs=len(text), unknown=sum(first.unknown),
+                               bytes=len(text.encode()), known=" ".join(map(escape_markdown, example)),
+                               vocabulary=first.vocabulary - 1, other=second.vocabulary - 1, words=by_words,
+                               parts=by_bytes, normalised=f"`{first.normalised.replace('`', ' ')}`"
+                               if first.normalised.strip() else words["nothing"])
+    return revealed
+
+
+def _chinese(lesson: Lesson, revealed: bool) -> None:
+    """The textbook's split and what the tokenizers make of the same sentence."""
+    with lesson.section("chinese") as words:
+        if not revealed:
+            lesson.placeholder("chinese", height=90)
+            return
+        sentence = "".join(words["textbook"])
+        by_tokenizer = cuts(sentence, PRESETS["books"]["english"])
+        textbook = " ".join(f":gray-background[{piece}]" for piece in words["textbook"])
+        rows = [f"| {lesson.prose['pieces']['by'][name]} | {chips(cut, ids=False)} | {cut.count} |"
+                for name, cut in by_tokenizer.items()]
+        st.markdown("\n".join([words["head"], "|---|---|---:|",
+                               f"| {words['split']} | {textbook} | {len(words['textbook'])} |", *rows]))
+        minilm, other = by_tokenizer.values()
+        lesson.explanation("chinese", unknown=sum(minilm.unknown), signs=len(sentence), count=other.count,
+                           bytes=len(sentence.encode()))
+
+
+def _merges(page: PageContext, lesson: Lesson) -> None:
+    """Byte-pair encoding on a text of one's own: the split after some merges, the candidates for the next (the one that
+    is merged next first), and the text's length over all."""
+    with lesson.section("merges") as words:
+        book = _field(page, "book", words["book"], 400)
+        with st.container(horizontal=True, gap="small"):
+            for name, preset in PRESETS["books"].items():
+                if page.controls["guess"] or name not in TELLING:
+                    button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
+        learnt = vectors.merges(book)
+        if not learnt.pairs:
+            st.info(words["none"])
+            return
+        every = len(learnt.pairs)
+        done = min(page.controls["done"], every)
+        now, before = learnt.lengths[done], learnt.lengths[0]
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            with st.container(width=420):
+                slider_for(page, "done", words["done"], range(every + 1), closed=True)
+            button_setting(page, words["back"], "merge-back", done=max(0, done - 1))
+            button_setting(page, words["on"], "merge-on", done=min(every, done + 1))
+        # the distinct words after so many merges, each with how often it occurs
+        split = [[f":{COLOURS[place % len(COLOURS)]}-background[{escape_markdown(vectors.show_piece(piece))}]"
+                  for place, piece in enumerate(vectors.apply(word, learnt.pairs[:done]))] + [f":gray[×{times}]"]
+                 for word, times in learnt.words[:WORDS]]
+        st.markdown(" &emsp; ".join(map(" ".join, split)))
+        counts, following = vectors.pair_counts(learnt.words, learnt.pairs[:done]), learnt.pairs[done:done + 1]
+        order = [*following, *(pair for pair, _ in counts.most_common(PAIRS + 1) if pair not in following)][:PAIRS]
+        left, right = st.columns(2, gap="medium")
+        with left:
+            if order:
+                names = [_named(pair) for pair in order]
+                axes = words["candidates" if following else "finished"], words["times"]
+                figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])},
+                                          axes=axes, height=320, angle=ASLANT),
+                       key="vectors-candidates",
+                       alt=lesson.alt("merges", done=done, pair=names[0], times=counts[order[0]]))
+            else:
+                st.info(words["whole"])
+        with right:
+            figure(lambda theme: lines(theme, np.arange(every + 1), [Line(words["length"],
+                                                                          np.array(learnt.lengths, float))],
+                                       axes=(words["axis"], words["length"]),
+                                       marks=[(done, words["here"].format(done=done))], height=320),
+                   key="vectors-merges", alt=words["alt_length"].format(done=done, now=now, before=before))
+        if page.controls["guess"]:
+            lesson.explanation("merges", shown=(vectors.train_bpe, vectors.merges, vectors.merge_pair,
+                                                vectors.pair_counts),
+                               shapes={"pairs": f"({every}, 2)", "words": f"({len(learnt.words)},)"},
+                               done=done, now=now, before=before, all=every, left=every - done, vocabulary=256 + done,
+                               last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
+
+
+def _named(pair: vectors.Pair) -> str:
+    """Both pieces of a merge."""
+    return " + ".join(map(vectors.show_piece, pair))
+
+
+def _closed(words: str) -> None:
+    with st.container(border=True, height=120, horizontal_alignment="center", vertical_alignment="center"):
+        st.caption(words, width="content")
+
+
+def _table(page: PageContext, lesson: Lesson) -> None:
+    """Rows of the table for the text above, and what lies near a word."""
+    model = page.controls["table"]
+    with lesson.section("table") as words:
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            choice_for(page, "table", words["model"], words["models"])
+            toggle_for(page, "open", words["switch"])
+        if not vectors.on_disk(model):
+            st.info(words["absent"])
+            return
+        if not page.controls["open"]:
+            _closed(words["closed"])
+            return
+        cut = vectors.cut(page.controls["typed"], model)
+        word = _field(page, "word", words["word"], 40).strip()
+        try:
+            found: vectors.Table = page.ask(vectors.TableQuery(model, sources.revision(model), word, cut.ids[:ROWS]))
+        except UserError as error:
+            st.info(escape_markdown(str(error)))
+            return
+        shown, d_model = found.rows.shape
+        st.markdown(words["rows"].format(shown=shown, d_model=d_model))
+        if shown:
+            names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
+            columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
+            bound = float(np.percentile(np.abs(found.rows), BEYOND))
+            figure(lambda theme: matrix(theme, found.rows, names, columns, axes=(words["dimension"], ""),
+                                        height=112 + 25 * shown, style=CellStyle("signed", bound=bound, square=False)),
+                   key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
+        _near(lesson, word, found)
+
+
+def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
+    """A word's neighbours, and how its cosines with all compare with those of random pairs."""
+    words, (vocabulary, d_model) = lesson.prose["table"], (len(found.cosines) + 1, found.rows.shape[1])
+    names, near = [name for name, _ in found.nearest], np.array([cosine for _, cosine in found.nearest])
+    left, right = st.columns(2, gap="medium")
+    with left:
+        axes = words["near"].format(word=word), words["cosine"]
+        figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360,
+                                  angle=ASLANT),
+               key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=names[0], cosine=near[0]))
+    with right:
+        drawn = {words["word_to_all"].format(word=word): found.cosines, words["pairs"]: found.pairs}
+        shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
+        figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
+                                       marks=[(found.luck, words["luck"].format(luck=found.luck))]),
+               key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
+    lesson.explanation("table", shown=(vectors.neighbours, vectors.luck), word=escape_markdown(word),
+                       nearest=escape_markdown(names[0]),
+                       shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows,
+                               "cosines": found.cosines},
+                       cosine=near[0], mean=found.pairs.mean(), high=np.percentile(found.pairs, 99),
+                       luck=found.luck, vocabulary=vocabulary, d_model=d_model,
+                       above=int((found.cosines > found.luck).sum()))
+
+
+def _contexts(page: PageContext, lesson: Lesson) -> None:
+    """One word in two contexts, layer by layer, against the same sense and against unrelated words."""
+    model, pair, there = page.controls["table"], page.controls["case"], lesson.prose["table"]
+    with lesson.section("contexts") as words:
+        choice_for(page, "case", words["pair"], words["pairs"])
+        if pair == "own":
+            word = _field(page, "shared", words["shared"], 40).strip()
+            texts = [_field(page, name, words[name], 200) for name in ("first", "second", "third")]
+        else:
+            word, *texts = words["texts"][pair]
+            st.markdown("\n".join(f"{number}. {escape_markdown(text)}" for number, text in enumerate(texts, 1)))
+        if not (page.controls["open"] and vectors.on_disk(model)):
+            _closed(words["closed"] if vectors.on_disk(model) else there["absent"])
+            return
+        others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
+        try:
+            queries = [sources.open_query(model, text) for text in (*texts, others)]
+            senses: vectors.Contexts = page.ask(vectors.ContextsQuery(*queries, word))
+        except UserError as error:
+            st.info(escape_markdown(str(error)))
+            return
+        if senses.unknown:
+            st.info(words["unknown"].format(word=escape_markdown(word), model=there["models"][model]))
+            return
+        if senses.leads and model == "smollm2":
+            st.caption(words["leads"])
+        _layers(lesson, senses, word, there["models"][model])
+
+
+def _layers(lesson: Lesson, senses: vectors.Contexts, word: str, title: str) -> None:
+    words, places = lesson.prose["contexts"], np.arange(len(senses.apart))
+    names = [*words["before"], *(str(layer) for layer in range(len(places) - 2))]
+    drawn = [Line(words["alike"], senses.alike, 2), Line(words["apart"], senses.apart, 1),
+             Line(words["unrelated"], senses.unrelated, 0, band=(senses.low, senses.high))]
+    every = -(-len(names) // LAYERS)
+    written = [0, *([1] if every == 1 else []), *range(2, len(names), every)]
+
+    def draw(theme: str) -> FigureSpec:
+        drawing = lines(theme, places, drawn, axes=(words["layer"], words["cosine"]), height=420)
+        drawing.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[place] for place in written])
+        return drawing
+
+    low, high = int(senses.apart.argmin()), int(senses.unrelated.argmax())
+    numbers: dict[str, Any] = {
+        "first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1], "least": senses.apart[low],
+        "at": names[low], "alike": senses.alike[-1], "pairs": senses.pairs, "base": senses.unrelated[high],
+        "base_at": names[high], "base_first": senses.unrelated[0], "base_last": senses.unrelated[-1],
+        "left": senses.apart[-1] - senses.unrelated[-1], "left_alike": senses.alike[-1] - senses.unrelated[-1],
+        "pieces": " · ".join(map(escape_markdown, senses.pieces))}
+    figure(draw, key="vectors-contexts",
+           alt=lesson.alt("contexts", word=word, first=senses.apart[0], apart=senses.apart[-1], alike=senses.alike[-1],
+                          base=senses.unrelated[-1]))
+    lesson.explanation("contexts", shown=(vectors.layers, vectors.compare, statistics.unit_rows, statistics.cosines),
+                       shapes={"apart": senses.apart, "unrelated": senses.unrelated}, word=escape_markdown(word),
+                       model=title, **numbers)
