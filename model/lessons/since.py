@@ -445,7 +445,6 @@ class Law:
 
 HOFFMANN = Law(1.69, 406.4, 410.7, 0.34, 0.28)
 BESIROGLU = Law(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
-CHINCHILLA = (70e9, 1.4e12)         # parameters and tokens that the model was given
 
 
 def kaplan(compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:

@@ -7,10 +7,9 @@ from model.lessons import kernels
 
 
 def test_signs_are_whole_and_all_different():
-    for names in (kernels.KEYS, kernels.VALUES):
-        pictures = [tuple(kernels.picture(name)) for name in names]
-        assert all(len(each) == kernels.PIXELS and set(each) == {-1.0, 1.0} for each in pictures)
-        assert len(set(pictures)) == len(names)
+    for pictures in kernels.stored_pairs(8):
+        assert pictures.shape == (8, 35) and set(pictures.ravel()) == {-1.0, 1.0}
+        assert len(set(map(tuple, pictures))) == 8
 
 
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
@@ -38,7 +37,7 @@ def test_cold_is_the_best_pair_and_hot_the_mean_of_all():
 
 
 def test_damage_turns_the_asked_share_over_and_more_noise_only_turns_more():
-    key = kernels.picture("5")
+    key = kernels.stored_pairs(8)[0][5]
     few, many = kernels.damage(key, 0.1, 3, 500) != key, kernels.damage(key, 0.3, 3, 500) != key
     assert few.mean() == pytest.approx(0.1, abs=0.01) and many.mean() == pytest.approx(0.3, abs=0.01)
     assert (many >= few).all()

@@ -57,7 +57,7 @@ def test_without_smoothing_the_floor_is_0_and_the_gap_has_no_end():
 
 def test_the_slope_of_every_target_is_what_torch_differentiates():
     logits = torch.randn(6, dtype=torch.float64, requires_grad=True, generator=torch.Generator().manual_seed(2))
-    for target in (learning.one_hot(2, 6), learning.soften(np.arange(6.0), 2.0)):
+    for target in (learning.one_hot(2, 6), np.array([0.1, 0.2, 0.3, 0.4, 0, 0])):
         functional.cross_entropy(logits, torch.tensor(target)).backward()
         said = logits.detach().softmax(-1).numpy()
         np.testing.assert_allclose(learning.slope(target, said), logits.grad.numpy(), atol=1e-12)
@@ -72,5 +72,4 @@ def test_students_are_the_teachers_own_snapshots_and_speak_its_signs():
     taken = learning.steps()
     assert taken[0] == 0 and taken == sorted(taken)
     words = open_model(learning.student(taken[1])).tokenizer.words
-    assert words[learning.number("q")] == "q" and learning.number("é") is None
-    assert learning.number("[PAD]") is None
+    assert tuple(words) == learning.vocabulary()

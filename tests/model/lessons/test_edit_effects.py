@@ -58,5 +58,5 @@ def test_the_answers_change_is_scipys_cosine_distance_or_the_best_guesss_move():
     before = Prediction("next", (0, 1), ((5, 6), (7, 8)), (("a", "b"), ("c", "d")), ((0.9, 0.1), (0.6, 0.3)))
     after = replace(before, ids=((5, 6), (8, 7)), probabilities=((0.9, 0.1), (0.5, 0.25)))
     assert softmax.answer_change(before, after) == ("probability", pytest.approx(0.25 - 0.6))
-    assert softmax.answer_change(before, replace(after, ids=((5, 6), (8, 9)))) is None
-    assert softmax.answer_change(None, after) is None
+    assert softmax.answer_change(before, replace(after, ids=((5, 6), (8, 9))))[0] == "none"
+    assert softmax.answer_change(None, after)[0] == "none"

@@ -42,7 +42,6 @@ def test_it_learns_and_the_same_question_has_the_same_answer():
     first, again = learning.run(RunQuery(warm_up=15)), learning.run(RunQuery(warm_up=15))
     assert (first.loss == again.loss).all() and (first.right == again.right).all()
     assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]
-    assert first.rate[14] == pytest.approx(0.01) and first.rate.argmax() == 14
     assert not first.floor.any()
 
 

@@ -34,9 +34,10 @@ from viz.pages.coreference.case_set import set_claims as coreference_claims
 from viz.pages.explain import answer_claims, no_order, set_claims, share_claim
 from viz.pages.heads import head_claims, row_claim
 from viz.pages.measures import effect_claims, pattern_claims
-from viz.pages.training.claims import Story, claims, habit_claims
-from viz.pages.translate.decision import decision_claims
-from viz.pages.translate.decision import set_claims as decision_set_claims
+from viz.pages.training import habit_claims
+from viz.pages.training.film import Story, claims
+from viz.pages.translate import decision_claims
+from viz.pages.translate import set_claims as decision_set_claims
 from viz.state import State, complete_view
 
 HEADLINE = examples()[0]

@@ -5,7 +5,8 @@ import torch
 from scipy import special
 
 from model.core import heads
-from model.lessons import sqrt_dk
+from model.core.threads import one_thread
+from model.lessons import scores, sqrt_dk
 from tests.fabricate import layer
 
 
@@ -59,11 +60,11 @@ def test_the_division_is_not_what_prevents_overflow():
 
 
 def test_the_four_reasons_are_measured_on_the_same_rows():
-    found = sqrt_dk.reasons(512, 64, 0, "normal")
-    assert found.spread["plain"] == pytest.approx(found.spread["scaled"] * 512**0.5)
-    assert found.spread["scaled"] == pytest.approx(1, abs=0.15)
-    assert 0 < found.output["scaled"] < found.output["plain"] < 1.1
-    assert found.largest["plain"] > 0.8 > 0.2 > found.largest["scaled"]
+    found = sqrt_dk.numbers_at(512, 64, 0, "normal")
+    assert found["spread_plain"] == pytest.approx(found["spread_scaled"] * 512**0.5)
+    assert found["spread_scaled"] == pytest.approx(1, abs=0.15)
+    assert 0 < found["output_scaled"] < found["output_plain"] < 1.1
+    assert found["largest_plain"] > 0.8 > 0.2 > found["largest_scaled"]
 
 
 def test_t5_starts_with_undivided_dots_of_variance_1():
@@ -106,3 +107,28 @@ def test_a_masked_biased_head_keeps_its_mask_and_bias_when_the_scale_goes():
     real = layer(queries=7, keys=7, allowed=Causal(), bias=bias)
     found = sqrt_dk.head_scale(real, 1)
     assert found.entropy["own"][0] == 0 and found.entropy["undone"][0] == 0 and found.absorbed < 1e-9
+
+
+@pytest.fixture(scope="module")
+def wide():
+    told = []
+    with one_thread():
+        found = sqrt_dk.run(sqrt_dk.TrainingQuery(64, 1), lambda share, text: told.append(share))
+    return found, told
+
+
+def test_undivided_the_model_learns_less_and_by_d_k_as_much(wide):
+    found, told = wide
+    assert found.end("none") < 0.95 < 0.99 < min(found.end("root"), found.end("width"))
+    assert min(told) >= 0 and max(told) <= 1 and told == sorted(told)
+
+
+def test_the_film_begins_at_the_start_and_ends_at_the_trained_weights(wide):
+    found, _ = wide
+    part = {name: each.detach() for name, each in scores.start(64, 1).items()}
+    for which, divided_by in (("none", 1.0), ("root", 8.0), ("width", 64.0)):
+        wanted = torch.softmax(part["query"] @ part["key"].T / divided_by, -1).numpy()
+        assert found.film[which][0] == pytest.approx(wanted, abs=1e-5)
+        assert found.film[which].shape == (sqrt_dk.STEPS // sqrt_dk.EVERY + 1, scores.SYMBOLS, scores.SYMBOLS)
+    assert found.bits("none") < found.bits("root") < found.bits("width") <= np.log2(scores.SYMBOLS)
+    assert np.diag(found.film["root"][-1]).mean() > 0.9 > np.diag(found.film["root"][0]).max()

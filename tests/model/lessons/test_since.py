@@ -1,0 +1,310 @@
+"""Ways to write against transformers' own, the block and its models against torch and transformers, experts by a loop,
+and the scaling laws by a search."""
+import functools
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize_scalar
+from torch.nn import functional
+from transformers import (
+    AutoModelForCausalLM,
+    DynamicCache,
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
+
+from model.lessons import since
+from model.lessons.since import (
+    BESIROGLU,
+    HEAD,
+    HEADS,
+    HOFFMANN,
+    INNER,
+    MODELS,
+    WIDTH,
+    Design,
+    RealModel,
+    encode,
+    kaplan,
+    model_cache_bytes,
+)
+
+CHINCHILLA = (70e9, 1.4e12)   # parameters and tokens that the model was given
+CHINCHILLAS = 6 * CHINCHILLA[0] * CHINCHILLA[1]
+PROMPT, STEPS = (3, 1), 4
+DRAWN = np.random.default_rng(5).dirichlet(np.ones(12) * 0.4, size=20)
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    torch.manual_seed(2)
+    return GPT2LMHeadModel(GPT2Config(vocab_size=9, n_positions=16, n_embd=16, n_layer=1, n_head=2,
+                                      initializer_range=0.6, bos_token_id=None, eos_token_id=None,
+                                      pad_token_id=0)).eval()
+
+
+@pytest.fixture(scope="module")
+def next_words(tiny):
+    def asked(prefix):
+        with torch.no_grad():
+            return tiny(torch.tensor([prefix])).logits[0, -1].double().log_softmax(-1).numpy()
+    return asked
+
+
+def generated(tiny, **how) -> tuple[int, ...]:
+    with torch.no_grad():
+        found = tiny.generate(torch.tensor([PROMPT]), attention_mask=torch.ones(1, len(PROMPT)), do_sample=False,
+                              min_new_tokens=STEPS, max_new_tokens=STEPS, **how)
+    return tuple(found[0, len(PROMPT):].tolist())
+
+
+def test_greedy_is_transformers(tiny, next_words):
+    assert since.greedy(next_words, PROMPT, STEPS) == generated(tiny)
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 5])
+def test_a_beam_is_transformers(tiny, next_words, width):
+    found = since.beam(next_words, PROMPT, STEPS, width)[-1]
+    assert found[0][0] == generated(tiny, num_beams=width, length_penalty=0.0) and len(found) == width
+
+
+def test_the_best_path_is_the_best_of_all(next_words):
+    wanted = max(product(range(9), repeat=3), key=lambda path: sum(
+        next_words(PROMPT + path[:place])[word] for place, word in enumerate(path)))
+    found, share = since.best(next_words, PROMPT, 3)
+    assert found == wanted and 0 < share < 1
+
+
+@pytest.mark.parametrize("k", [1, 3, 12])
+def test_top_k_is_transformers(k):
+    wanted = TopKLogitsWarper(k)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy()
+    assert np.array([since.top_k(row, k) for row in DRAWN]) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.5, 0.9, 1.0])
+def test_top_p_is_transformers(p):
+    wanted = TopPLogitsWarper(p)(None, torch.tensor(DRAWN).log()).softmax(-1).numpy() if p < 1 else DRAWN
+    assert np.array([since.top_p(row, p) for row in DRAWN]) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(("strategy", "amount"), [("greedy", 1), ("beam", 1), ("beam", 3), ("top_k", 2),
+                                                  ("top_p", 0.6)])
+def test_the_trees_numbers_are_products_along_the_way_and_what_is_kept_is_what_is_written(strategy, amount):
+    prompt = tuple(encode(["<start>", "the"]))
+    nodes = {node.path: node for node in since.tree(since.next_words, prompt, 3, strategy, amount, 5)}
+    for path, node in nodes.items():
+        steps = [np.exp(since.next_words(prompt + path[:place])) for place in range(len(path))]
+        assert node.whole == pytest.approx(np.prod([row[word] for row, word in zip(steps, path, strict=True)]))
+        if strategy.startswith("top"):
+            rule = since.top_k if strategy == "top_k" else since.top_p
+            kept = np.prod([rule(row, amount)[word] for row, word in zip(steps, path, strict=True)])
+            assert node.kept == pytest.approx(kept)
+    written = {path for path, node in nodes.items() if node.kept and len(path) == 3}
+    if strategy == "greedy":
+        assert written == {since.greedy(since.next_words, prompt, 3)}
+    if strategy == "beam":
+        assert written == {path for path, _ in since.beam(since.next_words, prompt, 3, amount)[-1]}
+
+
+DESIGNS = [Design(*switches, groups) for switches in product((False, True), repeat=5) for groups in (1, 3, 8)]
+
+
+def linear(this: Design, matrix: torch.Tensor, bias: torch.Tensor):
+    return lambda x: functional.linear(x, matrix.T, None if this.bare else bias)
+
+
+@functools.cache
+def torchs(this: Design, start: int = 0) -> torch.Tensor:
+    """The same block by torch's linear maps, norms, attention and activations."""
+    w = {name: torch.tensor(each) for name, each in since.weights().items()}
+    x, places = w["text"], torch.arange(since.TOKENS, dtype=torch.float64) + start
+
+    def norm(rows):
+        kind = functional.rms_norm if this.rms else functional.layer_norm
+        return kind(rows, (WIDTH,), eps=1e-6)
+
+    def rates(width):
+        return places[:, None] * torch.exp(-np.log(10_000) * torch.arange(0, width, 2, dtype=torch.float64) / width)
+
+    if not this.rotary:
+        x = x + torch.cat([rates(WIDTH).sin(), rates(WIDTH).cos()], -1)
+    sizes = [len(part) for part in np.array_split(range(HEADS), this.groups)]
+
+    def heads(name, count):
+        def pooled(all_heads):
+            return torch.stack([part.mean(0) for part in all_heads.split(sizes)]) if count != HEADS else all_heads
+        return torch.stack([linear(this, m, b)(read) for m, b in zip(pooled(w[name]), pooled(w[f"b_{name}"]),
+                                                                      strict=True)])
+
+    read = norm(x) if this.pre else x
+    query, key, value = heads("q", HEADS), heads("k", this.groups), heads("v", this.groups)
+    if this.rotary:
+        turn = torch.polar(torch.ones_like(rates(HEAD)), rates(HEAD))
+        query, key = (torch.view_as_real(torch.complex(*each.chunk(2, -1)) * turn).unbind(-1) for each in (query, key))
+        query, key = torch.cat(query, -1), torch.cat(key, -1)
+    repeats = torch.tensor(sizes)
+    mixed = functional.scaled_dot_product_attention(query, key.repeat_interleave(repeats, 0),
+                                                    value.repeat_interleave(repeats, 0), is_causal=True)
+    added = linear(this, w["o"], w["b_o"])(mixed.transpose(0, 1).flatten(1))
+    x = x + added if this.pre else norm(x + added)
+    read = norm(x) if this.pre else x
+    if this.swiglu:
+        inner = functional.silu(linear(this, w["gate"], w["b_gate"])(read)) * linear(this, w["wide"], w["b_wide"])(read)
+        x = x + linear(this, w["narrow"], w["b_narrow"])(inner)
+    else:
+        x = x + linear(this, w["down"], w["b_down"])(linear(this, w["up"], w["b_up"])(read).relu())
+    return x if this.pre else norm(x)
+
+
+@pytest.mark.parametrize("this", DESIGNS)
+def test_the_block_is_torchs(this):
+    assert since.run(this).output == pytest.approx(torchs(this).numpy(), abs=1e-9)
+
+
+def test_another_gate_or_another_order_is_noticed():
+    assert np.abs(since.run(Design(pre=True)).output - torchs(Design()).numpy()).max() > 0.1
+    assert np.abs(since.run(Design(swiglu=True)).output - torchs(Design()).numpy()).max() > 0.1
+
+
+@pytest.mark.parametrize("this", DESIGNS)
+def test_parameters_are_those_of_torchs_modules(this):
+    bias, kept, inner = not this.bare, this.groups * HEAD, INNER * 2 // 3 if this.swiglu else INNER
+    modules = {"attention": [(WIDTH, WIDTH), (WIDTH, kept), (WIDTH, kept), (WIDTH, WIDTH)],
+               "feed_forward": [(WIDTH, inner)] * (2 if this.swiglu else 1) + [(inner, WIDTH)]}
+    wanted = {part: sum(each.numel() for shape in shapes for each in torch.nn.Linear(*shape, bias=bias).parameters())
+              for part, shapes in modules.items()}
+    norm = torch.nn.RMSNorm(WIDTH) if this.rms else torch.nn.LayerNorm(WIDTH, bias=bias)
+    wanted["norms"] = 2 * sum(each.numel() for each in norm.parameters())
+    assert since.parameters(this) == wanted
+
+
+@pytest.mark.parametrize("this", [since.PAPER, since.TODAY, Design(groups=3)])
+def test_what_was_kept_is_what_a_longer_text_would_compute_and_as_large_as_said(this):
+    """Keys and values of earlier tokens do not change when later ones come: that is why they can be kept."""
+    x, places = since.run(this).output, np.arange(since.TOKENS)
+    whole = since.attention(this, x, places)
+    for tokens in (1, 7):
+        shorter = since.attention(this, x[:tokens], places[:tokens])
+        assert shorter[2] == pytest.approx(whole[2][:, :tokens]) and shorter[0] == pytest.approx(whole[0][:tokens])
+    kept = np.concatenate([whole[2], whole[3]])[:, 0].astype(np.float16)
+    assert kept.nbytes == since.cache_bytes(this)
+
+
+def test_merging_one_head_fewer_merges_the_first_two():
+    heads = np.arange(8.0)[:, None]
+    assert since.merge(heads, 8).tolist() == heads.tolist()
+    assert since.merge(heads, 7)[:, 0].tolist() == [0.5, 2, 3, 4, 5, 6, 7]
+    assert since.merge(heads, 1)[:, 0].tolist() == [3.5] and since.group_of(7).tolist() == [0, 0, 1, 2, 3, 4, 5, 6]
+
+
+def by_hand(weights: since.Weights, ids: list[int]) -> tuple[np.ndarray, list[int]]:
+    """(ln P of the next word, the expert of each token): loops over tokens and heads; only the chosen expert is
+    computed."""
+    w = {name: each.double().numpy() for name, each in weights.items()}
+
+    def norm(row):
+        return row / math.sqrt((row @ row) / len(row) + 1e-6)
+
+    x = [w["words"][word] + w["places"][place] for place, word in enumerate(ids)]
+    read, size = [norm(row) for row in x], since.EXPERT_WIDTH // since.EXPERT_HEADS
+    chosen, outputs = [], []
+    for place, row in enumerate(x):
+        heads = []
+        for head in range(since.EXPERT_HEADS):
+            part = slice(head * size, (head + 1) * size)
+            query, keys, values = ((read[place] @ w["attention"][0])[part],
+                                   [(each @ w["attention"][1])[part] for each in read[:place + 1]],
+                                   [(each @ w["attention"][2])[part] for each in read[:place + 1]])
+            shares = np.exp([query @ key / math.sqrt(size) for key in keys])
+            heads.append(shares / shares.sum() @ np.array(values))
+        row = row + np.concatenate(heads) @ w["attention"][3]
+        gates = np.exp(norm(row) @ w["router"])
+        chosen.append(int(gates.argmax()))
+        inner = np.maximum(0, norm(row) @ w["up"][chosen[-1]])
+        outputs.append(norm(row + gates.max() / gates.sum() * inner @ w["down"][chosen[-1]]) @ w["output"])
+    return outputs[-1] - np.log(np.exp(outputs[-1]).sum()), chosen
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+@pytest.mark.parametrize("text", ["<start> the old king", "<start> two plus five is", "<start> le chat dort"])
+def test_the_decoder_and_its_router_are_what_a_loop_finds(text, balanced):
+    logs, chosen = by_hand(since.shipped()[balanced], encode(text.split()))
+    assert since.next_words(tuple(encode(text.split())), balanced) == pytest.approx(logs, abs=1e-4)
+    assert since.route(text.split(), balanced).argmax(-1).tolist() == chosen
+
+
+def test_the_balancing_loss_is_one_where_all_get_the_same_and_the_number_of_experts_where_one_gets_all():
+    even = torch.eye(4)[None] * 0.97 + 0.0075
+    there = torch.ones(1, 4, dtype=torch.bool)
+    assert float(since.balancing(even, there)) == pytest.approx(1)
+    assert float(since.balancing(torch.eye(4)[[0, 0, 0, 0]][None], there)) == pytest.approx(4)
+
+
+def test_experts_are_balanced_by_their_loss_alone():
+    found = since.trainings()
+    for name, shares in found["shares"].items():
+        assert sum(shares) == pytest.approx(1, abs=1e-3) and max(shares) == pytest.approx(found["busiest"][name][0],
+                                                                                          abs=0.01)
+    assert max(found["shares"]["balanced"]) < max(found["shares"]["free"])
+
+
+# as their authors and their files state them
+PUBLISHED = {"GPT-2": 124_439_808, "Llama 2 7B": 6_738_415_616, "Mistral 7B": 7_241_732_096,
+             "Llama 3 8B": 8_030_261_248, "SmolLM2 135M": 134_515_008}
+TINY = RealModel("tiny", 2024, 2, 24, 6, 2, 4, 40, 50, False)
+
+
+def configuration(model: RealModel):
+    if model.older:
+        return GPT2Config(vocab_size=model.words, n_positions=model.places, n_embd=model.width, n_layer=model.layers,
+                          n_head=model.heads, n_inner=model.inner)
+    return LlamaConfig(vocab_size=model.words, hidden_size=model.width, num_hidden_layers=model.layers,
+                       num_attention_heads=model.heads, num_key_value_heads=model.groups, head_dim=model.head,
+                       intermediate_size=model.inner, tie_word_embeddings=model.tied)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda each: each.name)
+def test_parameters_are_the_published_ones_and_those_that_transformers_builds(model):
+    assert model.parameters == PUBLISHED[model.name]
+    with torch.device("meta"):
+        built = AutoModelForCausalLM.from_config(configuration(model))
+    assert sum(each.numel() for each in built.parameters()) == model.parameters
+    layer = (built.transformer.h if model.older else built.model.layers)[0].mlp
+    assert model.layers * sum(each.numel() for each in layer.parameters()) == model.parts()["feed_forward"]
+
+
+@pytest.mark.parametrize("tokens", [1, 5])
+def test_the_cache_is_as_large_as_transformers_own(tokens):
+    built = AutoModelForCausalLM.from_config(configuration(TINY)).to(torch.bfloat16)
+    cache = DynamicCache(config=built.config)
+    for token in range(tokens):     # one after another, as it is written
+        built(torch.tensor([[token]]), past_key_values=cache, use_cache=True)
+    held = sum(each.nbytes for layer in cache.layers for each in (layer.keys, layer.values))
+    assert held == model_cache_bytes(TINY, tokens) == tokens * TINY.bytes_per_token
+    assert TINY.ungrouped == 3 * TINY.bytes_per_token
+    assert np.array_equal(model_cache_bytes(TINY, np.array([1, 2])), [TINY.bytes_per_token, 2 * TINY.bytes_per_token])
+
+
+@pytest.mark.parametrize("law", [HOFFMANN, BESIROGLU])
+@pytest.mark.parametrize("compute", [1e18, CHINCHILLAS, 1e27])
+def test_the_best_size_is_found_by_search_too(law, compute):
+    found = minimize_scalar(lambda log: law.loss(np.exp(log), compute / 6 / np.exp(log)), bounds=(10, 40),
+                            method="bounded", options={"xatol": 1e-9})
+    parameters, tokens = law.best(compute)
+    assert parameters == pytest.approx(np.exp(found.x), rel=1e-3) and 6 * parameters * tokens == pytest.approx(compute)
+
+
+def test_the_second_fit_agrees_with_chinchilla_and_the_first_does_not():
+    assert BESIROGLU.best(CHINCHILLAS)[0] == pytest.approx(CHINCHILLA[0], rel=0.1)
+    assert HOFFMANN.best(CHINCHILLAS)[0] < 0.6 * CHINCHILLA[0]
+
+
+def test_kaplans_size_is_theirs_for_one_petaflop_day_and_grows_with_their_power():
+    assert kaplan(1e15 * 86_400)[0] == pytest.approx(1.3e9)
+    assert kaplan(1e24)[0] / kaplan(1e23)[0] == pytest.approx(10**0.73)

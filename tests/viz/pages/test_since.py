@@ -1,0 +1,98 @@
+"""What changed since 2017: the block against torch, the cache by hand, and what the decoder writes by trying all."""
+import numpy as np
+import pytest
+
+from model.lessons import since
+from model.lessons.since import WORDS, encode
+from tests.lesson_pages import shown
+from tests.model.lessons.test_since import DESIGNS, torchs
+from viz.pages.since import CHANGES, block_boxes, block_claim, said_bytes, said_power, writing_numbers
+from viz.text import strings
+
+PROSE = strings("lessons/since")
+
+
+@pytest.mark.parametrize("this", [since.PAPER, since.TODAY, since.Design(groups=3, rms=True, bare=True)])
+def test_the_blocks_numbers_are_torchs(this):
+    switches = {name: getattr(this, name) for name in CHANGES}
+    found = shown("since", guess="b", tokens=131_072, **switches).numbers
+    assert found["block"]["length_now"] == pytest.approx(float(torchs(this).norm(dim=-1).mean()))
+    assert found["block"]["length_paper"] == pytest.approx(96**0.5, abs=1e-4)
+    assert (found["block"]["moved_now"] < 1e-12) == this.rotary
+    assert found["cache"]["own"] == said_bytes(131_072 * 48 * this.groups) and found["cache"]["held"] == "17.2 GB"
+
+
+@pytest.mark.parametrize("about", CHANGES)
+def test_what_a_switch_costs_is_the_difference_of_two_blocks(about):
+    for this in DESIGNS[::5]:
+        other = {name: getattr(this, name) for name in CHANGES}
+        after, before = ({**other, about: value} for value in (
+            (this.groups, 8) if about == "groups" else (True, False)))
+        by = np.subtract(*(sum(since.parameters(since.Design(**each)).values()) for each in (after, before)))
+        said = block_claim(PROSE["block"], this, about)
+        assert f": {by:+,} parameters.".replace("-", "−") in said
+        if about != "groups":
+            title = PROSE["block"]["says"][about]["on" if getattr(this, about) else "off"].split("**")[1]
+            assert said.startswith(f"**{title}**")
+
+
+@pytest.mark.parametrize("this", DESIGNS[::7])
+def test_norms_stand_where_the_design_has_them(this):
+    kinds = [box.kind for box in block_boxes(PROSE["block"], this)]
+    assert kinds == (["in", "norm", "attention", "add", "norm", "feed_forward", "add"] if this.pre
+                     else ["in", "attention", "add_norm", "feed_forward", "add_norm"])
+
+
+def likeliest(start: tuple[int, ...]) -> tuple[float, list[int]]:
+    """(probability, three words) of the likeliest path of all: every word is tried whose path is likelier so far."""
+    best: tuple[float, list[int]] = (0.0, [])
+
+    def go(path: list[int], share: float) -> None:
+        nonlocal best
+        if len(path) == 3:
+            best = max(best, (share, path))
+            return
+        given = np.exp(since.next_words((*start, *path)))
+        for word in np.argsort(-given):
+            if share * given[word] <= best[0]:
+                return
+            go([*path, int(word)], share * given[word])
+
+    go([], 1.0)
+    return best
+
+
+@pytest.mark.parametrize(("text", "how", "amount"), [("the", "beam", 3), ("le", "top_k", 5),
+                                                     ("two plus", "top_p", 0.5)])
+def test_what_is_written_has_the_models_probabilities(text, how, amount):
+    start = tuple(encode(["<start>", *text.split()]))
+    found, given = writing_numbers(how, amount, start), np.sort(np.exp(since.next_words(start)))[::-1]
+    share, path = likeliest(start)
+    assert found["best_said"] == " ".join(WORDS[word] for word in path) and found["best_share"] == pytest.approx(share)
+    greedy = encode(found["greedy_said"].split())
+    assert found["greedy_share"] == pytest.approx(np.prod(
+        [np.exp(since.next_words((*start, *greedy[:at]))).max() for at in range(3)]))
+    count = 5 if how == "top_k" else int(np.searchsorted(np.cumsum(given), 0.5)) + 1
+    if how != "beam":
+        assert found["words"] == count and found["cut"] == pytest.approx(1 - given[:count].sum(), abs=1e-9)
+        assert found["first"] == pytest.approx(given[0] / given[:count].sum())
+
+
+@pytest.mark.parametrize("turned", [{"topic": "experts", "routed": "sum", "balance": False},
+                                    {"topic": "writing", "how": "beam"}, {"topic": "scaling", "compute": 27}], ids=str)
+def test_every_topic_has_its_numbers(turned):
+    found = shown("since", guess="a", **turned).numbers[turned["topic"]]
+    if turned["topic"] == "experts":
+        assert found["all"] == 4 * found["one"] and found["on"] < found["off"] and found["held_out"] == 400
+    if turned["topic"] == "scaling":
+        assert found["kaplan_ratio"] < found["hoffmann_ratio"] and found["power"] == "10²⁷" == said_power(27.0)
+
+
+@pytest.mark.parametrize(("count", "wanted"), [(1, "1 bytes"), (1000, "1 kB"), (131_072, "131 kB"),
+                                               (17_179_869_184, "17.2 GB"), (5e12, "5000 GB")])
+def test_bytes_are_said_in_their_unit(count, wanted):
+    assert said_bytes(count) == wanted
+
+
+def test_the_cache_waits_for_the_answer():
+    assert set(shown("since", groups=1, about="groups").numbers) == {"block"}
