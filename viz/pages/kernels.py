@@ -108,16 +108,15 @@ def _copying(page: PageContext, lesson: Lesson) -> None:
                 drawn.append(drawn_line(turned["drawn"], lengths, (0, 1)))
             curves, matrices = st.columns([5, 4], gap="small")
             with curves:
-                figure(lambda theme: lines(theme, lengths, drawn, axes=(words["length"], words["share"]),
-                                           y_range=(0, 1.03), height=340, bounds=[(1 / 12, words["guessing"])],
-                                           marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))]),
-                       key="kernels-copying", alt=words["alt"].format(
-                           fixed=by_kind["fixed"].mean(0)[-1], attention=by_kind["attention"].mean(0)[-1],
-                           longest=lengths[-1]))
+                figure(lines, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03), height=340,
+                       bounds=[(1 / 12, words["guessing"])],
+                       marks=[(kernels.TRAINED, words["trained"].format(longest=kernels.TRAINED))],
+                       key="kernels-copying",
+                       alt=words["alt"].format(fixed=by_kind["fixed"].mean(0)[-1],
+                                               attention=by_kind["attention"].mean(0)[-1], longest=lengths[-1]))
             with matrices:
                 read, wrote = ([chr(ord("a") + number) for number in side] for side in (text, written))
-                figure(lambda theme: matrix(theme, alignment, wrote, read, axes=(words["read"], words["written"]),
-                                            height=360),
+                figure(matrix, alignment, wrote, read, axes=(words["read"], words["written"]), height=360,
                        key="kernels-alignment",
                        alt=words["alt_alignment"].format(text=" ".join(read), written=" ".join(wrote)))
         st.caption(about)
@@ -157,15 +156,14 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
         if np.isnan(answer):
             said, says = words["undefined"], words["nobody"]
         with right:
-            figure(lambda theme: regression(theme, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"),
-                                            axes=("x", "y"), y_range=(-3, 3), height=440),
-                   key="kernels-regression", alt=lesson.alt("regression", q=q, h=h, k=k, near=near, answer=said))
+            figure(regression, X, curves, (x, y, weights), (q, answer, f"x = {_short(q)}"), axes=("x", "y"),
+                   y_range=(-3, 3), height=440, key="kernels-regression",
+                   alt=lesson.alt("regression", q=q, h=h, k=k, near=near, answer=said))
         error = np.array([kernels.leave_one_out(keys, y, float(bandwidth), kernel) for bandwidth in BANDWIDTHS])
         with st.expander(prose["wide"]):
-            figure(lambda theme: lines(theme, BANDWIDTHS, [Line("left out", error)],
-                                       axes=(words["h_axis"], words["error"]), log="x",
-                                       marks=[(h, f"h = {h:g}")], height=240),
-                   key="kernels-bandwidth", alt=prose["alt_bandwidth"].format(h=h))
+            figure(lines, BANDWIDTHS, [Line("left out", error)], axes=(words["h_axis"], words["error"]), log="x",
+                   marks=[(h, f"h = {h:g}")], height=240, key="kernels-bandwidth",
+                   alt=prose["alt_bandwidth"].format(h=h))
             if np.isfinite(error).any():
                 best = int(np.nanargmin(error))
                 st.markdown(words["best"].format(h=BANDWIDTHS[best], error=error[best]))
@@ -199,15 +197,12 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
                   Line(words["names"]["dot"], kernels.dot_product_weights(everywhere, keys, h * h) @ y, 1, "dash")]
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(lambda theme: bars(theme, [str(place) for place in range(len(x))],
-                                      {words["names"][name]: row for name, row in rows.items()},
-                                      axes=(words["key"], words["weight"]), y_range=(0, 1.02), height=380),
-                   key="kernels-weights", alt=lesson.alt("relabel", moved=moved))
+            figure(bars, [str(place) for place in range(len(x))],
+                   {words["names"][name]: row for name, row in rows.items()}, axes=(words["key"], words["weight"]),
+                   y_range=(0, 1.02), height=380, key="kernels-weights", alt=lesson.alt("relabel", moved=moved))
         with right:
-            figure(lambda theme: regression(theme, X, curves, (x, y, rows["dot"]),
-                                            (q, float(rows["dot"] @ y), f"query {_short(q)}"),
-                                            axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380),
-                   key="kernels-relabelled",
+            figure(regression, X, curves, (x, y, rows["dot"]), (q, float(rows["dot"] @ y), f"query {_short(q)}"),
+                   axes=(words["axes"][0], words["axes"][1]), y_range=(-3, 3), height=380, key="kernels-relabelled",
                    alt=words["alt_curve"].format(kernel=rows["kernel"] @ y, dot=rows["dot"] @ y))
         lengths = np.linalg.norm(keys, axis=1)
         lesson.explanation("relabel", shown=(kernels.lift, kernels.dot_product_weights, kernels.length_bias),
@@ -233,18 +228,19 @@ def _scores(page: PageContext, lesson: Lesson) -> None:
         with left:
             over = [Line(words["names"][kind], each.mean(1), SCORE_COLOURS[kind], band=(each.min(1), each.max(1)))
                     for kind, each in ((kind, np.maximum(runs[kind], 1e-4)) for kind in scores.KINDS)]
-            figure(lambda theme: lines(theme, np.array(shipped["widths"]), over, axes=("d_k", words["loss"]), log="x",
-                                       marks=[(d_k, f"d_k = {d_k}")], height=360, bounds=guessing),
-                   key="kernels-widths", alt=lesson.alt("scores", widest=shipped["widths"][-1], **ends))
+            figure(lines, np.array(shipped["widths"]), over, axes=("d_k", words["loss"]), log="x",
+                   marks=[(d_k, f"d_k = {d_k}")], height=360, bounds=guessing, key="kernels-widths",
+                   alt=lesson.alt("scores", widest=shipped["widths"][-1], **ends))
         if trains:
             trained: scores.Scores = page.ask(scores.ScoresQuery(d_k, page.controls["seed"]))
             curves = [Line(words["names"][kind], trained.loss[kind].reshape(-1, SMOOTH).mean(1), SCORE_COLOURS[kind])
                       for kind in scores.KINDS]
             with right:
-                figure(lambda theme: lines(theme, np.arange(SMOOTH, scores.STEPS + 1, SMOOTH), curves,
-                                           axes=(words["step"], words["loss"]), height=360, bounds=guessing),
-                       key="kernels-training", alt=words["alt_live"].format(
-                           d_k=d_k, **{kind: each[-SMOOTH:].mean() for kind, each in trained.loss.items()}))
+                figure(lines, np.arange(SMOOTH, scores.STEPS + 1, SMOOTH), curves, axes=(words["step"], words["loss"]),
+                       height=360, bounds=guessing, key="kernels-training",
+                       alt=words["alt_live"].format(d_k=d_k,
+                                                    **{kind: each[-SMOOTH:].mean() for kind,
+                                                       each in trained.loss.items()}))
             rows = [f"| {words['names'][kind]} | {format_share(trained.accuracy[kind][-SMOOTH:].mean(), 0)} "
                     f"| {trained.entropy[kind]:z.2f} | {trained.seconds[kind]:z.2f} "
                     f"| {trained.scoring[kind] * 1e6:,.0f} |" for kind in scores.KINDS]
@@ -290,16 +286,15 @@ def _memory(page: PageContext, lesson: Lesson) -> None:
                     [tile(f"{weight:z.2f}", value) for value, weight in zip(values, weights, strict=True)],
                     [tile(words["query"], query[0]), None, tile(words["answer"], mixed[0]), None,
                      tile(words["wanted"], values[asked])]]
-            figure(lambda theme: tiles(theme, rows, height=430), key="kernels-pictures",
+            figure(tiles, rows, height=430, key="kernels-pictures",
                    alt=lesson.alt("memory", key=kernels.KEYS[asked], value=kernels.VALUES[asked],
                                   error=float(((mixed[0] - values[asked]) ** 2).mean())))
         best = kernels.best_temperature(share)
         squared, on_right, there = _errors(pairs, share)
         marks = [(temperature, f"T = {temperature:g}"), (best, words["best"].format(best=best))]
-        figure(lambda theme: lines(theme, TEMPERATURES,
-                                   [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
-                                   axes=("temperature T", ""), log="x", marks=marks, height=320),
-               key="kernels-sharpness", alt=words["alt_curve"].format(best=best, share=share))
+        figure(lines, TEMPERATURES, [Line(words["error"], squared), Line(words["on_right"], on_right, 2)],
+               axes=("temperature T", ""), log="x", marks=marks, height=320, key="kernels-sharpness",
+               alt=words["alt_curve"].format(best=best, share=share))
         names = [f"{key} → {value}" for key, value in zip(kernels.KEYS, kernels.VALUES, strict=True)]
         lesson.explanation("memory", shown=(kernels.recall, kernels.best_temperature, kernels.errors),
                            shapes={"keys": keys, "values": values, "query": query}, t=temperature, pair=names[asked],

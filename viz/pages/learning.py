@@ -99,9 +99,9 @@ def _lengths(page: PageContext, lesson: Lesson) -> bool:
         pieces = [(words["floor"], 0, np.array([floor, float(entropy(q, base=math.e))])),
                   (words["gap"], 1, np.array([gap, back]))]
         with drawn:
-            figure(lambda theme: stacked_bars(theme, words["rows"], pieces, axis="nats", height=230,
-                                              marks=[(floor, words["mark"].format(floor=floor))]),
-                   key="learning-lengths", alt=lesson.alt("lengths", floor=floor, gap=_said(gap), loss=_said(loss)))
+            figure(stacked_bars, words["rows"], pieces, axis="nats", height=230,
+                   marks=[(floor, words["mark"].format(floor=floor))], key="learning-lengths",
+                   alt=lesson.alt("lengths", floor=floor, gap=_said(gap), loss=_said(loss)))
         with drawn if page.state.present else left, st.container(key="numbers", horizontal=True):
             for name, value in (("loss", loss), ("bits", loss / np.log(2)), ("perplexity", np.exp(loss))):
                 st.metric(words[name], _said(value))
@@ -155,11 +155,10 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         left, column = st.columns(2, gap="medium")
         with left:
             pieces = [(words["floor"], 0, floors), (words["gap"], 1, gaps)]
-            figure(lambda theme: stacked_bars(theme, list(wanted), pieces, axis=words["axis"], height=320),
-                   key="learning-targets", alt=lesson.alt("targets", **dict(zip("abc", losses, strict=True))))
+            figure(stacked_bars, list(wanted), pieces, axis=words["axis"], height=320, key="learning-targets",
+                   alt=lesson.alt("targets", **dict(zip("abc", losses, strict=True))))
         with column:
-            figure(lambda theme: bars(theme, [vocabulary[each] for each in names], pushes,
-                                      axes=(words["sign"], words["push"]), height=320),
+            figure(bars, [vocabulary[each] for each in names], pushes, axes=(words["sign"], words["push"]), height=320,
                    key="learning-push", alt=words["alt_push"].format(sign=text[-1], push=pushes[words["rows"][0]][0]))
         lesson.explanation("targets",
                            shown=(learning.parts, learning.slope, learning.one_hot, distribution),
@@ -190,18 +189,18 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         with left:
             drawn = [Line(words["hard"], learning.smooth_loss(SHARES, size, 0.0, where), None, "dash"),
                      Line(words["smooth"].format(epsilon=epsilon), learning.smooth_loss(SHARES, size, epsilon, where))]
-            figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], words["loss"]),
-                                       marks=[(peak, words["best"].format(peak=peak))],
-                                       bounds=[(floor, words["floor"].format(floor=floor))], y_range=(0, 7),
-                                       height=360),
-                   key="learning-smooth", alt=lesson.alt("smoothing", floor=abs(floor), peak=peak, epsilon=epsilon))
+            figure(lines, SHARES, drawn, axes=(words["share"], words["loss"]),
+                   marks=[(peak, words["best"].format(peak=peak))],
+                   bounds=[(floor, words["floor"].format(floor=floor))],
+                   y_range=(0, 7), height=360, key="learning-smooth",
+                   alt=lesson.alt("smoothing", floor=abs(floor), peak=peak, epsilon=epsilon))
         with right:
             floors = [Line(words["wheres"][kind], np.array([learning.floor(size, one, kind) for one in EPSILONS]),
                            place)
                       for place, kind in enumerate(learning.DEFINITIONS)]
-            figure(lambda theme: lines(theme, EPSILONS, floors, axes=("ε", words["floor_axis"]),
-                                       marks=[(epsilon, f"ε = {epsilon:g}")], height=360),
-                   key="learning-floor", alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
+            figure(lines, EPSILONS, floors, axes=("ε", words["floor_axis"]), marks=[(epsilon, f"ε = {epsilon:g}")],
+                   height=360, key="learning-floor",
+                   alt=words["alt_floor"].format(size=size, epsilon=epsilon, floor=floor))
         lesson.explanation("smoothing", shown=(learning.smoothed_target, learning.smooth_loss, learning.floor),
                            shapes={"target": learning.smoothed_target(0, size, epsilon, where)}, epsilon=epsilon,
                            peak=peak, floor=floor, gap=_said(learning.gap(size, epsilon, where)),
@@ -223,16 +222,15 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
         gradients, steps = learning.signal(kind), np.arange(1, learning.DESCENT_STEPS + 1)
         paper, own = learning.adam(gradients), learning.adam(gradients, beta2=beta2, epsilon=epsilon)
         with left:
-            figure(lambda theme: lines(theme, steps, [Line(words["gradient"], gradients, 7)],
-                                       axes=(words["step"], words["gradient"]),
-                                       log="y" if kind == "fading" else "", height=320),
-                   key="learning-gradient", alt=words["alt_gradient"].format(kind=words["signals"][kind]))
+            figure(lines, steps, [Line(words["gradient"], gradients, 7)], axes=(words["step"], words["gradient"]),
+                   log="y" if kind == "fading" else "", height=320, key="learning-gradient",
+                   alt=words["alt_gradient"].format(kind=words["signals"][kind]))
         with right:
             drawn = [Line(words["paper"], paper, 0),
                      Line(words["own"].format(beta2=beta2, epsilon=epsilon), own, 1, "dash")]
-            figure(lambda theme: lines(theme, steps, drawn, axes=(words["step"], words["move"]), height=320),
-                   key="learning-adam", alt=lesson.alt("adam", step=learning.AT + 21, paper=paper[learning.AT + 20],
-                                                       own=own[learning.AT + 20]))
+            figure(lines, steps, drawn, axes=(words["step"], words["move"]), height=320, key="learning-adam",
+                   alt=lesson.alt("adam", step=learning.AT + 21, paper=paper[learning.AT + 20],
+                                  own=own[learning.AT + 20]))
         lesson.explanation("adam", shown=(learning.adam, learning.signal),
                            shapes={"gradients": gradients, "moves": own},
                            beta2=beta2, memory=1 / (1 - beta2), first=own[0], says=words["says"][kind].format(
@@ -255,13 +253,12 @@ def _rate(page: PageContext, lesson: Lesson) -> None:
         highest, end = (float(each) for each in learning.rate(np.array([4000, 100_000]), 512, 4000))
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: lines(theme, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))],
-                                       axes=(words["step"], words["paper"]), height=300,
-                                       marks=[(4000, words["mark"].format(highest=highest))]),
-                   key="learning-rate-paper", alt=lesson.alt("rate", highest=highest))
+            figure(lines, PAPER_STEPS, [Line("lr", learning.rate(PAPER_STEPS, 512, 4000))],
+                   axes=(words["step"], words["paper"]), height=300,
+                   marks=[(4000, words["mark"].format(highest=highest))], key="learning-rate-paper",
+                   alt=lesson.alt("rate", highest=highest))
         with right:
-            figure(lambda theme: lines(theme, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]),
-                                       height=300),
+            figure(lines, steps, [Line("lr", ours, 1)], axes=(words["step"], words["ours"]), height=300,
                    key="learning-rate", alt=words["alt_ours"].format(peak=peak, warm=warm_up, last=ours[-1]))
         lesson.explanation("rate", shown=(learning.rate, learning.scaled_rate), shapes={"rates": ours}, highest=highest,
                            end=end, peak=ours.max(), last=ours[-1], steps=STEPS)
@@ -344,9 +341,8 @@ def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                     drawn.append(Line(words["floor"], own.floor, None, "dot"))
                 x = own.tested.astype(int) if field in ("right", "nats") else np.arange(1, STEPS + 1)
                 with column:
-                    figure(lambda theme, x=x, drawn=drawn, field=field: lines(
-                        theme, x, drawn, axes=(words["step"], words["axes"][field]), height=280,
-                        log="y" if field == "gradient" else ""), key=f"learning-run-{field}",
+                    figure(lines, x, drawn, axes=(words["step"], words["axes"][field]), height=280,
+                           log="y" if field == "gradient" else "", key=f"learning-run-{field}",
                            alt=words["alts"][field].format(own=getattr(own, field)[-1],
                                                            other=getattr(reference, field)[-1]))
         lesson.explanation(

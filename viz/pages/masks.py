@@ -79,9 +79,9 @@ def _build(page: PageContext, lesson: Lesson, texts: list[str], rule: np.ndarray
                 on_paint=lambda painted: page.set(flips=tuple(np.flatnonzero((painted ^ rule).ravel()).tolist()))))
         with middle, computing():
             weights = masking.masked_weights(scores, allowed, "before")
-            figure(lambda theme: matrix(theme, np.where(allowed, weights, np.nan), texts, texts, height=360,
-                                        axes=("key", "query"), style=CellStyle(ruler=False)),
-                   key="masks-weights", alt=lesson.alt("build", n=N, open=int(allowed.sum())))
+            figure(matrix, np.where(allowed, weights, np.nan), texts, texts, height=360, axes=("key", "query"),
+                   style=CellStyle(ruler=False), key="masks-weights",
+                   alt=lesson.alt("build", n=N, open=int(allowed.sum())))
         with right:
             revealed = lesson.predict()
         if revealed:
@@ -102,7 +102,7 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
         choice_for(page, "method", words["method"], words["names"])
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: matrix(theme, by_method[method], texts, texts, height=400), key="masks-method",
+            figure(matrix, by_method[method], texts, texts, height=400, key="masks-method",
                    alt=lesson.alt("methods", name=words["names"][method],
                                   least=float(np.nan_to_num(by_method[method].sum(1)).min())))
         with right:
@@ -142,7 +142,7 @@ def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray
     drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
     axes = (words["moved"].format(token=f"{texts[hidden[0]]} ({hidden[0]})"),
             words["answer"].format(row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
-    figure(lambda theme: lines(theme, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320), key="masks-leak",
+    figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, key="masks-leak",
            alt=words["alt_leak"].format(low=answers["after"].min(), high=answers["after"].max()))
     return answers["after"]
 
@@ -175,8 +175,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
         with right:
-            figure(lambda theme: matrix(theme, chosen.astype(float), places, places, height=420,
-                                        style=CellStyle(ruler=False)),
+            figure(matrix, chosen.astype(float), places, places, height=420, style=CellStyle(ruler=False),
                    key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
         with left:
             slider_for(page, "n", words["n"], LENGTHS)
@@ -193,9 +192,9 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         layers = np.arange(1, 1 + max(map(len, shares.values())))
         drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
                  for place, (kind, reached) in enumerate(shares.items())]
-        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
-                                   log="x" if len(layers) > 8 else "", height=300),
-               key="masks-reach", alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
+        figure(lines, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
+               log="x" if len(layers) > 8 else "", height=300, key="masks-reach",
+               alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
         lesson.explanation("patterns",
                            shown=(masking.window, masking.dilated_window, masking.global_tokens,
                                   masking.random_keys, masking.reach),
@@ -233,17 +232,14 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         grid, layers = softmax.by_layer(lost[name])
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: bars(theme, [titles[kind] for kind in lost],
-                                      {words["lost"]: np.array([each[place] for each in lost.values()])},
-                                      axes=("", words["lost"]), y_range=(0, 1), height=390, angle=ASLANT),
-                   key="masks-lost",
+            figure(bars, [titles[kind] for kind in lost],
+                   {words["lost"]: np.array([each[place] for each in lost.values()])}, axes=("", words["lost"]),
+                   y_range=(0, 1), height=390, angle=ASLANT, key="masks-lost",
                    alt=lesson.alt("real", layer=view.layer, head=view.head, name=titles[name], lost=lost[name][place]))
         with right:
-            figure(lambda theme: matrix(theme, grid, [str(layer) for layer in layers],
-                                        [str(head) for head in range(grid.shape[1])], axes=("head", "layer"),
-                                        height=390, title=words["lost_by"].format(name=titles[name]),
-                                        style=CellStyle(square=False)),
-                   key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
+            figure(matrix, grid, [str(layer) for layer in layers], [str(head) for head in range(grid.shape[1])],
+                   axes=("head", "layer"), height=390, title=words["lost_by"].format(name=titles[name]),
+                   style=CellStyle(square=False), key="masks-heads", alt=words["alt_heads"].format(name=titles[name]))
         least, most = min(lost[name], key=lost[name].__getitem__), max(lost[name], key=lost[name].__getitem__)
         lesson.explanation("real", shown=(masking.lost_weight,), shapes={"lost": grid}, layer=view.layer,
                            head=view.head, name=titles[name], n=n, lost=lost[name][place],

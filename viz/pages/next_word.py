@@ -104,9 +104,9 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
     """The most probable tokens; the temperature never changes their order."""
     words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
     names = answer.texts[:DRAWN]
-    figure(lambda theme: bars(theme, names, {words["probability"]: shown}, axes=("", words["probability"]),
-                              y_range=(0, 1), title=words["chart"]),
-           key="next-word", alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
+    figure(bars, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1),
+           title=words["chart"], key="next-word",
+           alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
     positive = chances[chances > 0]
     st.caption(words["entropy"].format(entropy=-(positive * np.log2(positive)).sum() + 0.0, kept=len(positive),
                                        n=len(chances), shown=len(names), mass=shown.sum()))

@@ -55,10 +55,9 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
         shuffled = digit_patches.laid(digit_patches.cut(straight, SIDE)[order], COLUMNS)
         left, right = st.columns([6, 5], gap="medium")
         with left:
-            figure(lambda theme: tiles(theme, [[(words["straight"], gaps(straight, SIDE)),
-                                                (words["shuffled"], gaps(shuffled, SIDE))]], height=205),
-                   key="patches-puzzle", alt=lesson.alt("shuffle", patches=PATCHES,
-                                                        moved=int((order != np.arange(PATCHES)).sum())))
+            figure(tiles, [[(words["straight"], gaps(straight, SIDE)), (words["shuffled"], gaps(shuffled, SIDE))]],
+                   height=205, key="patches-puzzle",
+                   alt=lesson.alt("shuffle", patches=PATCHES, moved=int((order != np.arange(PATCHES)).sum())))
             with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
                 with st.container(width=260):
                     slider_for(page, "moved", names["moved"], range(PATCHES + 1))
@@ -77,9 +76,8 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
             says = {"first": int(one.argmax()), "second": int(other.argmax()), "p_first": one.max(),
                     "p_second": other.max()}
             with column:
-                figure(lambda theme, name=name, one=one, other=other: bars(
-                    theme, DIGITS, {words["straight"]: one, words["shuffled"]: other},
-                    axes=(words["digit"], words["probability"]), y_range=(0, 1), height=220, title=words[name]),
+                figure(bars, DIGITS, {words["straight"]: one, words["shuffled"]: other},
+                       axes=(words["digit"], words["probability"]), y_range=(0, 1), height=220, title=words[name],
                        key=f"patches-{name}", alt=words["alt_bars"].format(name=words[name], **says))
         lesson.explanation("shuffle", shown=(digit_patches.swapped, digit_patches.read), notices_in=right,
                            shapes={"picture": straight, "order": order}, difference=difference, without=without,
@@ -105,8 +103,7 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
         left, right = st.columns([2, 3], gap="medium")
         with left:
             slider_for(page, "side", words["side"], SIDES)
-            figure(lambda theme: tiles(theme, [[(words["name"].format(patches=patches), gaps(pixels, side))]],
-                                       height=300),
+            figure(tiles, [[(words["name"].format(patches=patches), gaps(pixels, side))]], height=300,
                    key="patches-cut", alt=lesson.alt("cut", height=height, width=width, side=side, patches=patches))
         with right:
             rows = [words["table_head"], "|---:|---:|---:|---:|"]
@@ -132,14 +129,13 @@ def _places(page: PageContext, lesson: Lesson) -> None:
         with left:
             slider_for(page, "place", words["place"], range(PATCHES),
                        say=lambda at: words["at"].format(row=at // COLUMNS, column=at % COLUMNS))
-            figure(lambda theme: matrix(theme, maps[place], [str(row) for row in range(ROWS)],
-                                        [str(column) for column in range(COLUMNS)],
-                                        axes=(words["column"], words["row"]), height=360,
-                                        style=CellStyle("signed", bound=1)),
+            figure(matrix, maps[place], [str(row) for row in range(ROWS)], [str(column) for column in range(COLUMNS)],
+                   axes=(words["column"], words["row"]), height=360, style=CellStyle("signed", bound=1),
                    key="patches-place", alt=lesson.alt("places", place=name, best=other, cosine=similar[place, best]))
         with right:
-            figure(lambda theme: tiles(theme, [[(f"{row},{column}", maps[row * COLUMNS + column])
-                                                for column in range(COLUMNS)] for row in range(ROWS)], height=420),
+            figure(tiles,
+                   [[(f"{row},{column}",
+                      maps[row * COLUMNS + column]) for column in range(COLUMNS)] for row in range(ROWS)], height=420,
                    key="patches-places", alt=words["alt_all"].format(places=PATCHES))
         near, far = mean_cosines(similar)
         lesson.explanation("places", shown=(digit_patches.place_vectors, cosines), shapes={"cosines": similar},
@@ -190,10 +186,8 @@ def _curves(lesson: Lesson, runs: dict[str, DigitRun], count: int) -> None:
     tested = next(iter(runs.values())).tested.astype(int)
     left, other = st.columns(2, gap="medium")
     with left:
-        figure(lambda theme: lines(theme, tested, right, axes=(words["step"], words["right"]), y_range=(0, 1),
-                                   height=300),
+        figure(lines, tested, right, axes=(words["step"], words["right"]), y_range=(0, 1), height=300,
                key=f"patches-right{step}", alt=lesson.alt("data", tested=TESTED, count=count, ends=ends))
     with other:
-        figure(lambda theme: lines(theme, np.arange(SMOOTH, digit_patches.STEPS + 1), loss,
-                                   axes=(words["step"], words["loss"]), height=300),
+        figure(lines, np.arange(SMOOTH, digit_patches.STEPS + 1), loss, axes=(words["step"], words["loss"]), height=300,
                key=f"patches-loss{step}", alt=words["alt_loss"].format(names=", ".join(line.name for line in loss)))

@@ -241,10 +241,9 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
         st.markdown(words["none"])
         return
     facts = layer_facts(found, name) | {"name": words["names"][name], "unit": words["units"][name]}
-    figure(lambda theme: by_layer(theme, found.heads, values, axes=(words["layer"], words["axes"][name]),
-                                  names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
-                                  marked=(view.layer, view.head)),
-           key=f"pictures-{name}", alt=words["alt"].format(**facts))
+    figure(by_layer, found.heads, values, axes=(words["layer"], words["axes"][name]),
+           names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
+           marked=(view.layer, view.head), key=f"pictures-{name}", alt=words["alt"].format(**facts))
     st.markdown(words["range"].format(**facts), width=READABLE_WIDE)
     st.caption(words["about"][name], width=READABLE_WIDE)
 

@@ -85,10 +85,9 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                         lesson.placeholder(name, height=200)
                         continue
                     names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
-                    figure(lambda theme, name=name, names=names, drawn=drawn: matrix(
-                        theme, drawn, names, [str(dimension) for dimension in range(SHOWN)], axes=("dimension", ""),
-                        height=200, title=words[name], style=style),
-                           key=f"positions-{name}", alt=words["alt_rows"].format(order=" ".join(names)))
+                    figure(matrix, drawn, names, [str(dimension) for dimension in range(SHOWN)], axes=("dimension", ""),
+                           height=200, title=words[name], style=style, key=f"positions-{name}",
+                           alt=words["alt_rows"].format(order=" ".join(names)))
         with right:
             lesson.predict()
         if not lesson.answered:
@@ -99,9 +98,9 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
             with st.container(horizontal=True):
                 choice_for(page, "scheme", words["scheme"], words["schemes"])
                 choice_for(page, "stack", words["stack"], words["stacks"])
-            figure(lambda theme: bars(theme, WORDS, {"change": moved}, axes=(words["word"], words["changed"]),
-                                      y_range=(0, max(0.2, 1.1 * most)), height=175, title=words["change"]),
-                   key="positions-shuffle", alt=lesson.alt("shuffle", scheme=scheme, most=most, least=least))
+            figure(bars, WORDS, {"change": moved}, axes=(words["word"], words["changed"]),
+                   y_range=(0, max(0.2, 1.1 * most)), height=175, title=words["change"], key="positions-shuffle",
+                   alt=lesson.alt("shuffle", scheme=scheme, most=most, least=least))
         apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
         lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
                            notices_in=right, most=most, least=least, apart=apart)
@@ -125,11 +124,9 @@ def _table(page: PageContext, lesson: Lesson) -> None:
         st.caption(caption)
         left, right = st.columns([3, 2], gap="medium")
         with left:
-            figure(lambda theme: matrix(theme, table, [str(place) for place in range(len(table))],
-                                        [str(dimension) for dimension in range(table.shape[1])],
-                                        axes=("dimension", "position"), height=420,
-                                        style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)),
-                                                        square=False)),
+            figure(matrix, table, [str(place) for place in range(len(table))],
+                   [str(dimension) for dimension in range(table.shape[1])], axes=("dimension", "position"), height=420,
+                   style=CellStyle("signed", bound=float(np.quantile(np.abs(table), 0.995)), square=False),
                    key="positions-table",
                    alt=lesson.alt("table", count=len(table), width=table.shape[1],
                                   source=words["sources_of"][page.controls["source"]]))
@@ -141,9 +138,9 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             drawn, name, bound = positions.strongest_wave(table), words["strongest"], (len(table), str(len(table)))
             x = np.arange(len(drawn))
         with right:
-            figure(lambda theme: lines(theme, x, [Line("wavelength", drawn, 1, "dots")], log="y",
-                                       axes=("dimension", name), bounds=[bound], height=420),
-                   key="positions-wavelengths", alt=words["alt_wavelengths"].format(first=drawn[0], last=drawn[-1]))
+            figure(lines, x, [Line("wavelength", drawn, 1, "dots")], log="y", axes=("dimension", name), bounds=[bound],
+                   height=420, key="positions-wavelengths",
+                   alt=words["alt_wavelengths"].format(first=drawn[0], last=drawn[-1]))
         lesson.explanation("table", shown=(positions.sinusoidal, positions.wavelengths, positions.strongest_wave),
                            shapes={"table": table}, d=width, first=waves[0], last=waves[-1],
                            longer=int((waves > LENGTH).sum()), pairs=len(waves), turn=360 * (LENGTH - 1) / waves[-1])
@@ -189,14 +186,12 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
             drawn.append(Line(words["through"].format(k=back), through[shown], 1, "dash"))
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: lines(theme, distance[shown], drawn, axes=(words["axis"], words["cosine"]),
-                                       height=360),
+            figure(lines, distance[shown], drawn, axes=(words["axis"], words["cosine"]), height=360,
                    key="positions-distance", alt=lesson.alt("distance", near=mean[len(table)], far=mean[-1]))
         with right:
             names = [str(place) for place in range(len(table))]
-            figure(lambda theme: matrix(theme, square, names, names, axes=("position", "position"), height=360,
-                                        style=CellStyle("signed", bound=1.0)),
-                   key="positions-cosines", alt=words["alt_matrix"])
+            figure(matrix, square, names, names, axes=("position", "position"), height=360,
+                   style=CellStyle("signed", bound=1.0), key="positions-cosines", alt=words["alt_matrix"])
         half = mean[len(table) - 1:][:1 + 3 * (len(table) + 1) // 4]   # from distance 0 to the farthest drawn
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
                            shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
@@ -225,11 +220,9 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
         names = [str(number) if number % NAMED == 0 else Markup("") for number in range(turn)]
         degrees = float(np.degrees(steps * positions.rates(width)[pair]))
         with right:
-            figure(lambda theme: vector_plane(theme, Points(ring, names), axes=(words["cosine"], words["sine"]),
-                                              height=380,
-                                              arrows=[(f"p = {place}", hands[0]),
-                                                      (f"p + k = {place + steps}", hands[1])]),
-                   key="positions-clock", alt=lesson.alt("shift", p=place, k=steps, degrees=degrees))
+            figure(vector_plane, Points(ring, names), axes=(words["cosine"], words["sine"]), height=380,
+                   arrows=[(f"p = {place}", hands[0]), (f"p + k = {place + steps}", hands[1])], key="positions-clock",
+                   alt=lesson.alt("shift", p=place, k=steps, degrees=degrees))
         spots, rotation = np.arange(0, 1000), positions.shift(steps, width)
         error = np.abs(positions.sinusoidal(spots, width) @ rotation - positions.sinusoidal(spots + steps, width)).max()
         lesson.explanation("shift", shown=(positions.shift,), shapes={"matrix": rotation}, k=steps,
@@ -250,16 +243,16 @@ def _rotary(page: PageContext, lesson: Lesson) -> None:
                   (words["key_at"].format(p=place + steps), positions.rotate(key, place + steps)[cut])]
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(lambda theme: vector_plane(theme, dots, axes=(words["dimension"].format(number=2 * pair),
-                                                                 words["dimension"].format(number=2 * pair + 1)),
-                                              arrows=arrows, height=360), key="positions-turned",
+            figure(vector_plane, dots,
+                   axes=(words["dimension"].format(number=2 * pair), words["dimension"].format(number=2 * pair + 1)),
+                   arrows=arrows, height=360, key="positions-turned",
                    alt=words["alt_turned"].format(p=place, key=place + steps, pair=said))
         with right:
             drawn = [Line(words["at"].format(i=i), square[i, i + far], colour, style) for colour, (i, style) in
                      enumerate(((41, "solid"), (60, "dash"), (86, "dot")))]
-            figure(lambda theme: lines(theme, far, drawn, axes=(words["axis"], "q · k"), height=360,
-                                       marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else ()),
-                   key="positions-rotary", alt=lesson.alt("rotary", same=square[50, 50]))
+            figure(lines, far, drawn, axes=(words["axis"], "q · k"), height=360,
+                   marks=[(steps, f"k = {steps}")] if abs(steps) <= 40 else (), key="positions-rotary",
+                   alt=lesson.alt("rotary", same=square[50, 50]))
         rate = float(np.degrees(positions.rates(len(query))[pair]))
         lesson.explanation("rotary", shown=(positions.rotate, positions.rotary_scores),
                            shapes={"query": query, "scores": square}, plain=float(query @ key),
@@ -279,8 +272,7 @@ def _alibi(page: PageContext, lesson: Lesson) -> None:
         drawn = [Line(words["head"].format(h=str(h).translate(BELOW), m=slopes[h]), np.exp(-slopes[h] * distance),
                       place)
                  for place, h in enumerate(shown)]
-        figure(lambda theme: lines(theme, distance, drawn, axes=(words["axis"], words["factor"]), y_range=(0, 1.02),
-                                   height=340),
+        figure(lines, distance, drawn, axes=(words["axis"], words["factor"]), y_range=(0, 1.02), height=340,
                key="positions-alibi", alt=lesson.alt("alibi", **ends))
         lesson.explanation("alibi", shown=(positions.alibi_slopes, positions.alibi_bias),
                            shapes={"bias": positions.alibi_bias(count, 64)},
@@ -294,10 +286,9 @@ def _buckets(page: PageContext, lesson: Lesson) -> None:
     both, back = positions.t5_bucket(offset), positions.t5_bucket(offset, both_ways=False)
     counts = np.unique(both, return_counts=True)[1]
     with lesson.section("buckets") as words:
-        figure(lambda theme: lines(theme, offset,
-                                   [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
-                                   axes=(words["axis"], words["bucket"]), marks=[(128, "128"), (-128, "−128")],
-                                   height=320), key="positions-buckets", alt=lesson.alt("buckets", count=len(counts)))
+        figure(lines, offset, [Line(words["encoder"], both, 0), Line(words["decoder"], back, 1, "dash")],
+               axes=(words["axis"], words["bucket"]), marks=[(128, "128"), (-128, "−128")], height=320,
+               key="positions-buckets", alt=lesson.alt("buckets", count=len(counts)))
         lesson.explanation("buckets", shown=(positions.t5_bucket,), shapes={"buckets": both},
                            exact=int((counts == 1).sum()), used=len(counts),
                            last_encoder=int(-offset[both == both[0]].max()),
@@ -320,11 +311,9 @@ def _beyond(lesson: Lesson) -> None:
                  "out": slice(2 * trained - first, None)}
         means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
                  for part, places in parts.items()}
-        figure(lambda theme: lines(theme, np.arange(first, study["tested"]), drawn,
-                                   axes=("position", words["accuracy"]), y_range=(0, 1.03), height=380,
-                                   marks=[(trained, words["trained"].format(trained=trained))],
-                                   bounds=[(chance, words["chance"])]),
-               key="positions-beyond", alt=lesson.alt("beyond", **means))
+        figure(lines, np.arange(first, study["tested"]), drawn, axes=("position", words["accuracy"]), y_range=(0, 1.03),
+               height=380, marks=[(trained, words["trained"].format(trained=trained))],
+               bounds=[(chance, words["chance"])], key="positions-beyond", alt=lesson.alt("beyond", **means))
         about = {name: study[name] for name in ("command", "machine", "date", "steps", "torch", "trained")}
         lesson.explanation("beyond", shown=(positions.beyond,), shapes=runs, chance=chance, seeds=len(study["seeds"]),
                            beyond=2 * trained, last_next=2 * trained - 1, **about, **means)

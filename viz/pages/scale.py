@@ -86,9 +86,9 @@ def _see(page: PageContext, lesson: Lesson) -> bool:
                 drawn, dots = drawn[:1], {0: dots[0]}
             elif crossing is not None:
                 marks.append((crossing, words["crossing"].format(crossing=crossing)))
-            figure(lambda theme: standing(theme, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots),
-                                          axes=("d_k", words["axis"]), marks=marks, y_range=(1e-4, 40), height=290),
-                   key="scale-see", alt=words["alt" if revealed else "alt_before"].format(d_k=d_k, **numbers))
+            figure(standing, np.array(sqrt_dk.WIDTHS), drawn, (d_k, dots), axes=("d_k", words["axis"]), marks=marks,
+                   y_range=(1e-4, 40), height=290, key="scale-see",
+                   alt=words["alt" if revealed else "alt_before"].format(d_k=d_k, **numbers))
             if revealed:
                 lesson.explanation("see", shown=(sqrt_dk.at_width, sqrt_dk.gradient_norm, sqrt_dk.crossing),
                                    shapes={"gradient": found.gradient["plain"]}, keys=rest[0],
@@ -113,16 +113,13 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
             drawn = [Line(words["line"], widths.astype(float), None, "dash"),
                      Line(words["points"], measured[0], 0, "dots", measured[1:]),
                      Line(words["t5"], t5[0], 2, "dots", t5[1:])]
-            figure(lambda theme: lines(theme, widths, drawn, axes=("d_k", words["axis"]), log="xy",
-                                       marks=[(d_k, f"d_k = {d_k:,}")]),
+            figure(lines, widths, drawn, axes=("d_k", words["axis"]), log="xy", marks=[(d_k, f"d_k = {d_k:,}")],
                    key="scale-variance", alt=lesson.alt("variance", d_k=d_k, measured=dots.var()))
         for place, name, numbers, deviation in ((middle, "plain", dots, root), (right, "scaled", dots / root, 1.0)):
             edges, shares, theory = score_histogram(numbers, deviation)
             with place:
-                figure(lambda theme, name=name, edges=edges, shares=shares, theory=theory: histogram(
-                    theme, edges, {words[name]: shares}, axes=(words[name], words["share"]),
-                    curve=(words["theory"], theory), height=340),
-                       key=f"scale-histogram-{name}",
+                figure(histogram, edges, {words[name]: shares}, axes=(words[name], words["share"]),
+                       curve=(words["theory"], theory), height=340, key=f"scale-histogram-{name}",
                        alt=words["alt_histogram"].format(name=words[name], spread=numbers.std()))
         lesson.explanation("variance", shown=(sqrt_dk.components, sqrt_dk.rows_of, sqrt_dk.t5_variance),
                            shapes={"dots": dots}, d_k=d_k, measured=dots.var(), spread=dots.std(), root=root,
@@ -148,9 +145,8 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
         for place, (name, look) in zip(st.columns(2, gap="small"), looks.items(), strict=True):
             drawn = _curves(words, getattr(survey, name), ("plain", "scaled"))
             with place:
-                figure(lambda theme, drawn=drawn, look=look: lines(theme, widths, drawn,
-                                                                   marks=[(d_k, f"d_k = {d_k:,}")], **look),
-                       key=f"scale-{name}", alt=words[f"alt_{name}"].format(d_k=d_k, **numbers))
+                figure(lines, widths, drawn, marks=[(d_k, f"d_k = {d_k:,}")], key=f"scale-{name}",
+                       alt=words[f"alt_{name}"].format(d_k=d_k, **numbers), **look)
         lesson.explanation("softmax", shown=(sqrt_dk.at_width,), shapes={"entropy": survey.entropy["plain"]},
                            d_k=d_k, bits=bits, **numbers)
 
@@ -190,11 +186,9 @@ def _training(page: PageContext, lesson: Lesson) -> None:
         for which in DIVISORS:
             runs = np.array([each.right[which].reshape(-1, EVERY).mean(1) for each in trained])
             drawn.append(Line(words["names"][which], runs.mean(0), *LOOKS[which], (runs.min(0), runs.max(0))))
-        figure(lambda theme: lines(theme, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn,
-                                   axes=(words["step"], words["share"]), y_range=(0, 1.02), height=320,
-                                   bounds=[(1 / scores.CLASSES, words["guessing"])]),
-               key="scale-training", alt=lesson.alt("training", starts=STARTS, **{
-                   which: each.mean() for which, each in ends.items()}))
+        figure(lines, np.arange(EVERY, sqrt_dk.STEPS + 1, EVERY), drawn, axes=(words["step"], words["share"]),
+               y_range=(0, 1.02), height=320, bounds=[(1 / scores.CLASSES, words["guessing"])], key="scale-training",
+               alt=lesson.alt("training", starts=STARTS, **{which: each.mean() for which, each in ends.items()}))
         _film(page, words, trained[0])
         rows = [words["table_head"], "|---|---:|---:|---:|"]
         for which, each in ends.items():
@@ -217,9 +211,8 @@ def _film(page: PageContext, words: dict, first: Trainings) -> None:
     for place, which in zip(st.columns(len(DIVISORS), gap="small"), DIVISORS, strict=True):
         weights, title = first.film[which][frame], words["names"][which]
         with place:
-            figure(lambda theme, title=title, weights=weights: matrix(
-                theme, weights.round(2), names, names, axes=(words["key"], words["query"]), height=300,
-                title=title, style=CellStyle(ruler=False), angle=0), key=f"scale-film-{which}",
+            figure(matrix, weights.round(2), names, names, axes=(words["key"], words["query"]), height=300, title=title,
+                   style=CellStyle(ruler=False), angle=0, key=f"scale-film-{which}",
                    alt=words["alt_film"].format(name=title, step=frame * EVERY, own=np.diag(weights).mean()))
 
 
@@ -230,10 +223,10 @@ def _temperature(page: PageContext, lesson: Lesson) -> None:
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
     with lesson.section("temperature") as words:
         marks = [(1.0, words["one"]), *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])]
-        figure(lambda theme: lines(theme, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))],
-                                   axes=(words["axes"][0], words["axes"][1]), log="x", marks=marks, height=300,
-                                   bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")]),
-               key="scale-temperature", alt=lesson.alt("temperature", d_k=d_k, **numbers))
+        figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))],
+               axes=(words["axes"][0], words["axes"][1]), log="x", marks=marks, height=300,
+               bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature",
+               alt=lesson.alt("temperature", d_k=d_k, **numbers))
         st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
                   args=("softmax",), kwargs={"t": root})
         lesson.explanation("temperature", shown=(sqrt_dk.entropy_over, sqrt_dk.weights_of),
@@ -255,9 +248,8 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         rows = {words["own"].format(divisor=scale.divisor): scale.entropy["own"],
                 words["undone"]: scale.entropy["undone"]}
         means = {name: float(each.mean()) for name, each in scale.entropy.items()}
-        figure(lambda theme: bars(theme, list(record[view.kind].queries.texts), rows,
-                                  axes=("token that looks", "entropy in bits"), height=340),
-               key="scale-real", alt=lesson.alt("real", layer=view.layer, head=view.head, **means))
+        figure(bars, list(record[view.kind].queries.texts), rows, axes=("token that looks", "entropy in bits"),
+               height=340, key="scale-real", alt=lesson.alt("real", layer=view.layer, head=view.head, **means))
         lesson.explanation("real", shown=(sqrt_dk.head_scale,),
                            shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},
                            divisor=scale.divisor, d_k=scale.d_k, root=scale.d_k**0.5, q=scale.component[0],

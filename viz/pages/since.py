@@ -78,8 +78,7 @@ def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
             both = [since.parameters(since.PAPER), since.parameters(this)]
             pieces = [(words["parts"][part], colour, np.array([each[part] for each in both]) / 1000)
                       for part, colour in PART_COLOURS.items()]
-            figure(lambda theme: stacked_bars(theme, words["blocks"], pieces, axis=words["parameters"], height=160),
-                   key="since-parameters",
+            figure(stacked_bars, words["blocks"], pieces, axis=words["parameters"], height=160, key="since-parameters",
                    alt=lesson.alt("block", paper=sum(both[0].values()), now=sum(both[1].values())))
         numbers = {f"{name}_{when}": value for when, design in (("now", this), ("paper", since.PAPER))
                    for name, value in asdict(since.numbers(design)).items()}
@@ -150,11 +149,10 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
         kept = np.concatenate([made.keys, made.values]).transpose(1, 0, 2).reshape(since.TOKENS, -1)[:rows]
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            figure(lambda theme: matrix(theme, kept, [str(place + 1) for place in range(rows)],
-                                        [str(place) for place in range(kept.shape[1])],
-                                        axes=(words["columns"], words["token"]), height=340,
-                                        style=CellStyle("signed", bound=3.0, square=False, ruler=False)),
-                   key="since-own", alt=lesson.alt("cache", rows=rows, columns=kept.shape[1]))
+            figure(matrix, kept, [str(place + 1) for place in range(rows)],
+                   [str(place) for place in range(kept.shape[1])], axes=(words["columns"], words["token"]), height=340,
+                   style=CellStyle("signed", bound=3.0, square=False, ruler=False), key="since-own",
+                   alt=lesson.alt("cache", rows=rows, columns=kept.shape[1]))
         with right:
             span = np.array([2**power for power in range(18)])
             drawn = [Line(" = ".join(model.name for model in MODELS if model.bytes_per_token == each),
@@ -162,9 +160,9 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
                      for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
             llama = next(model for model in MODELS if model.name == "Llama 3 8B")
             held = said_bytes(since.model_cache_bytes(llama, tokens))
-            figure(lambda theme: lines(theme, span, drawn, axes=(words["length"], words["bytes"]), log="xy",
-                                       marks=[(tokens, f"{tokens:,}")], height=340),
-                   key="since-cache", alt=words["alt_real"].format(tokens=tokens, held=held))
+            figure(lines, span, drawn, axes=(words["length"], words["bytes"]), log="xy",
+                   marks=[(tokens, f"{tokens:,}")], height=340, key="since-cache",
+                   alt=words["alt_real"].format(tokens=tokens, held=held))
         table = "".join("\n  - " + words["line"].format(
             name=model.name, year=model.year, parameters=model.parameters, heads=model.heads, groups=model.groups,
             each=model.bytes_per_token, share=model.parts()["feed_forward"] / model.parameters) for model in MODELS)
@@ -200,14 +198,13 @@ def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
         names = [words["expert"].format(number=number + 1) for number in range(since.EXPERTS)]
         left, right = st.columns(2, gap="medium")
         with left:
-            figure(lambda theme: matrix(theme, gates, [word.strip("<>") for word in text], names,
-                                        axes=("", words["word"]), height=330), key="since-router",
-                   alt=lesson.alt("experts", words=len(text), experts=since.EXPERTS))
+            figure(matrix, gates, [word.strip("<>") for word in text], names, axes=("", words["word"]), height=330,
+                   key="since-router", alt=lesson.alt("experts", words=len(text), experts=since.EXPERTS))
         on, off = shares["balanced"].max(), shares["free"].max()
         with right:
-            figure(lambda theme: bars(theme, names, {words["loads"][name]: each for name, each in shares.items()},
-                                      axes=("", words["share"]), y_range=(0, 0.7), height=330),
-                   key="since-load", alt=words["alt_load"].format(on=on, off=off))
+            figure(bars, names, {words["loads"][name]: each for name, each in shares.items()},
+                   axes=("", words["share"]), y_range=(0, 0.7), height=330, key="since-load",
+                   alt=words["alt_load"].format(on=on, off=off))
         numbers = {f"{what}_{name}": float(of(found["busiest"][name])) for name in shares
                    for what, of in (("low", min), ("mean", np.mean), ("high", max))}
         numbers |= {f"nats_{name}": found["nats"][name] for name in shares}
@@ -238,7 +235,7 @@ def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
                            markup(words["said"], path=_said(node.path), given=node.given, whole=node.whole,
                                   kept=node.kept))
                     for node in nodes if node.whole >= LEAST or (node.kept and how in ("greedy", "beam"))]
-        figure(lambda theme: word_tree(theme, f"{text} …", branches), key="since-tree",
+        figure(word_tree, f"{text} …", branches, key="since-tree",
                alt=lesson.alt("writing", how=words["hows"][how], count=len(branches)))
         lesson.explanation("writing", shown=(since.greedy, since.beam, since.top_k, since.top_p),
                            shapes={"P": np.exp(since.next_words(prompt))}, steps=STEPS, least=LEAST,
@@ -278,9 +275,8 @@ def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
             numbers[f"{name}_ratio"] = tokens / parameters
         for name, fit in (("hoffmann", since.HOFFMANN), ("besiroglu", since.BESIROGLU)):
             numbers[f"{name}_loss"] = float(fit.loss(*fit.best(compute)))
-        figure(lambda theme: lines(theme, span, drawn, axes=(words["operations"], words["parameters"]), log="xy",
-                                   marks=[(compute, power)], height=380),
-               key="since-scaling", alt=lesson.alt("scaling", power=power, **numbers))
+        figure(lines, span, drawn, axes=(words["operations"], words["parameters"]), log="xy", marks=[(compute, power)],
+               height=380, key="since-scaling", alt=lesson.alt("scaling", power=power, **numbers))
         lesson.explanation("scaling", shown=(since.kaplan, since.Law.loss, since.Law.best), power=power, **numbers)
 
 

@@ -90,8 +90,7 @@ def _asked(lesson: Lesson) -> None:
             weights = softmax.softmax_rows(np.array(LOGITS.start), [1.0])[0]
             shown = [Markup(f"{plain(name)}<br>z = {true_minus(f'{logit:g}')}")
                      for name, logit in zip(KEYS, LOGITS.start, strict=True)]
-            figure(lambda theme: bars(theme, shown, {"weight": weights}, axes=("", "weight p at T = 1"),
-                                      y_range=(0, 1), height=340),
+            figure(bars, shown, {"weight": weights}, axes=("", "weight p at T = 1"), y_range=(0, 1), height=340,
                    key="softmax-asked",
                    alt=words["alt_asked"].format(weights=", ".join(f"{weight:z.3f}" for weight in weights)))
         with right:
@@ -113,11 +112,11 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
             if order[NAMED:]:
                 drawn.append(Line(words["rest"].format(count=len(order) - NAMED),
                                   weights[:, order[NAMED:]].sum(-1), None, "dot"))
-            figure(lambda theme: lines(theme, GRID, drawn, axes=("temperature T", "weight p"), log="x",
-                                       marks=[(temperature, f"T = {temperature:g}")],
-                                       bounds=[(1 / keys, f"uniform: 1/{keys}")], y_range=(0, 1.02), height=340),
-                   key="softmax-curves", alt=lesson.alt("curves", t=temperature, name=row.names[int(here.argmax())],
-                                                        top=here.max(), keys=keys))
+            figure(lines, GRID, drawn, axes=("temperature T", "weight p"), log="x",
+                   marks=[(temperature, f"T = {temperature:g}")], bounds=[(1 / keys, f"uniform: 1/{keys}")],
+                   y_range=(0, 1.02), height=340, key="softmax-curves",
+                   alt=lesson.alt("curves", t=temperature, name=row.names[int(here.argmax())], top=here.max(),
+                                  keys=keys))
             slider_for(page, "t", words["t"], STOPS, help=words["t_help"])
         with right:
             lesson.predict()
@@ -148,14 +147,13 @@ def _spread(page: PageContext, lesson: Lesson) -> Row:
         keys, worth, bits = int(row.allowed.sum()), float(softmax.effective_tokens(here)), float(entropy(here, base=2))
         most = math.log2(keys)
         with middle:
-            figure(lambda theme: bars(theme, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"),
-                                      y_range=(0, 1), height=300),
-                   key="softmax-weights", alt=prose["alt_weights"].format(t=temperature, keys=keys, top=here.max()))
+            figure(bars, row.names, {"weight": here}, axes=("", f"weight p at T = {temperature:g}"), y_range=(0, 1),
+                   height=300, key="softmax-weights",
+                   alt=prose["alt_weights"].format(t=temperature, keys=keys, top=here.max()))
         with right:
-            figure(lambda theme: lines(theme, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)],
-                                       axes=("temperature T", "effective tokens 2^H"), log="x",
-                                       marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")],
-                                       height=300),
+            figure(lines, GRID, [Line("2^H", softmax.effective_tokens(weights), 1)],
+                   axes=("temperature T", "effective tokens 2^H"), log="x",
+                   marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
                    key="softmax-effective", alt=lesson.alt("spread", t=temperature, keys=keys, effective=worth))
         with others, st.container(horizontal=True, gap="large", key="numbers"):
             names, nats = lesson.prose["numbers"], math.log(2)
@@ -221,16 +219,15 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
         curves = [Line("‖J‖", norms, 2), drawn_line(page.controls["drawn"], GRID, highest, "x")]
         marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
         with right:
-            figure(lambda theme: lines(theme, GRID, curves, axes=(words["temperature"], words["norm"]), log="x",
-                                       marks=marks, y_range=highest, height=340),
-                   key="softmax-slope", alt=lesson.alt("slope", t=temperature, steepest=steepest, most=most))
+            figure(lines, GRID, curves, axes=(words["temperature"], words["norm"]), log="x", marks=marks,
+                   y_range=highest, height=340, key="softmax-slope",
+                   alt=lesson.alt("slope", t=temperature, steepest=steepest, most=most))
         here, hot = row.weights([temperature])[0], row.weights(GRID[-1:])[0, row.allowed]
         shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
         square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
         names = [row.named(place) for place in shown]
-        figure(lambda theme: matrix(theme, square, names, names, axes=(words["moves"], words["reacts"]), height=320,
-                                    style=CellStyle("signed", digits=3)),
-               key="softmax-jacobian",
+        figure(matrix, square, names, names, axes=(words["moves"], words["reacts"]), height=320,
+               style=CellStyle("signed", digits=3), key="softmax-jacobian",
                alt=words["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
         largest = np.sort(row.logits[row.allowed])[-2:]
         lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm), shapes={"jacobian": square},
@@ -274,11 +271,10 @@ def _inside(page: PageContext, lesson: Lesson) -> None:
         moved = softmax.head_changes(record, after, view.kind)
         grid, numbers = softmax.by_layer(moved)
         own = moved[view.layer, view.head]
-        figure(lambda theme: matrix(theme, grid, [str(layer) for layer in numbers],
-                                    [str(head) for head in range(grid.shape[1])], axes=("head", "layer"),
-                                    height=120 + 30 * len(numbers),
-                                    style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False)),
-               key="softmax-inside", alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
+        figure(matrix, grid, [str(layer) for layer in numbers], [str(head) for head in range(grid.shape[1])],
+               axes=("head", "layer"), height=120 + 30 * len(numbers),
+               style=CellStyle("plain", bound=max(0.05, float(np.nanmax(grid))), square=False), key="softmax-inside",
+               alt=lesson.alt("inside", t=temperature, layer=view.layer, head=view.head, own=own))
         compared, change = softmax.answer_change(record.prediction, after.prediction)
         lesson.explanation("inside", shown=(softmax.row_change, softmax.head_changes), shapes={"share moved": grid},
                            t=temperature, layer=view.layer, head=view.head, own=own,

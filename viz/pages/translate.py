@@ -194,9 +194,8 @@ def _head_rows(page: PageContext, now: WordView) -> None:
     word, side = escape_markdown(now.shown.queries.texts[now.word]), page.controls["side"]
     choice_for(page, "side", words["side"], words["sides"])
     st.markdown(f"##### {words['heads_title'].format(word=word)}", help=words["heads_help"].format(word=word))
-    figure(lambda theme: matrix(theme, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
-                                height=110 + 26 * len(names), style=CellStyle(square=False)),
-           key="translate-heads",
+    figure(matrix, weights, names, keys, axes=(words["heads_axis"][side], words["heads_rows"]),
+           height=110 + 26 * len(names), style=CellStyle(square=False), key="translate-heads",
            alt=words["heads_alt"].format(heads=len(names), keys=len(keys), weight=place[2], key=keys[place[1]],
                                          word=now.shown.queries.texts[now.word], head=head_label(*place[0])))
     st.markdown(words["largest"].format(head=head_label(*place[0]), weight=place[2],
@@ -240,8 +239,7 @@ def _probabilities(now: WordView) -> None:
     texts, shares = prediction.texts[place][:MOST_ANSWERS], np.array(prediction.probabilities[place][:MOST_ANSWERS])
     st.markdown(f"##### {words['chances_title']}")
     rest = ", ".join(f"{text} {share:z.3f}" for text, share in zip(texts[1:4], shares[1:4]))
-    figure(lambda theme: bars(theme, texts, {words["chances"]: shares},
-                              axes=("", words["chances"]), y_range=(0, 1), height=240),
+    figure(bars, texts, {words["chances"]: shares}, axes=("", words["chances"]), y_range=(0, 1), height=240,
            key="translate-chances", alt=words["chances_alt"].format(first=texts[0], p=shares[0], rest=rest))
 
 
@@ -278,10 +276,8 @@ def _silenced(page: PageContext, decision: Decision) -> None:
     most = int(np.abs(change).argmax())
     choice_for(page, "mode", words["mode"], words["modes"])
     st.markdown(f"##### {words['change'].format(said=decision.said)}")
-    figure(lambda theme: matrix(theme, numbers, [layer_name(*layer) for layer in decision.layers], columns,
-                                axes=(words["axis"], ""), height=330,
-                                style=CellStyle("signed", bound=1.0, square=False)),
-           key="translate-silenced",
+    figure(matrix, numbers, [layer_name(*layer) for layer in decision.layers], columns, axes=(words["axis"], ""),
+           height=330, style=CellStyle("signed", bound=1.0, square=False), key="translate-silenced",
            alt=words["change_alt"].format(said=decision.said, heads=change.size, change=change.flat[most],
                                           head=head_name(decision.heads[most])))
 
@@ -293,9 +289,7 @@ def _patched(decision: Decision) -> None:
     st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
     st.caption(words["patch_lead"])
     axis = words["patch_axis"].format(other=other)
-    figure(lambda theme: bars(theme, decision.source, {axis: moved}, axes=("", axis),
-                              y_range=(0, 1), height=330),
-           key="translate-exchanged",
+    figure(bars, decision.source, {axis: moved}, axes=("", axis), y_range=(0, 1), height=330, key="translate-exchanged",
            alt=words["patch_alt"].format(other=other, share=moved[most], word=decision.source[most]))
 
 
@@ -306,9 +300,8 @@ def _set(decisions: DecisionSet) -> None:
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown(f"##### {words['set_title']}")
-        figure(lambda theme: bars(theme, names, {words["set_axis"]: np.array(list(decisions.moved.values()))},
-                                  axes=("", words["set_axis"]), y_range=(0, 1.02), height=330),
-               key="translate-set", alt=words["set_alt"].format(numbers=numbers))
+        figure(bars, names, {words["set_axis"]: np.array(list(decisions.moved.values()))}, axes=("", words["set_axis"]),
+               y_range=(0, 1.02), height=330, key="translate-set", alt=words["set_alt"].format(numbers=numbers))
     right.markdown("\n\n".join(set_claims(decisions)))
 
 

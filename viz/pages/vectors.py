@@ -166,17 +166,14 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
             if order:
                 names = [_named(pair) for pair in order]
                 axes = words["candidates" if following else "finished"], words["times"]
-                figure(lambda theme: bars(theme, names, {words["times"]: np.array([counts[pair] for pair in order])},
-                                          axes=axes, height=320, angle=ASLANT),
-                       key="vectors-candidates",
+                figure(bars, names, {words["times"]: np.array([counts[pair] for pair in order])}, axes=axes, height=320,
+                       angle=ASLANT, key="vectors-candidates",
                        alt=lesson.alt("merges", done=done, pair=names[0], times=counts[order[0]]))
             else:
                 st.info(words["whole"])
         with right:
-            figure(lambda theme: lines(theme, np.arange(every + 1), [Line(words["length"],
-                                                                          np.array(learnt.lengths, float))],
-                                       axes=(words["axis"], words["length"]),
-                                       marks=[(done, words["here"].format(done=done))], height=320),
+            figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
+                   axes=(words["axis"], words["length"]), marks=[(done, words["here"].format(done=done))], height=320,
                    key="vectors-merges", alt=words["alt_length"].format(done=done, now=now, before=before))
         if page.controls["guess"]:
             lesson.explanation("merges", shown=(vectors.train_bpe, vectors.merges, vectors.merge_pair,
@@ -222,9 +219,9 @@ def _table(page: PageContext, lesson: Lesson) -> None:
             names = [f"{label} {id}" for label, id in zip(cut.labels[:shown], cut.ids, strict=False)]
             columns = [str(place) if place % RULED == 0 else Markup("") for place in range(d_model)]
             bound = float(np.percentile(np.abs(found.rows), BEYOND))
-            figure(lambda theme: matrix(theme, found.rows, names, columns, axes=(words["dimension"], ""),
-                                        height=112 + 25 * shown, style=CellStyle("signed", bound=bound, square=False)),
-                   key="vectors-rows", alt=words["alt_rows"].format(shown=shown, d_model=d_model))
+            figure(matrix, found.rows, names, columns, axes=(words["dimension"], ""), height=112 + 25 * shown,
+                   style=CellStyle("signed", bound=bound, square=False), key="vectors-rows",
+                   alt=words["alt_rows"].format(shown=shown, d_model=d_model))
         _near(lesson, word, found)
 
 
@@ -235,15 +232,14 @@ def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         axes = words["near"].format(word=word), words["cosine"]
-        figure(lambda theme: bars(theme, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360,
-                                  angle=ASLANT),
+        figure(bars, names, {words["cosine"]: near}, axes=axes, y_range=(0, 1), height=360, angle=ASLANT,
                key="vectors-nearest", alt=lesson.alt("table", word=word, nearest=names[0], cosine=near[0]))
     with right:
         drawn = {words["word_to_all"].format(word=word): found.cosines, words["pairs"]: found.pairs}
         shares = {name: np.histogram(cosines, BINS)[0] / len(cosines) for name, cosines in drawn.items()}
-        figure(lambda theme: histogram(theme, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
-                                       marks=[(found.luck, words["luck"].format(luck=found.luck))]),
-               key="vectors-baseline", alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
+        figure(histogram, BINS, shares, axes=(words["cosine"], words["share"]), height=360,
+               marks=[(found.luck, words["luck"].format(luck=found.luck))], key="vectors-baseline",
+               alt=words["alt_baseline"].format(mean=found.pairs.mean(), luck=found.luck))
     lesson.explanation("table", shown=(vectors.neighbours, vectors.luck), word=escape_markdown(word),
                        nearest=escape_markdown(names[0]),
                        shapes={"table": f"float32 ({vocabulary}, {d_model})", "rows": found.rows,

@@ -7,6 +7,8 @@ Chromium on the machine that runs Clearhead. """
 import csv
 import io
 from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import streamlit as st
 
@@ -34,18 +36,19 @@ def page_theme() -> str:
 
 
 @st.fragment
-def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "",
-           on_pick: Callable[[list[int]], None] | None = None) -> None:
-    """Draws `draw(theme)`. `key` names the figure on the page, and its files where `name` does not; figures that take
-    one another's place have one key: the browser changes a chart in less time than it builds one. `alt` says in a
-    sentence what it shows, with its numbers. on_pick: as of `viz.components.chart.chart`; the page runs again after it.
-    A fragment: its tools answer without the page."""
+def figure(draw: Callable[..., FigureSpec], *given: Any, key: str, alt: str, name: str = "",
+           on_pick: Callable[[list[int]], None] | None = None, **options: Any) -> None:
+    """Draws `draw(theme, *given, **options)`. `key` names the figure on the page, and its files where `name` does not;
+    figures that take one another's place have one key: the browser changes a chart in less time than it builds one.
+    `alt` says in a sentence what it shows, with its numbers. on_pick: as of `viz.components.chart.chart`; the page runs
+    again after it. A fragment: its tools answer without the page."""
     camera, saving, name = _CAMERA.value, _SAVING.value, name_for(name or key, "figure")
+    light = partial(draw, "light", *given, **options)
     saved = {"format": camera, "filename": f"clearhead-{name}", "scale": 2 if camera == "png" else 1}
 
     def use(tool: str) -> None:
         if tool == "keep":
-            add_item(lambda where, link: _kept(draw("light"), alt, where, link))
+            add_item(lambda where, link: _kept(light(), alt, where, link))
         else:
             _SAVING.value = saving ^ {key}
 
@@ -54,14 +57,14 @@ def figure(draw: Callable[..., FigureSpec], *, key: str, alt: str, name: str = "
             _PICKED.value = key
             on_pick(points)
 
-    chart(draw(page_theme()).to_plotly_json(), key=f"chart-{key}", alt=alt,
+    chart(draw(page_theme(), *given, **options).to_plotly_json(), key=f"chart-{key}", alt=alt,
           config={"toImageButtonOptions": saved}, saving=key in saving, on_tool=use,
           on_pick=None if on_pick is None else pick)
     if _PICKED.value == key:   # the page around the figure follows
         _PICKED.value = ""
         st.rerun()
     if key in saving:
-        _save(lambda: draw("light"), key, name, camera)
+        _save(light, key, name, camera)
     show_result()
 
 

@@ -1,4 +1,4 @@
-"""From text to vectors: counts by the tokenizers' own libraries, and the numbers of the opened models by transformers."""
+"""From text to vectors: counts by the tokenizers' library, and the numbers of the opened models by transformers."""
 from functools import cache
 
 import numpy as np

@@ -103,8 +103,8 @@ def _induction(page: PageContext) -> None:
                               for place in np.argsort(-score)[:NAMED]))
     left, right = st.columns([6, 5], gap="large")
     with left:
-        figure(lambda theme: induction_scatter(theme, names, scores.previous, scores.prefix, loud,
-                                               axes=(words["previous"], words["prefix"])), key="training-habits",
+        figure(induction_scatter, names, scores.previous, scores.prefix, loud,
+               axes=(words["previous"], words["prefix"]), key="training-habits",
                alt=words["alt"].format(heads=len(names), head=names[most], prefix=scores.prefix[most],
                                        previous=scores.previous.max()))
     with right:

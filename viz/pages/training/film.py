@@ -173,13 +173,11 @@ def _curves(story: Story, step: int, last: int) -> None:
     guessing = (film.guessing, words["guessing"].format(words=film.about["config"]["vocabulary"], loss=film.guessing))
     best = story.best(story.main)
     ends = [float(curve[-1]) if len(curve) else np.nan for curve in (film.loss, film.right)]
-    figure(lambda theme: training(theme, (film.step, film.loss, film.right), (story.steps, drawn, bold),
-                                  titles=(panels["loss"], panels["right"], panels["heads"]),
-                                  at=(step, words["at"].format(step=step)),
-                                  formed=moment, guessing=guessing, last=last),
-           key="training", alt=words["alt"].format(steps=last, loss=ends[0], right=ends[1],
-                                                   head=head_name(story.traits.heads[best]),
-                                                   score=float(story.traits.of(story.main)[-1, best])))
+    figure(training, (film.step, film.loss, film.right), (story.steps, drawn, bold),
+           titles=(panels["loss"], panels["right"], panels["heads"]), at=(step, words["at"].format(step=step)),
+           formed=moment, guessing=guessing, last=last, key="training",
+           alt=words["alt"].format(steps=last, loss=ends[0], right=ends[1], head=head_name(story.traits.heads[best]),
+                                   score=float(story.traits.of(story.main)[-1, best])))
     st.caption(words["grey"][story.main])
 
 
@@ -222,8 +220,7 @@ def _says(page: PageContext, model: str, record: AttentionRecord) -> None:
         return
     select(words["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says", now.key)
     ink = 1 - record.picture[..., 0] / 127.5   # paper −1, ink 1
-    figure(lambda theme: tiles(theme, [[(now.name, ink)]], height=180), key="film-picture",
-           alt=words["picture_alt"].format(name=now.name))
+    figure(tiles, [[(now.name, ink)]], height=180, key="film-picture", alt=words["picture_alt"].format(name=now.name))
 
 
 def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
