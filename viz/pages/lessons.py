@@ -55,29 +55,26 @@ def _doors(prose: dict[str, dict]) -> dict[str, Door]:
     doors: dict[str, Door] = {}
     for name, lesson in prose.items():
         before = tuple(box for other in lesson["builds_on"] if other in prose for box in prose[other]["boxes"])
+        about = f"{pages()[name][0].title}: {lesson['question']} · {_facts(lesson)}"
         for box in lesson["boxes"]:
-            doors.setdefault(box, Door(name, _about(name, lesson, prose), lesson["minutes"], before))
+            doors.setdefault(box, Door(name, about, lesson["minutes"], before))
     return doors
 
 
-def _about(name: str, lesson: dict, prose: dict[str, dict]) -> str:
-    """Title, question, minutes, and what it builds on."""
-    shared, known = strings("lesson"), pages()
-    before = [known[other][0].title for other in lesson["builds_on"] if other in prose]
-    return " · ".join([f"{known[name][0].title}: {lesson['question']}",
-                       shared["minutes"].format(minutes=lesson["minutes"]),
-                       *([f"{shared['builds_on']} {', '.join(before)}"] if before else [])])
+def _facts(lesson: dict) -> str:
+    """How many minutes it takes, and what it builds on."""
+    words, known = strings("lesson"), pages()
+    before = ", ".join(known[other][0].title for other in lesson["builds_on"] if other in known)
+    minutes = words["minutes"].format(minutes=lesson["minutes"])
+    return f"{minutes} · {words['builds_on']} {before}" if before else minutes
 
 
 def _card(page: PageContext, name: str, number: int, lesson: dict, answers: Answers) -> None:
     """answers: what this browser remembers of the lesson, which then opens with them."""
-    shared, known = strings("lesson"), pages()
-    words = shared["start"]
-    before = ", ".join(known[other][0].title for other in lesson["builds_on"] if other in known)
+    words = strings("lesson")["start"]
     with st.container(border=True, height="stretch", key=f"card-{name}"):
-        st.markdown(f"**{number}. {known[name][0].title}**  \n{lesson['question']}")
-        st.caption(shared["minutes"].format(minutes=lesson["minutes"])
-                   + (f" · {shared['builds_on']} {before}" if before else ""))
+        st.markdown(f"**{number}. {pages()[name][0].title}**  \n{lesson['question']}")
+        st.caption(_facts(lesson))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(words["open"], key=f"open-{name}", on_click=page.open_next, args=(name,), kwargs=answers)
             if answers:

@@ -10,6 +10,7 @@ from model.core import heads
 from model.core.heads import OverviewQuery
 from model.core.query import Kind, NoNextWord, NotOnDisk, Query
 from model.core.record import AttentionMap, AttentionRecord
+from model.core.statistics import entropy
 from model.core.view import View, displayed_head
 from model.studies.predictions import NextWord, NextWordQuery, distribution
 from viz.components.head_grid import GridState, head_grid
@@ -28,6 +29,9 @@ from viz.widgets.sentence_strip import sentence_strip
 PAGE = Page("Next word", "Look", 2, "record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
                       Number("top_p", 1.0, 0.01, 1)))
+# temperature and the two cuts
+CUTS = {"t": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0),
+        "top_k": (0, 1, 2, 5, 10, 20, 50, 100, 1000), "top_p": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)}
 DRAWN = 16    # tokens in the chart
 OFFERED = 8   # tokens that one can click
 OURS = ("stories", "induction")   # the decoders that are trained here
@@ -80,7 +84,8 @@ def _next_word(page: PageContext) -> None:
     sentence_strip(tokens, focus=len(tokens) - 1, pairs=False, key="written")
     left, right = st.columns([3, 8], gap="medium")
     with left:
-        _cuts(page)
+        for name, options in CUTS.items():
+            slider_for(page, name, words[name], options)
     chances = distribution(answer.logits, page.controls["t"], page.controls["top_k"], page.controls["top_p"])
     with right:
         _chart(answer, chances)
@@ -91,15 +96,6 @@ def _next_word(page: PageContext) -> None:
     st.caption(words["source"])
 
 
-def _cuts(page: PageContext) -> None:
-    """Temperature and the two cuts."""
-    words = strings("next_word")
-    slider_for(page, "t", words["temperature"],
-               (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0))
-    slider_for(page, "top_k", words["top_k"], (0, 1, 2, 5, 10, 20, 50, 100, 1000))
-    slider_for(page, "top_p", words["top_p"], (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0))
-
-
 def _chart(answer: NextWord, chances: np.ndarray) -> None:
     """The most probable tokens; the temperature never changes their order."""
     words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
@@ -107,8 +103,7 @@ def _chart(answer: NextWord, chances: np.ndarray) -> None:
     figure(bars, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1),
            title=words["chart"], key="next-word",
            alt=words["alt"].format(n=len(names), first=answer.texts[0], p=shown[0]))
-    positive = chances[chances > 0]
-    st.caption(words["entropy"].format(entropy=-(positive * np.log2(positive)).sum() + 0.0, kept=len(positive),
+    st.caption(words["entropy"].format(entropy=entropy(chances, base=2), kept=np.count_nonzero(chances),
                                        n=len(chances), shown=len(names), mass=shown.sum()))
 
 
@@ -123,7 +118,8 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
             st.caption(words["limit"])
             return
         button_setting(page, words["forward"], "forward", wrote=(*wrote, answer.ids[0]))
-        st.button(words["sample"], key="sample", on_click=lambda: page.set(wrote=(*wrote, _drawn(chances))))
+        st.button(words["sample"], key="sample", on_click=lambda: page.set(
+            wrote=(*wrote, int(np.random.default_rng().choice(len(chances), p=chances)))))
     st.caption(words["choose"])
     with st.container(horizontal=True):
         for number, text in list(zip(answer.ids, answer.texts))[:OFFERED]:
@@ -132,10 +128,6 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
                 button_setting(page, f"{escape_markdown(text)} {share}", f"write-{number}", wrote=(*wrote, number))
     if wrote and wrote[-1] in answer.ends:
         st.caption(words["ended"])
-
-
-def _drawn(chances: np.ndarray) -> int:
-    return int(np.random.default_rng().choice(len(chances), p=chances))
 
 
 def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
