@@ -1,10 +1,12 @@
 """A lesson's page without a browser: what it says at any position of its controls, and the numbers behind it."""
+import base64
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from tests.grey import alike_in_grey
@@ -103,6 +105,14 @@ def _noted(shown: Shown, position: Position) -> Iterator[None]:
     with patch.object(Lesson, "explanation", explanation), patch.object(figure_module, "chart", drawn), \
             patch.object(PageContext, "query", asked):
         yield
+
+
+def array(value: Any) -> np.ndarray:
+    """An array as plotly's own message has it."""
+    if isinstance(value, dict):
+        shape = [int(each) for each in str(value.get("shape", -1)).split(",")]
+        return np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"]).astype(float).reshape(shape)
+    return np.array(value, float)
 
 
 def shown(name: str, **controls: Any) -> Shown:

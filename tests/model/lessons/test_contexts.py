@@ -29,7 +29,7 @@ def test_neighbours_are_the_largest_cosines_and_leave_the_word_itself_out():
     assert order[0] == 7 and 5 not in order
     assert order == [int(each) for each in np.argsort(-wanted) if each != 5][:vectors.NEAREST]
     assert others == pytest.approx(np.delete(wanted, 5), abs=1e-6)
-    assert len(pairs) > 49_000 and abs(pairs.mean()) < 0.02
+    assert len(pairs) > 9_900 and abs(pairs.mean()) < 0.02
     assert (pairs > 0.999).sum() < 20   # never a row with itself; rows 5 and 7 meet now and then
 
 

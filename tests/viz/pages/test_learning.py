@@ -8,7 +8,7 @@ from scipy import optimize, stats
 from model.ask import sources
 from model.lessons import learning
 from model.studies.predictions import NextWordQuery
-from tests.lesson_pages import shown
+from tests.lesson_pages import array, shown
 from viz.page import pages
 from viz.pages import learning as page_of_runs
 from viz.pages.learning import PRESETS
@@ -36,7 +36,7 @@ def test_numbers_of_every_section_are_computed_anew(place):
     found, p, own = page.numbers, np.array(PRESETS["same"]), np.array(PRESETS[q])
 
     def said(number: float) -> str:
-        return f"{number:.3f}" if np.isfinite(number) else "∞"
+        return f"{number:z.3f}" if np.isfinite(number) else "∞"
 
     assert [found["lengths"][name] for name in ("gap", "back")] == [
         said(float(stats.entropy(p, own))), said(float(stats.entropy(own, p)))]
@@ -45,8 +45,8 @@ def test_numbers_of_every_section_are_computed_anew(place):
     assert found["smoothing"]["floor"] == pytest.approx(stats.entropy(target), abs=1e-9)
     assert found["smoothing"]["gap"] == said(math.log(target[0] / target[1]) if eps else math.inf)
     assert found["adam"]["first"] == pytest.approx(moments(learning.signal(signal), b2, ae)[0])
-    drawn = page.charts["learning-adam"]["data"][-1]["y"]
-    assert np.asarray(drawn) == pytest.approx(moments(learning.signal(signal), b2, ae), rel=1e-6, abs=1e-9)
+    drawn = array(page.charts["learning-adam"]["data"][-1]["y"])
+    assert drawn == pytest.approx(moments(learning.signal(signal), b2, ae), rel=1e-6, abs=1e-9)
     rates = [0.01 * (min(1, t / warm) if warm else 1) * (min(1, math.sqrt(max(warm, 1) / t)) if decay else 1)
              for t in range(1, 301)]
     assert [found["rate"]["peak"], found["rate"]["last"]] == pytest.approx([max(rates), rates[-1]])

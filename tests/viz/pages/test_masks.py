@@ -5,7 +5,7 @@ import pytest
 from model.ask import sources
 from model.core.query import Kind
 from model.lessons import masking
-from tests.lesson_pages import shown
+from tests.lesson_pages import array, shown
 from tests.lesson_sentences import head_rows
 from viz.pages.masks import MOVED, N
 from viz.state import State
@@ -37,7 +37,7 @@ def test_methods_are_measured_on_the_mask_on_screen(turned):
     hidden, seen = np.flatnonzero(~allowed[row])[0], np.argmax(np.where(allowed[row], raised[row], 0))
     ends = [raised[row, seen] / (raised[row].sum() + raised[row, hidden] * (np.exp(step) - 1))
             for step in (MOVED[0], MOVED[-1])]
-    drawn = next(each["y"] for each in page.charts["masks-leak"]["data"] if each["name"] == "0 after")
+    drawn = next(array(each["y"]) for each in page.charts["masks-leak"]["data"] if each["name"] == "0 after")
     assert [drawn[0], drawn[-1]] == pytest.approx(ends)
 
 

@@ -4,7 +4,7 @@ import pytest
 from scipy.spatial import distance
 
 from model.lessons import positions
-from tests.lesson_pages import shown
+from tests.lesson_pages import array, shown
 
 
 @pytest.mark.parametrize(("d", "p", "k", "wave", "back", "heads", "relative"), [
@@ -40,7 +40,7 @@ def test_only_an_encoder_without_positions_is_blind_to_a_shuffle(scheme, stack, 
 @pytest.mark.parametrize("source", ["here", "model"])
 def test_learned_vectors_are_compared_by_their_cosines(source):
     page = shown("positions", guess="a", source=source)
-    table = np.array(page.charts["positions-table"]["data"][0]["z"], float)
+    table = array(page.charts["positions-table"]["data"][0]["z"])
     square = 1 - distance.cdist(table, table, "cosine")
     assert page.numbers["distance"]["near"] == pytest.approx(np.diagonal(square, 1).mean(), abs=1e-4)
 

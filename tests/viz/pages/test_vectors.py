@@ -9,7 +9,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from model.lessons import vectors
 from model.pretrained import catalogue
-from tests.lesson_pages import shown
+from tests.lesson_pages import array, shown
 from viz.text import strings
 
 PROSE = strings("lessons/vectors")
@@ -92,7 +92,7 @@ def test_a_word_in_two_contexts_is_compared_by_the_models_vectors(case, model, r
     def cosines(other: np.ndarray) -> np.ndarray:
         return (first * other).sum(1) / np.linalg.norm(first, axis=1) / np.linalg.norm(other, axis=1)
 
-    drawn = {each["name"]: np.array(each["y"]) for each in page.charts["vectors-contexts"]["data"] if "name" in each}
+    drawn = {each["name"]: array(each["y"]) for each in page.charts["vectors-contexts"]["data"] if "name" in each}
     for name, other in (("apart", second), ("alike", third)):
         line = drawn[PROSE["contexts"][name]]
         assert line[1:-1] == pytest.approx(cosines(other), abs=1e-3)   # line[0]: the table itself
