@@ -1,11 +1,14 @@
-"""Kernel regression against scipy and closed forms, and the conditions under which it is dot-product attention."""
+"""From kernels to attention: regression, memory, three scores and copiers against scipy, Bayes' rule and torch."""
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from model.lessons import kernels
+from model.core.threads import one_thread
+from model.lessons import kernels, recurrent, scores
+from model.lessons.kernels import LENGTHS, LIVE, run
 
 PLACES = st.lists(st.floats(-3, 3), min_size=2, max_size=9).map(np.array)
 
@@ -66,3 +69,116 @@ def test_leaving_one_out_is_the_hat_matrix_shortcut():
     wanted = (((values - hat @ values) / (1 - np.diag(hat))) ** 2).mean()
     assert kernels.leave_one_out(keys, values, h, "gaussian") == pytest.approx(wanted)
     assert np.isnan(kernels.leave_one_out(keys, values, 1e-3, "boxcar"))
+
+
+def test_signs_are_whole_and_all_different():
+    for pictures in kernels.stored_pairs(8):
+        assert pictures.shape == (8, 35) and set(pictures.ravel()) == {-1.0, 1.0}
+        assert len(set(map(tuple, pictures))) == 8
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.4])
+def test_at_the_best_temperature_the_weights_are_the_probabilities(share):
+    keys, values = kernels.stored_pairs(6)
+    query = kernels.damage(keys[2], share, 7)
+    logs = np.where(query == keys, np.log(1 - share), np.log(share)).sum(1)
+    mixed, weights = kernels.recall(query, keys, values, kernels.best_temperature(share))
+    assert weights[0] == pytest.approx(special.softmax(logs), abs=1e-12)
+    assert mixed[0] == pytest.approx(special.softmax(logs) @ values, abs=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.15, 0.3])
+def test_no_other_temperature_has_a_smaller_error(share):
+    keys, values = kernels.stored_pairs(8)
+    best = kernels.best_temperature(share)
+    squared, found = kernels.errors(keys, values, share, best * np.array([0.4, 1.0, 2.5]), draws=300)
+    assert squared[1] < squared[0] and squared[1] < squared[2] and found[0] > found[1] > found[2]
+
+
+def test_cold_is_the_best_pair_and_hot_the_mean_of_all():
+    keys, values = kernels.stored_pairs(5)
+    cold, hot = (kernels.recall(keys[3:4], keys, values, temperature)[0][0] for temperature in (1e-3, 1e9))
+    assert cold == pytest.approx(values[3]) and hot == pytest.approx(values.mean(0), abs=1e-6)
+
+
+def test_damage_turns_the_asked_share_over_and_more_noise_only_turns_more():
+    key = kernels.stored_pairs(8)[0][5]
+    few, many = kernels.damage(key, 0.1, 3, 500) != key, kernels.damage(key, 0.3, 3, 500) != key
+    assert few.mean() == pytest.approx(0.1, abs=0.01) and many.mean() == pytest.approx(0.3, abs=0.01)
+    assert (many >= few).all()
+
+
+def test_scores_are_torchs():
+    draw = torch.Generator().manual_seed(0)
+    query, key, v = (torch.randn(*shape, generator=draw) for shape in ((2, 3, 7), (2, 5, 7), (7,)))
+    plain = torch.einsum("bqd,bkd->bqk", query, key)
+    assert torch.allclose(scores.score("plain", query, key, v), plain, atol=1e-6)
+    assert torch.allclose(scores.score("scaled", query, key, v), plain / 7**0.5, atol=1e-6)
+    additive = torch.stack([torch.stack([torch.dot(v, torch.tanh(query[0, i] + key[0, j])) for j in range(5)])
+                            for i in range(3)])
+    assert torch.allclose(scores.score("additive", query, key, v)[0], additive, atol=1e-6)
+
+
+def test_rows_ask_for_a_symbol_that_is_there_once_and_for_its_class():
+    for symbols, classes, asked, answer in scores.rows(3, 4):
+        place = symbols == asked[:, None]
+        assert (place.sum(1) == 1).all() and torch.equal(classes[place], answer)
+
+
+def test_all_three_start_from_the_same_vectors_of_unit_variance():
+    one, other = scores.start(256, 5), scores.start(256, 5)
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    with torch.no_grad():
+        assert float(one["query"].var()) == pytest.approx(1, abs=0.05)
+        assert float(one["v"].norm()) == pytest.approx(1, abs=0.15)
+
+
+def test_side_by_side_all_learn_at_small_d_k_and_the_unscaled_one_falls_behind_at_large_d_k():
+    told = []
+    with one_thread():
+        narrow, wide = (scores.side_by_side(scores.ScoresQuery(d_k, 1), lambda fraction, text: told.append(fraction))
+                        for d_k in (8, 128))
+    end = {kind: narrow.loss[kind][-20:].mean() for kind in scores.KINDS}
+    assert max(end.values()) < 0.6
+    assert wide.loss["plain"][-20:].mean() > 0.3
+    assert max(wide.loss[kind][-20:].mean() for kind in ("additive", "scaled")) < 0.3
+    assert wide.entropy["plain"] < 0.6 and wide.entropy["scaled"] > 1.5
+    assert min(told) >= 0 and max(told) <= 1 and narrow.loss["scaled"].shape == (scores.STEPS,)
+    assert all(np.isfinite(seconds) and seconds > 0 for seconds in wide.scoring.values())
+
+
+@pytest.mark.parametrize("kind", scores.KINDS)
+def test_operations_are_counted_as_the_formula_has_them(kind):
+    found = scores.operations(kind, 64)
+    assert found == {"multiplications": 64, "additions": 63 + 64 * (kind == "additive"),
+                     "tanh": 64 * (kind == "additive")}
+
+
+@pytest.mark.parametrize("kind", ["fixed", "wide"])
+def test_without_attention_the_decoder_is_torchs_gru_with_the_same_context_at_every_step(kind):
+    torch.manual_seed(0)
+    model = recurrent.Copier(kind).eval()
+    text = torch.randint(recurrent.SYMBOLS, (3, 6))
+    _, last = model.encoder(model.embedding(text))
+    decoder = torch.nn.GRU(model.decoder.input_size, model.decoder.hidden_size, batch_first=True)
+    decoder.load_state_dict({f"{name}_l0": value for name, value in model.decoder.state_dict().items()})
+    read = model.embedding(torch.cat([torch.full((3, 1), recurrent.SYMBOLS), text[:, :-1]], 1))
+    context = last[0][:, None].expand(-1, 6, -1)
+    states, _ = decoder(torch.cat([read, context], -1), last)
+    assert torch.allclose(model(text, text)[0], model.output(torch.cat([states, context], -1)), atol=1e-5)
+
+
+def test_the_attention_of_a_step_is_a_distribution_over_the_text():
+    torch.manual_seed(0)
+    logits, seen = recurrent.Copier("attention").eval()(torch.randint(recurrent.SYMBOLS, (2, 5)))
+    assert logits.shape == (2, 5, recurrent.SYMBOLS) and seen.shape == (2, 5, 5)
+    assert torch.allclose(seen.sum(-1), torch.ones(2, 5), atol=1e-6)
+
+
+def test_a_short_training_copies_with_attention_and_forgets_without():
+    with one_thread():
+        found = run(LIVE, 120, 1, lambda fraction, text: None)
+    middle = LENGTHS.index(6)
+    assert found.right["attention"][middle] > found.right["fixed"][middle] + 0.1
+    assert found.right["fixed"][0] > 0.9 and found.alignment.sum(1) == pytest.approx(np.ones(len(found.text)), abs=1e-5)
+    assert found.parameters["fixed"] < found.parameters["attention"]

@@ -1,9 +1,15 @@
-"""Masking before and after the softmax, against torch and the algebra."""
+"""Masks before and after the softmax against sums of exponentials, and sparse patterns against walks."""
 import numpy as np
 import pytest
 import torch
+from scipy.sparse.csgraph import shortest_path
 
+from model.core import heads
+from model.core.masks import Window
+from model.core.query import Kind
 from model.lessons import masking
+from model.lessons.masking import Shape
+from tests.fabricate import record
 
 N = 7
 SCORES = masking.toy_scores(N, 3)
@@ -58,3 +64,63 @@ def test_a_blind_row_is_nan_or_a_silent_lie():
             found["torch.softmax"]) == ("NaN", "0", "NaN", "NaN")
     assert found["finite"].startswith("uniform")
     assert found["scaled_dot_product_attention"] in ("0", "NaN")   # 0 in current torch, NaN in older ones
+
+
+LENGTH = 29
+SHAPE = Shape(window=3, dilation=2, tokens=2, random=3, seed=5)
+
+
+def test_the_window_is_the_records_window_and_has_its_closed_share():
+    found = masking.window(LENGTH, SHAPE)
+    assert (found == Window(3, 3).block(slice(0, LENGTH), slice(0, LENGTH))).all()
+    assert found.mean() == pytest.approx((LENGTH * 7 - 3 * 4) / LENGTH**2)
+
+
+def test_global_tokens_have_their_closed_share():
+    wanted = (2 * 2 * LENGTH - 2 * 2 + LENGTH - 2) / LENGTH**2
+    assert masking.global_tokens(LENGTH, SHAPE).mean() == pytest.approx(wanted)
+
+
+def test_a_dilated_window_reaches_as_far_as_it_says():
+    found = masking.dilated_window(LENGTH, SHAPE)
+    assert np.flatnonzero(found[14]).tolist() == [8, 10, 12, 14, 16, 18, 20]
+
+
+def test_random_rows_hold_their_own_token_and_as_many_as_asked():
+    sums = masking.random_keys(LENGTH, SHAPE).sum(1)
+    assert set(sums) <= {3, 4} and masking.random_keys(LENGTH, SHAPE).diagonal().all()
+    assert (masking.random_keys(LENGTH, SHAPE) == masking.random_keys(LENGTH, SHAPE)).all()
+
+
+@pytest.mark.parametrize("name", masking.NAMES)
+@pytest.mark.parametrize("causal", [False, True])
+def test_layers_needed_is_the_longest_shortest_path(name, causal):
+    """A layer is one step from key to query, so the answer is the diameter of the graph (scipy, Dijkstra)."""
+    allowed = masking.pattern(name, LENGTH, SHAPE, causal)
+    steps = shortest_path(allowed.astype(float), unweighted=True)
+    wanted = np.tril(np.ones((LENGTH, LENGTH), bool)) if causal else np.ones((LENGTH, LENGTH), bool)
+    shares = masking.reach(allowed, causal)
+    longest = steps[wanted].max()
+    assert masking.layers_needed(shares) == (None if np.isinf(longest) else max(1, int(longest)))
+    for layers, share in enumerate(shares, 1):
+        assert share == pytest.approx((steps[wanted] <= layers).mean())
+
+
+def test_known_answers():
+    assert masking.layers_needed(masking.reach(masking.pattern("full", LENGTH, SHAPE))) == 1
+    assert masking.layers_needed(masking.reach(masking.pattern("window", LENGTH, SHAPE))) == -(-(LENGTH - 1) // 3)
+    assert masking.layers_needed(masking.reach(masking.pattern("global", LENGTH, SHAPE))) == 2
+    # even and odd tokens never meet
+    assert masking.layers_needed(masking.reach(masking.pattern("dilated", LENGTH, SHAPE))) is None
+
+
+def test_lost_weight_is_what_lies_outside():
+    answer = record(11)
+    allowed = masking.pattern("window", 11, SHAPE)
+    found = masking.lost_weight(answer[Kind.SELF], allowed)
+    layer = answer[Kind.SELF].layers[1]
+    for head in (0, 5):
+        weights = heads.weights(layer, head).astype(float)
+        assert found[1, head] == pytest.approx(weights[~allowed].sum() / 11, abs=1e-6)
+    assert max(masking.lost_weight(answer[Kind.SELF],
+                                        np.ones((11, 11), bool)).values()) == pytest.approx(0, abs=1e-9)

@@ -1,0 +1,203 @@
+"""Losses, descent and the short training against torch and scipy."""
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from torch.nn import functional
+
+from model.ask import sources
+from model.core.statistics import entropy
+from model.core.threads import Cancelled
+from model.lessons import learning
+from model.lessons import learning as d
+from model.lessons.learning import RunQuery, floor
+
+SHARES = st.lists(st.floats(0.01, 1), min_size=4, max_size=4).map(lambda each: np.array(each) / sum(each))
+CASES = [(words, epsilon, definition) for words in (2, 5, 37_000) for epsilon in (0.01, 0.1, 0.5)
+         for definition in d.DEFINITIONS]
+
+
+@given(SHARES, SHARES)
+def test_cross_entropy_is_entropy_plus_divergence_and_all_three_are_scipys(p, q):
+    assert d.divergence(p, q) == pytest.approx(stats.entropy(p, q), abs=1e-12)
+    assert d.cross_entropy(p, q) == pytest.approx(stats.entropy(p) + stats.entropy(p, q), rel=1e-12)
+    assert d.cross_entropy(p, p) == pytest.approx(entropy(p, base=math.e))
+
+
+def test_nothing_is_lost_on_what_never_happens_and_everything_on_what_was_called_impossible():
+    p, q = np.array([0.5, 0.5, 0]), np.array([0.25, 0.25, 0.5])
+    assert d.cross_entropy(p, q) == pytest.approx(np.log(4)) and d.divergence(p, q) == pytest.approx(np.log(2))
+    assert d.divergence(q, p) == np.inf
+
+
+@pytest.mark.parametrize(("words", "epsilon", "definition"), CASES)
+def test_a_smoothed_target_is_a_distribution_whose_entropy_is_the_floor(words, epsilon, definition):
+    target = d.smoothed_target(1, words, epsilon, definition)
+    assert target.sum() == pytest.approx(1) and target[1] == pytest.approx(d.peak(words, epsilon, definition))
+    assert d.floor(words, epsilon, definition) == pytest.approx(stats.entropy(target))
+    assert d.gap(words, epsilon, definition) == pytest.approx(np.log(target[1] / target[0]))
+    shares = np.linspace(0.001, 0.999, 999)
+    assert (d.smooth_loss(shares, words, epsilon, definition) >= d.floor(words, epsilon, definition) - 1e-12).all()
+
+
+def test_on_all_words_is_what_torch_does_and_the_other_is_the_same_with_another_epsilon():
+    logits = torch.randn(7, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    said = logits.softmax(-1).numpy()
+    ours = d.cross_entropy(d.smoothed_target(3, 7, 0.1, "all"), said)
+    assert ours == pytest.approx(functional.cross_entropy(logits, torch.tensor(3), label_smoothing=0.1).item())
+    np.testing.assert_allclose(d.smoothed_target(3, 7, 0.1, "all"), d.smoothed_target(3, 7, 0.1 * 6 / 7, "others"))
+
+
+def test_without_smoothing_the_floor_is_0_and_the_gap_has_no_end():
+    assert d.floor(9, 0.0, "all") == d.floor(9, 0.0, "others") == 0 and d.gap(9, 0.0, "all") == np.inf
+    np.testing.assert_allclose(d.smooth_loss(np.array([0.5, 1.0]), 9, 0.0, "others"), [np.log(2), 0], atol=1e-15)
+
+
+def test_the_slope_of_every_target_is_what_torch_differentiates():
+    logits = torch.randn(6, dtype=torch.float64, requires_grad=True, generator=torch.Generator().manual_seed(2))
+    for target in (learning.one_hot(2, 6), np.array([0.1, 0.2, 0.3, 0.4, 0, 0])):
+        functional.cross_entropy(logits, torch.tensor(target)).backward()
+        said = logits.detach().softmax(-1).numpy()
+        np.testing.assert_allclose(learning.slope(target, said), logits.grad.numpy(), atol=1e-12)
+        floor, gap, loss = learning.parts(target, said)
+        assert loss == pytest.approx(floor + gap)
+        logits.grad = None
+
+
+def test_students_are_the_teachers_own_snapshots_and_speak_its_signs():
+    from model.scratch.source import open_model
+
+    taken = learning.steps()
+    assert taken[0] == 0 and taken == sorted(taken)
+    words = open_model(learning.student(taken[1])).tokenizer.words
+    assert tuple(words) == learning.vocabulary()
+
+
+@pytest.mark.parametrize("kind", learning.SIGNALS)
+@pytest.mark.parametrize(("beta2", "epsilon"), [(0.98, 1e-9), (0.999, 1e-8), (0.9, 1e-2)])
+def test_adams_steps_are_torchs(kind, beta2, epsilon):
+    weight = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    adam, moves = torch.optim.Adam([weight], lr=1.0, betas=(0.9, beta2), eps=epsilon), []
+    for gradient in learning.signal(kind):
+        before = weight.item()
+        weight.grad = torch.tensor([gradient], dtype=torch.float64)
+        adam.step()
+        moves.append(before - weight.item())
+    np.testing.assert_allclose(learning.adam(learning.signal(kind), beta2=beta2, epsilon=epsilon), moves, atol=1e-10)
+
+
+def test_a_steady_gradient_of_any_size_moves_a_weight_by_the_rate():
+    np.testing.assert_allclose(learning.adam(np.full(50, 1e-4)), 1, rtol=1e-4)
+    np.testing.assert_allclose(learning.adam(np.full(50, 1e4)), 1, rtol=1e-4)
+
+
+def test_the_papers_rate_peaks_at_the_end_of_warm_up_and_falls_with_the_root():
+    steps = np.arange(1, 20_001)
+    rates = learning.rate(steps, 512, 4000)
+    assert rates.argmax() == 3999 and rates.max() == pytest.approx((512 * 4000) ** -0.5)
+    assert rates[15_999] == pytest.approx(rates.max() / 2) and rates[1999] == pytest.approx(rates.max() / 2)
+    ours = [learning.scaled_rate(step, rates.max(), 4000, True) for step in steps]
+    np.testing.assert_allclose(ours, rates)
+
+
+def test_without_warm_up_and_decay_the_rate_stands_still():
+    assert {learning.scaled_rate(step, 0.1, 0, False) for step in range(1, 50)} == {0.1}
+    assert learning.scaled_rate(4, 0.1, 0, True) == pytest.approx(0.05)
+
+
+def test_clipping_is_torchs_and_keeps_the_direction():
+    gradient = np.array([3.0, 4.0])
+    weight = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+    weight.grad = torch.tensor(gradient)
+    torch.nn.utils.clip_grad_norm_([weight], 1.0)
+    np.testing.assert_allclose(learning.clip(gradient, 1.0), weight.grad.numpy(), rtol=1e-5)
+    assert (learning.clip(gradient, 0.0) == gradient).all() and (learning.clip(gradient, 5.0) == gradient).all()
+
+
+@pytest.mark.parametrize("place", [(4.6, -2.4), (5.0, -2.5), (5.8, -2.9)])
+def test_the_cliffs_slope_is_what_torch_differentiates(place):
+    weight = torch.tensor(place, dtype=torch.float64, requires_grad=True)
+    h = torch.tensor(0.5, dtype=torch.float64)
+    for _ in range(learning.UNFOLDED):
+        h = weight[0] * torch.sigmoid(h) + weight[1]
+    loss_there = (torch.sigmoid(h) - learning.WANTED) ** 2
+    loss_there.backward()
+    loss, slope = learning.cliff(*place)
+    assert loss == pytest.approx(loss_there.item())
+    np.testing.assert_allclose(slope, weight.grad.numpy(), rtol=1e-9)
+
+
+def test_at_the_wall_plain_descent_is_thrown_out_of_the_picture_and_clipped_descent_comes_down():
+    start = (5.4, -2.8)
+    thrown, lengths = learning.descend(start, 0.3, 0.0)
+    calm, _ = learning.descend(start, 0.3, 0.3)
+    assert lengths.max() > 5 and (np.abs(np.diff(calm, axis=0)) <= 0.09 + 1e-12).all()
+    assert learning.cliff(*thrown[-1])[0] > 10 * learning.cliff(*calm[-1])[0]
+    assert learning.cliff(*calm[-1])[0] < learning.cliff(*start)[0]
+
+
+@pytest.fixture(autouse=True)
+def few_steps(monkeypatch):
+    monkeypatch.setattr(learning, "STEPS", 20)
+    learning.trained_plainly.cache_clear()
+    yield
+    learning.trained_plainly.cache_clear()
+
+
+def test_the_first_loss_is_torchs_cross_entropy_with_and_without_its_smoothing():
+    ids, places, nouns, _ = learning.sentences(1, 0)
+    with torch.no_grad():
+        logits = learning.at_it(learning.untrained_model(1), ids, places)
+    assert learning.run(RunQuery()).loss[0] == pytest.approx(functional.cross_entropy(logits, nouns).item(), rel=1e-5)
+    smooth = learning.run(RunQuery("smooth", 0.2, "all"))
+    assert smooth.loss[0] == pytest.approx(functional.cross_entropy(logits, nouns, label_smoothing=0.2).item(),
+                                           rel=1e-5)
+    assert smooth.floor == pytest.approx(floor(logits.shape[-1], 0.2, "all"), rel=1e-4)
+
+
+def test_it_stands_at_the_place_that_is_asked_and_its_noun_in_the_sentence():
+    from model.scratch.tasks.resolver import WORDS
+
+    ids, places, nouns, others = learning.sentences(1, 3)
+    assert {WORDS[row[place]] for row, place in zip(ids, places, strict=True)} == {"it"}
+    for row, noun, other in zip(ids.tolist(), nouns.tolist(), others.tolist(), strict=True):
+        assert noun in row and other in row and noun != other
+
+
+def test_it_learns_and_the_same_question_has_the_same_answer():
+    first, again = learning.run(RunQuery(warm_up=15)), learning.run(RunQuery(warm_up=15))
+    assert (first.loss == again.loss).all() and (first.right == again.right).all()
+    assert first.nats[-1] < first.nats[0] and len(first.loss) == 20 and list(first.tested) == [0, 10, 20]
+    assert not first.floor.any()
+
+
+def test_fine_tuning_begins_where_the_plain_run_ended_and_a_fresh_start_does_not():
+    tuned, fresh = learning.run(RunQuery("other")), learning.run(RunQuery("other", fresh=True))
+    assert tuned.nats[0] < fresh.nats[0] - 0.1
+
+
+def test_a_teacher_leaves_a_floor_that_no_student_gets_under():
+    run = learning.run(RunQuery("teacher"))
+    assert (run.floor > 0).all() and (run.loss >= run.floor - 1e-5).all()
+
+
+def test_clipping_changes_the_way_only_where_a_gradient_is_longer():
+    free, wide = learning.run(RunQuery()), learning.run(RunQuery(clip=1e6))
+    assert (free.loss == wide.loss).all()
+    tight = learning.run(RunQuery(clip=0.01))
+    assert tight.loss[0] == free.loss[0] and (tight.loss[2:] != free.loss[2:]).any()
+
+
+def test_it_is_asked_like_anything_else_and_stops_when_nobody_waits():
+    answer = sources.ask(RunQuery(seed=3), "test").result(60)
+    assert answer.nbytes > 0 and np.isfinite(answer.loss).all()
+
+    def leave(fraction, text):
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        learning.run(RunQuery(seed=4), leave)
