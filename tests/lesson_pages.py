@@ -1,6 +1,6 @@
 """A lesson's page without a browser: what it says at any position of its controls, and the numbers behind it."""
 import base64
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +10,7 @@ import numpy as np
 from streamlit.testing.v1 import AppTest
 
 from tests.grey import alike_in_grey
-from tests.lesson_tally import TALLY, Position
-from viz.page import PageContext, pages
+from viz.page import PageContext
 from viz.widgets import figure as figure_module
 from viz.widgets.lesson import Lesson
 
@@ -31,42 +30,6 @@ class Shown:
     words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
 
 
-class _Lines(list[str]):
-    """Sentences that say so when a test reads one of them."""
-
-    def __init__(self, lines: list[str], read: Callable[[int], None]) -> None:
-        super().__init__(lines)
-        self._read = read
-
-    def __getitem__(self, at: Any) -> Any:
-        for place in range(*at.indices(len(self))) if isinstance(at, slice) else [at % len(self)]:
-            self._read(place)
-        return super().__getitem__(at)
-
-    def __iter__(self) -> Iterator[str]:
-        for place in range(len(self)):
-            self._read(place)
-        return super().__iter__()
-
-
-class _Alts(dict[str, str]):
-    """What stands in for pictures, by the figure's key; says so when a test reads one."""
-
-    def __init__(self, read: Callable[[str], None]) -> None:
-        super().__init__()
-        self._read = read
-
-    def __getitem__(self, key: str) -> str:
-        self._read(key)
-        return super().__getitem__(key)
-
-    def items(self) -> Any:
-        """All of them."""
-        for key in self:
-            self._read(key)
-        return super().items()
-
-
 def _run(name: str, controls: dict) -> None:
     from viz.page import PageContext, pages, with_controls
     from viz.session import session
@@ -78,22 +41,20 @@ def _run(name: str, controls: dict) -> None:
 
 
 @contextmanager
-def _noted(shown: Shown, position: Position) -> Iterator[None]:
+def _noted(shown: Shown) -> Iterator[None]:
     explain, chart, query = Lesson.explanation, figure_module.chart, PageContext.query
 
     def explanation(self: Lesson, section: str, /, **given: Any) -> None:
         numbers = {key: value for key, value in given.items() if key not in ("shown", "shapes")}
         shown.numbers[section] = numbers
         for kind, kept in (("notice", shown.notices), ("more", shown.more)):
-            lines = [line.format(**numbers) for line in self.prose[section].get(kind, ())]
-            kept[section] = _Lines(lines, position.reads(f"{kind} {section}", len(lines)))
+            kept[section] = [line.format(**numbers) for line in self.prose[section].get(kind, ())]
         explain(self, section, **given)
 
     def drawn(spec: dict, *, key: str, **given: Any) -> None:
         shown.confused += [f"{key}: {pair}" for pair in alike_in_grey(spec)]
         shown.charts[key.removeprefix("chart-")] = spec
         shown.alts[key.removeprefix("chart-")] = given.get("alt", "")
-        position.there.add(f"alt {key.removeprefix('chart-')}")
         chart(spec, key=key, **given)
 
     def asked(self: PageContext, *edits: Any, **changes: Any) -> Any:
@@ -119,9 +80,8 @@ def shown(name: str, **controls: Any) -> Shown:
     """The page of lesson `name` with these controls, all else as opened; fails where the page does, where two series of
     a chart are alike on grey paper, and where a model is used that the sidebar does not show. Answer its question with
     guess="a" to see what it covers."""
-    position = TALLY.visit(name, {each.name: each.start for each in pages()[name][0].controls} | controls)
-    found = Shown(alts=_Alts(lambda key: position.read.add(f"alt {key}")))
-    with _noted(found, position):
+    found = Shown()
+    with _noted(found):
         app = AppTest.from_function(_run, args=(name, controls), default_timeout=120).run()
     assert not app.exception and not app.error, (app.exception, app.error)
     assert not found.unseen, found.unseen
