@@ -11,10 +11,8 @@ from model.lessons import kernels, scores, softmax
 from viz.components.handles import HandleSet, handles
 from viz.components.sketch import Axes
 from viz.figures.bars import bars
-from viz.figures.lines import Line, lines
-from viz.figures.matrix import matrix
-from viz.figures.regression import regression
-from viz.figures.tiles import tiles
+from viz.figures.lines import Line, lines, regression
+from viz.figures.matrix import matrix, tiles
 from viz.format import format_share, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch

@@ -13,10 +13,8 @@ from model.lessons import learning
 from model.lessons.learning import STEPS, TARGETS, WIDTH, RunQuery
 from model.studies.predictions import NextWordQuery, distribution
 from viz.components.handles import HandleSet, handles
-from viz.figures.bars import bars
-from viz.figures.lines import Line, lines
-from viz.figures.loss_surface import loss_surface
-from viz.figures.stacked_bars import stacked_bars
+from viz.figures.bars import bars, stacked_bars
+from viz.figures.lines import Line, lines, loss_surface
 from viz.format import format_number
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words

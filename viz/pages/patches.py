@@ -10,8 +10,7 @@ from model.lessons import digit_patches
 from model.lessons.digit_patches import COLUMNS, COUNTS, KINDS, PICTURES, ROWS, SIDE, DigitRun, DigitRunQuery
 from viz.figures.bars import bars
 from viz.figures.lines import Line, lines
-from viz.figures.matrix import CellStyle, matrix
-from viz.figures.tiles import tiles
+from viz.figures.matrix import CellStyle, matrix, tiles
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.widgets.control_widgets import button_setting, choice_for, slider_for

@@ -33,7 +33,7 @@ from viz.components.head_view import Below
 from viz.components.picture_view import PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, picture_behind, rows_overview
 from viz.components.slider import slider
-from viz.figures.by_layer import by_layer
+from viz.figures.heads import by_layer
 from viz.format import format_number, format_share, format_signed, format_weight, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number

@@ -7,9 +7,8 @@ from model.core.record import Layer
 from model.lessons import scores, sqrt_dk
 from model.lessons.sqrt_dk import DIVISORS, EVERY, Trainings
 from viz.figures.bars import bars, histogram
-from viz.figures.lines import Line, lines
+from viz.figures.lines import Line, lines, standing
 from viz.figures.matrix import CellStyle, matrix
-from viz.figures.standing import standing
 from viz.format import format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch

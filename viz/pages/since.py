@@ -9,12 +9,11 @@ from model.lessons import since
 from model.lessons.since import MODELS, STRATEGIES, WORDS, encode
 from viz.components.block_diagram import DiagramBox, block_diagram
 from viz.components.slider import slider
-from viz.figures.bars import bars
+from viz.figures.bars import bars, stacked_bars
+from viz.figures.diagrams import Branch, word_tree
 from viz.figures.drawing import markup
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
-from viz.figures.stacked_bars import stacked_bars
-from viz.figures.word_tree import Branch, word_tree
 from viz.format import format_number, format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch

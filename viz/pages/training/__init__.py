@@ -9,7 +9,7 @@ from model.core.query import UserError
 from model.studies import induction
 from model.studies.induction import InductionMeanQuery, InductionScores
 from model.training import processes as films
-from viz.figures.induction_scatter import induction_scatter
+from viz.figures.heads import induction_scatter
 from viz.format import head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words

@@ -18,8 +18,8 @@ from model.training.processes import Film, HeadScores, HeadScoresQuery, emergenc
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import head_view
 from viz.components.slider import slider
-from viz.figures.tiles import tiles
-from viz.figures.training import training
+from viz.figures.lines import training
+from viz.figures.matrix import tiles
 from viz.format import head_label, token_markdown
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
