@@ -1,6 +1,5 @@
 """What does each head look at in a picture? The picture under its patches, every head at once, and what holds of all of
 them layer by layer."""
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -44,7 +43,7 @@ from viz.widgets.errors import errors_as_sentences, fetch
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import segments, toggle
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded, fragment
+from viz.widgets.fragment import folded, folded_formula, fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.pictures.choice import picture_name, picture_pills
 from viz.widgets.pictures.strip import open_picture
@@ -86,7 +85,8 @@ def render(page: PageContext) -> None:
     if offer is not None and not offer.on_disk and page.state.model != FETCHED:
         _fetch_button(page, offer, "tertiary", help=offer.good_for)
     fragment(page, _picture, record)
-    folded(words["formula_title"], _formula, key="pictures-formula")
+    folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
+                   key="pictures-formula")
 
 
 def _fetch_button(page: PageContext, offer: sources.Entry, look: Any, help: str | None = None) -> None:
@@ -179,16 +179,11 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
     picture_button(drawn, (record,))
 
 
-def _formula() -> None:
-    """How a weight becomes a colour, and the functions that drew it."""
+def _proof() -> tuple[Callable, ...]:
+    """The functions that make a weight a colour."""
     from model.core import attention, view
 
-    words = strings("pictures")
-    st.latex(words["formula"])
-    st.markdown(words["formula_words"])
-    st.code("\n\n".join(inspect.getsource(each) for each in (
-        attention.scores, attention.softmax, heads.row_weights, view.displayed_rows, glow.shares_of)),
-        language="python")
+    return attention.scores, attention.softmax, heads.row_weights, view.displayed_rows, glow.shares_of
 
 
 def row_claims(record: AttentionRecord, view: View) -> list[str]:

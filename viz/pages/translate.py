@@ -26,9 +26,8 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, pause, repeat
+from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import folded_formula
 from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
@@ -93,7 +92,7 @@ def render(page: PageContext) -> None:
     _decision(page, model, state.text, "" if swap is None else swap.twin)
     vocabulary(model, record.card.title, lambda text: page.set(text=text))
     proof = words["source"]
-    folded_formula(proof["title"], proof["formula"], (rows_by_produced_token,), key="translate-formula",
+    folded_formula(proof["title"], proof["formula"], lambda: (rows_by_produced_token,), key="translate-formula",
                    sources=proof["sources"])
     if PLAYING.value:
         repeat(WORD_SECONDS, partial(_next, page, now))

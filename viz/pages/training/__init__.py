@@ -19,9 +19,8 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.control_widgets import choice_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, pause, repeat
+from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.head_table import plain_table
-from viz.widgets.lesson import folded_formula
 
 OWN = "own"
 NAMED = 2             # heads with the highest score of either kind that have their name in the picture
@@ -50,7 +49,7 @@ def render(page: PageContext) -> None:
     _induction(page)
     proof = words["source"]
     folded_formula(proof["title"], proof["formula"],
-                   (induction.scores, films.emergence_interval, films.loss_drop_step), key="training-formula",
+                   lambda: (induction.scores, films.emergence_interval, films.loss_drop_step), key="training-formula",
                    sources=proof["sources"])
     if chosen != OWN and PLAYING.value:
         repeat(FRAME_SECONDS, partial(_next, page, film.frames))
