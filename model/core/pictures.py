@@ -138,9 +138,8 @@ def _rgb(image: "Image") -> "Image":
 SHIPPED = ASSETS / "images" / "pictures"
 EXAMPLES = ASSETS / "images" / "examples"   # a folder for each model that has pictures of its own
 OWN = "your own file"
-GONE = "That picture is no longer in this server's memory; open it again, or choose one that is shipped."
-DROPPED = ("{name} was dropped to make room for newer pictures, as this server's memory takes {session} MB of one "
-           "visitor's and {total} MB of everybody's; open it again.")
+GONE = ("That picture is no longer in this server's memory, which takes {session} MB of one visitor's and "
+        "{total} MB of everybody's; open it again, or choose one that is shipped.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +185,7 @@ class Shipped(NamedTuple):
         return self.folder / self.file
 
 
-_store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMITS.picture_total_bytes, GONE, DROPPED)
+_store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMITS.picture_total_bytes, GONE)
 
 
 def keep(content: bytes, name: str, session: str = "") -> Picture:

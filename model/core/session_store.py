@@ -6,8 +6,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from model.core.limits import MB
 from model.core.query import UserError
 
-REMEMBERED = 1000   # names of dropped files
-
 
 class Sized(Protocol):
     """What can be held here."""
@@ -35,14 +33,13 @@ class SessionStore(Generic[File]):
     """Files by fingerprint: the least recently used go first, a session's own where that session has too much. Safe for
     threads.
 
-    gone: the sentence on a fingerprint that is not known. dropped: the one on a file that had to make room, with
-    {name}, and the two bounds as {session} and {total} megabytes. """
+    gone: the sentence on a file that is not here, or no longer, with the two bounds as {session} and {total}
+    megabytes. """
 
-    def __init__(self, session_bytes: int, total_bytes: int, gone: str, dropped: str) -> None:
+    def __init__(self, session_bytes: int, total_bytes: int, gone: str) -> None:
         self.session_bytes, self.total_bytes = session_bytes, total_bytes
-        self._sentences = gone, dropped
+        self._gone = gone.format(session=session_bytes // MB, total=total_bytes // MB)
         self._files: OrderedDict[str, Held[File]] = OrderedDict()   # by fingerprint, the least recently used first
-        self._dropped: OrderedDict[str, str] = OrderedDict()        # names by fingerprint
         self._ended: deque[str] = deque()   # sessions whose files are to be dropped
         self._lock = threading.Lock()
 
@@ -53,7 +50,6 @@ class SessionStore(Generic[File]):
             held = self._files.get(fingerprint)
             self._files[fingerprint] = Held(file, (held.sessions if held else frozenset()) | {session})
             self._files.move_to_end(fingerprint)
-            self._dropped.pop(fingerprint, None)
             self._drop(self.session_bytes, self._of(session))
             self._drop(self.total_bytes, list(self._files))
 
@@ -66,28 +62,20 @@ class SessionStore(Generic[File]):
         for key in among[:-1]:
             if size <= most:
                 return
-            held = self._files.pop(key)
-            size -= held.file.nbytes
-            self._dropped[key] = held.file.name
-            if len(self._dropped) > REMEMBERED:
-                self._dropped.popitem(last=False)
+            size -= self._files.pop(key).file.nbytes
 
     def get(self, fingerprint: str) -> File:
-        """The file, which was used now. Raises UserError for one that is not there, with the reason."""
-        gone, dropped = self._sentences
+        """The file, which was used now. Raises UserError for one that is not there."""
         with self._lock:
             self._drop_ended()
-            if fingerprint in self._files:
-                self._files.move_to_end(fingerprint)
-                return self._files[fingerprint].file
-            if fingerprint in self._dropped:
-                raise UserError(dropped.format(name=self._dropped[fingerprint], session=self.session_bytes // MB,
-                                               total=self.total_bytes // MB))
-        raise UserError(gone)
+            if fingerprint not in self._files:
+                raise UserError(self._gone)
+            self._files.move_to_end(fingerprint)
+            return self._files[fingerprint].file
 
     def join(self, fingerprint: str, session: str) -> File:
         """The file, which from now on stays for this session too: it reloaded its page, or followed a link. Raises
-        UserError for one that is not there, with the reason."""
+        UserError for one that is not there."""
         file = self.get(fingerprint)
         self.put(fingerprint, file, session)
         return file

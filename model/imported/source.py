@@ -18,16 +18,15 @@ PREFIX = "imported:"
 READERS = {".npz": read_attention, ".safetensors": read_record}   # by the ending of a file's name
 ONLY_WEIGHTS = ("An imported file holds weights and tokens and not the model, so that nothing else can be computed; "
                 "choose a model.")
-GONE = "That imported file is no longer in this server's memory; open it again, or choose a model."
-DROPPED = ("{name} was dropped to make room for newer files, as this server's memory takes {session} MB of one "
-           "visitor's and {total} MB of everybody's; open it again under Attention from elsewhere, or choose a model.")
+GONE = ("That imported file is no longer in this server's memory, which takes {session} MB of one visitor's and "
+        "{total} MB of everybody's; open it again under Attention from elsewhere, or choose a model.")
 
 
 class Store(SessionStore[ImportedFile]):
     """Imported files by fingerprint."""
 
     def __init__(self, session_bytes: int, total_bytes: int) -> None:
-        super().__init__(session_bytes, total_bytes, GONE, DROPPED)
+        super().__init__(session_bytes, total_bytes, GONE)
 
 
 _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)

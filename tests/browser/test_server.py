@@ -136,7 +136,7 @@ def test_who_loses_an_imported_file_is_told_and_how_to_bring_it_again(strangers)
     assert told == [[], [], []] and len(set(models)) == 3
     lost, there = links.opened(strangers.address, {"model": models[0], "text": "x"},
                                {"model": models[2], "text": " ".join(tokens)})
-    assert "mine0.npz was dropped to make room for newer files" in lost.words and "open it again" in lost.words
+    assert "no longer in this server's memory" in lost.words and "open it again" in lost.words
     assert "dropped" not in there.words and "head" in there.bodies
 
 
@@ -153,7 +153,7 @@ def test_who_loses_a_picture_is_told_on_whichever_page_and_how_to_bring_it_again
     assert stated == 32 and len(set(brought)) == 4
     heads, there = (links.opened(strangers.address, {"model": "marked-digit", "image": image}, name="heads")[0]
                     for image in (brought[0], brought[3]))
-    assert "mine0.png was dropped to make room for newer pictures" in heads.words and "open it again" in heads.words
+    assert "no longer in this server's memory" in heads.words and "open it again" in heads.words
     assert "head" in heads.bodies   # the answer is still there
     assert "dropped" not in there.words and "head" in there.bodies
 

@@ -13,7 +13,7 @@ class File(NamedTuple):
 
 
 def test_a_session_that_ended_takes_its_own_files_with_it():
-    store = SessionStore(10, 20, "It is gone.", "{name} was dropped.")
+    store = SessionStore(10, 20, "It is gone.")
     for key, session in (("a", "one"), ("b", "two"), ("c", "one"), ("c", "two")):
         store.put(key, File(key, 3), session)
     store.forget("one")
@@ -23,7 +23,7 @@ def test_a_session_that_ended_takes_its_own_files_with_it():
 
 
 def test_a_session_may_end_while_the_store_is_at_work():
-    store = SessionStore(10, 20, "It is gone.", "{name} was dropped.")
+    store = SessionStore(10, 20, "It is gone.")
     store.put("a", File("a", 3), "one")
     with store._lock:
         store.forget("one")   # it does not wait for itself
@@ -31,17 +31,17 @@ def test_a_session_may_end_while_the_store_is_at_work():
         store.get("a")
 
 
-def test_who_has_too_much_loses_the_oldest_and_is_told_its_name():
-    store = SessionStore(10, 20, "It is gone.", "{name} was dropped.")
+def test_who_has_too_much_loses_the_oldest():
+    store = SessionStore(10, 20, "It is gone.")
     for key in "abc":
         store.put(key, File(key, 4), "one")
-    with pytest.raises(UserError, match=r"a was dropped\."):
+    with pytest.raises(UserError, match=r"It is gone\."):
         store.get("a")
     assert store.get("b") and store.get("c")
 
 
 def test_a_file_stays_as_long_as_any_session_that_joined_it():
-    store = SessionStore(10, 20, "It is gone.", "{name} was dropped.")
+    store = SessionStore(10, 20, "It is gone.")
     store.put("a", File("a", 3), "one")
     assert store.join("a", "two").name == "a"
     store.forget("one")
