@@ -1,19 +1,18 @@
 """Read back a record that Clearhead saved elsewhere (model/core/record_file.py), checking every value."""
 import json
+import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
-from typing import Any, BinaryIO, get_args, get_type_hints
+from dataclasses import dataclass, is_dataclass, replace
+from types import UnionType
+from typing import Any, BinaryIO, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from model.core import pictures
-from model.core.finite import NotFinite
 from model.core.limits import LIMITS, parse_json
-from model.core.masks import Bias, Mask
+from model.core.masks import Mask
 from model.core.query import Kind, UserError, first_line
 from model.core.record import (
-    ROW_SUM_TOLERANCE,
     AttentionMap,
     Card,
     Layer,
@@ -29,7 +28,7 @@ from model.imported.reading import ImportedFile
 SAVE_AGAIN = "save the record again with record.save"
 TYPES = {"F32": np.dtype("<f4"), "BOOL": np.dtype("?"), "U8": np.dtype("u1")}
 HASH = re.compile("[0-9a-f]{64}")
-LONGEST = 4_000    # characters of a text about the model
+FINITE = 1e37      # of any number
 TOO_LARGE = 1e30   # of a score and of a value: far beyond any model's, and far enough from the end of float32
 LARGEST = 2**53    # of any whole number
 OF_RECORD = "Recorded elsewhere: what is said here of the model and of the proof is what the file says."
@@ -60,11 +59,13 @@ class Tensors:
         printable = "".join(sign if sign.isprintable() else " " for sign in why)   # it may quote the file
         return UserError(f"{self.name} is not a record that can be read ({printable}); {SAVE_AGAIN}.")
 
-    def array(self, name: Any, kind: str = "F32", axes: tuple[int, ...] = (1, 2, 3)) -> np.ndarray:
-        """A tensor of this type with one of these numbers of axes, none of them empty."""
+    def array(self, name: Any, kind: str = "F32") -> np.ndarray:
+        """A tensor of this type, with an axis to three and at least one number."""
         values = self._arrays[name]
-        if values.dtype != TYPES[kind] or values.ndim not in axes or not values.size:
+        if values.dtype != TYPES[kind] or not 1 <= values.ndim <= 3 or not values.size:
             raise ValueError(f"{name[:60]} is {values.dtype} {values.shape}")
+        if kind == "F32" and not np.abs(values).max() < FINITE:
+            raise ValueError(f"it has NaN or infinity in {name[:60]}")
         if kind == "BOOL" and (values.view(np.uint8) > 1).any():
             raise ValueError(f"{name[:60]} holds other bytes than 0 and 1")
         return values
@@ -91,8 +92,6 @@ def read_record(file: BinaryIO, name: str) -> RecordFile:
     tensors = Tensors(file, name)
     try:
         return _Reader(tensors).record()
-    except NotFinite as error:   # no model computes here
-        raise tensors.damaged(f"it has NaN or infinity {error.where[:100]}") from error
     except UserError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
@@ -107,121 +106,106 @@ class _Reader:
 
     def record(self) -> RecordFile:
         self._check_size()
-        maps = tuple(self._map(part) for part in _list(self.about["maps"]))
+        maps, query, verification = tuple(map(self._map, self.about["maps"])), self.about["query"], self._verification()
         if len({part.kind for part in maps}) != len(maps) or not maps:
             raise ValueError("each kind of attention is expected once, and at least one")
-        query, verification = _dict(self.about["query"]), self._verification(_dict(self.about["verification"]))
-        picture = self.about["picture"]
-        pixels = None if picture is None else self.tensors.array(_dict(picture)["array"], "U8", (3,))
-        if pixels is not None and pixels.shape[2] != 3:
-            raise ValueError("a picture has red, green and blue")
+        pixels = self._made(np.ndarray | None, self.about["picture"], "U8")
         if pixels is not None:
+            if pixels.ndim != 3 or pixels.shape[2] != 3:
+                raise ValueError("a picture has red, green and blue")
             LIMITS.refuse_above("picture_kept", pixels.size // 3, f"The picture in {self.name}", "save a smaller one")
-        text = _text(query["text"], LIMITS.longest_text) or _asked(query, maps[0].queries)
-        card, notes = self._card(_dict(self.about["card"])), [_text(note) for note in _list(self.about["notes"])[:50]]
-        notes += [f"Recorded with the edit {_text(edit)[:300]}." for edit in _list(query["edits"])[:20]]
-        omitted = self.about["omitted"]
-        return RecordFile(self.name, text, maps, verification.row_sum_error, OF_RECORD, tuple(notes), card,
-                          verification, None if omitted is None else _omission(_dict(omitted)), pixels,
-                          self.tensors.nbytes)
+        text, *notes = self._made(tuple[str, ...], [query["text"], *self.about["notes"][:50], *query["edits"][:20]])
+        count = len(self.about["notes"][:50])
+        notes[count:] = [f"Recorded with the edit {edit[:300]}." for edit in notes[count:]]
+        omitted = self._made(Omission | None, self.about["omitted"])
+        return RecordFile(self.name, text or _asked(query, maps[0].queries), maps, verification.row_sum_error,
+                          OF_RECORD, tuple(notes), self._card(), verification, omitted, pixels, self.tensors.nbytes)
 
     def _check_size(self) -> None:
         """How many heads and weights there are, by the tensors' shapes, before anything is computed of them."""
         heads, cells, layers = 0, 0, 0
-        for part in _list(self.about["maps"]):
-            count = len(_list(_dict(part["queries"])["texts"])) * len(_list(_dict(part["keys"])["texts"]))
-            for layer in _list(part["layers"]):
-                name = _dict(layer["weights" if layer["type"] == "Reported" else "query"])["array"]
-                of_layer = self.tensors.array(name, axes=(3,)).shape[0]
+        for part in self.about["maps"]:
+            count = len(part["queries"]["texts"]) * len(part["keys"]["texts"])
+            for layer in part["layers"]:
+                given = layer["weights" if layer["type"] == "Reported" else "query"]
+                of_layer = len(self.tensors.array(given["array"]))
                 heads, cells, layers = heads + of_layer, cells + of_layer * count, layers + 1
         LIMITS.refuse_above("layers", layers, self.name, "save fewer layers")
         LIMITS.refuse_above("heads", heads, self.name, "save fewer layers")
         LIMITS.refuse_above("record_cells", cells, self.name, "save fewer layers or tokens")
 
     def _map(self, part: dict[str, Any]) -> AttentionMap:
-        queries, keys = self._tokens(_dict(part["queries"])), self._tokens(_dict(part["keys"]))
-        kind = Kind(part["kind"])
+        kind, queries, keys = Kind(part["kind"]), self._tokens(part["queries"]), self._tokens(part["keys"])
         if kind.base is not Kind.CROSS and queries != keys:
             raise ValueError(f"{kind} attention has the same tokens on both sides, and here they differ")
         return AttentionMap(kind, queries, queries if queries == keys else keys,
-                            tuple(self._layer(_dict(layer)) for layer in _list(part["layers"])))
+                            tuple(map(self._layer, _typed(part["layers"], list))))
 
     def _tokens(self, given: dict[str, Any]) -> Tokens:
-        LIMITS.refuse_above("tokens", len(_list(given["texts"])), self.name, "look at a shorter text")
-        boxes = tuple(None if box is None else Box(*map(_number, _list(box))) for box in _list(given.get("boxes", [])))
-        return Tokens(tuple(_text(text) for text in given["texts"]), _integers(given["ids"], -1),
-                      tuple(_flag(flag) for flag in _list(given["special"])),
-                      tuple(_span(span) for span in _list(given["spans"])), _integers(given["words"], -1),
-                      _integers(given["segments"], -1, 1), tuple(_flag(flag) for flag in _list(given["unknown"])),
-                      boxes)
+        LIMITS.refuse_above("tokens", len(given["texts"]), self.name, "look at a shorter text")
+        tokens: Tokens = self._made(Tokens, given)
+        if max(tokens.segments) > 1 or min(start for start, _ in tokens.spans) < 0:
+            raise ValueError("a token is of no text, or before it")
+        return tokens
 
     def _layer(self, given: dict[str, Any]) -> Layer | Reported:
-        index, allowed = _integer(given["index"], 0, 10**6), self._part(given["allowed"], Mask, "BOOL")
-        if given["type"] == "Reported":
-            share = given.get("sink_share")
-            return Reported(index, self._array(given["weights"], 3), allowed,
-                            None if share is None else self._array(share, 2),
-                            _number(given.get("tolerance", ROW_SUM_TOLERANCE)))
-        query, key, value = (self._array(given[part], 3) for part in ("query", "key", "value"))
-        sink, temperature = (None if given[part] is None else self._array(given[part], 1)
-                             for part in ("sink", "temperature"))
-        if temperature is not None and not (temperature > 0).all():
-            raise ValueError("a temperature is above 0")
-        softcap, scale = None if given["softcap"] is None else _number(given["softcap"]), _number(given["scale"])
-        bias = self._part(given["bias"], Bias, "F32")
-        layer = Layer(index, query, key, value, scale, allowed, bias, softcap or None, sink, temperature)
-        largest = [float(np.abs(part).max()) for part in (query, key, value)]   # finite, as the layer has looked
-        if max(largest[0] * largest[1] * query.shape[2] * abs(scale), largest[2]) > TOO_LARGE:
-            raise ValueError(f"layer {index} has numbers whose products no float32 holds")
+        layer: Layer | Reported = self._made(Layer | Reported, given)
+        if isinstance(layer, Layer):
+            if layer.temperature is not None and not (layer.temperature > 0).all():
+                raise ValueError("a temperature is above 0")
+            score, value = (float(np.abs(part).max()) for part in (layer.query, layer.value))
+            score *= float(np.abs(layer.key).max()) * layer.query.shape[2] * abs(layer.scale)
+            if max(score, value) > TOO_LARGE:
+                raise ValueError(f"layer {layer.index} has numbers whose products no float32 holds")
+            return replace(layer, softcap=layer.softcap or None)
         return layer
 
-    def _array(self, given: Any, *axes: int) -> np.ndarray:
-        return self.tensors.array(_dict(given)["array"], "F32", axes)
+    def _made(self, kind: Any, given: Any, array: str = "F32") -> Any:
+        """The value of this type that JSON holds as `model.core.record_file` writes it: one of several types by its
+        name, an array as {"array": its tensor}, NaN as null. array: the type of the tensors."""
+        parts = get_args(kind)
+        if isinstance(kind, UnionType):
+            if given is None and type(None) in parts:
+                return None
+            named = {part.__name__: part for part in parts if part is not type(None)}
+            return self._made(named[given["type"]] if is_dataclass(next(iter(named.values()))) and "type" in given
+                              else next(iter(named.values())), given, "BOOL" if kind == Mask else array)
+        if get_origin(kind) is tuple:
+            of = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
+            return tuple(self._made(part, value, array) for part, value in zip(of, _typed(given, list), strict=True))
+        if kind is np.ndarray:
+            return self.tensors.array(given["array"], array)
+        if is_dataclass(kind):
+            return kind(**{name: self._made(part, given[name], array) for name, part in get_type_hints(kind).items()
+                           if name in given})
+        if kind is Box:
+            return Box(*(self._made(float, value) for value in _typed(given, list)))
+        if kind is float:
+            if given is not None and (type(given) not in (int, float) or not abs(given) < TOO_LARGE):
+                raise ValueError(f"a number was expected, and {str(given)[:40]} is there")
+            return math.nan if given is None else float(given)
+        if kind is int and not -1 <= _typed(given, int) <= LARGEST:
+            raise ValueError(f"{str(given)[:40]} is no number of anything")
+        if kind is str:
+            given.encode("utf-8")   # a lone surrogate is no text
+        return _typed(given, kind)
 
-    def _part(self, given: Any, known: Any, kind: str) -> Any:
-        """A mask or a bias by its type's own fields, as `model.core.record_file` writes it. known: the union of
-        types; kind: of their arrays."""
-        if given is None and type(None) in get_args(known):
-            return None
-        made = {each.__name__: each for each in get_args(known)}[_dict(given)["type"]]
-        read: dict[Any, Callable[[Any], Any]] = {
-            int: lambda value: _integer(value, 0, LARGEST), tuple[int, ...]: _integers,
-            Mask: lambda value: self._part(value, Mask, kind),
-            np.ndarray: lambda value: _finite(self.tensors.array(_dict(value)["array"], kind, (2, 3)))}
-        return made(**{name: read[of](given[name]) for name, of in get_type_hints(made).items()})
-
-    def _card(self, given: dict[str, Any]) -> Card:
-        values = {field.name: given[field.name] for field in fields(Card) if field.name in given}
-        checked: dict[str, Any] = {name: _integer(value, 0, LARGEST) if isinstance(value, int) else _text(value)
-                   for name, value in values.items()}
-        card = Card(**checked)
+    def _card(self) -> Card:
+        card: Card = self._made(Card, self.about["card"])
         return replace(card, note=" ".join(filter(None, [f"{self.name}: {OF_RECORD}", card.note])), changed="")
 
-    def _verification(self, given: dict[str, Any]) -> Verification:
+    def _verification(self) -> Verification:
         """The proof as the file states it: recorded where it says that every layer was verified, within a tolerance
         that it states too; else imported, which is never verified."""
-        error, row_sum, load, tolerance = (float("nan") if given[name] is None else _number(given[name])
-                                           for name in ("max_error", "row_sum_error", "load_error", "tolerance"))
-        proved = given["status"] in ("verified", "recorded") and 0 <= error <= tolerance <= 0.1
-        reasons = [_text(reason) for reason in _list(given["reasons"])[:20]]
-        return Verification("recorded" if proved else "imported", error, row_sum, load, tolerance,
-                            _integer(given["rows_checked"], 0, LARGEST), tuple(reasons))
+        stated: Verification = self._made(Verification, self.about["verification"])
+        proved = stated.status in ("verified", "recorded") and 0 <= stated.max_error <= stated.tolerance <= 0.1
+        return replace(stated, status="recorded" if proved else "imported", reasons=stated.reasons[:20])
 
 
-def _omission(given: dict[str, Any]) -> Omission:
-    return Omission(_integer(given["count"], 0, LARGEST), _text(given["text"], LIMITS.longest_text),
-                    _integer(given["limit"], 0, LARGEST))
-
-
-def _typed(kind: type, said: str) -> Callable[[Any], Any]:
-    def check(value: Any) -> Any:
-        if type(value) is not kind:
-            raise ValueError(f"{said} was expected, and {str(value)[:40]!r} is there")
-        return value
-    return check
-
-
-_dict, _list, _flag = _typed(dict, "an object"), _typed(list, "a list"), _typed(bool, "true or false")
+def _typed(value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise ValueError(f"{kind.__name__} was expected, and {str(value)[:40]!r} is there")
+    return value
 
 
 def _asked(query: dict[str, Any], tokens: Tokens) -> str:
@@ -233,38 +217,3 @@ def _asked(query: dict[str, Any], tokens: Tokens) -> str:
     shipped = next((each for each in pictures.shipped() if each.sha256 == image), None)
     about = "a picture" if shipped is None else f"{shipped.name} ({shipped.licence}; {shipped.source})"
     return f"{about}, sha256 {image}"
-
-
-def _text(value: Any, longest: int = LONGEST) -> str:
-    text: str = _typed(str, "a text")(value)
-    if len(text) > longest:
-        raise ValueError(f"a text of {len(text):,} characters is too long")
-    text.encode("utf-8")   # a lone surrogate is no text
-    return text
-
-
-def _integer(value: Any, least: int, most: int) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"a whole number from {least} to {most} was expected, and {str(value)[:40]} is there")
-    return value
-
-
-def _integers(values: Any, least: int = 0, most: int = LARGEST) -> tuple[int, ...]:
-    return tuple(_integer(value, least, most) for value in _list(values))
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float) or not abs(value) < TOO_LARGE:
-        raise ValueError(f"a number was expected, and {str(value)[:40]} is there")
-    return float(value)
-
-
-def _span(value: Any) -> tuple[int, int]:
-    start, end = _integers(value)
-    return start, end
-
-
-def _finite(array: np.ndarray) -> np.ndarray:
-    if not np.abs(array).max() < TOO_LARGE:
-        raise ValueError("a bias is not finite")
-    return array
