@@ -176,7 +176,8 @@ class _Reader:
         if kind is np.ndarray:
             return self.tensors.array(given["array"], array)
         if is_dataclass(kind):
-            return kind(**{name: self._made(part, given[name], array) for name, part in get_type_hints(kind).items()
+            made: Any = kind
+            return made(**{name: self._made(part, given[name], array) for name, part in get_type_hints(made).items()
                            if name in given})
         if kind is Box:
             return Box(*(self._made(float, value) for value in _typed(given, list)))

@@ -101,9 +101,6 @@ def rows(on_disk: Collection[str]) -> Iterator[Row]:
 HOME = "Clearhead"
 
 
-def verdict_in_words(judged: Judged) -> str:
-    """The verdict, and the number that decides it."""
-    return f"{words()['verdicts'][judged.verdict]}: {because(judged)}"
 
 
 def because(judged: Judged) -> str:
