@@ -182,8 +182,6 @@ class PictureState(BaseModel):
     even: Annotated[float, Field(strict=True, ge=1e-9, le=1)] | None
     low: Number
     high: Number
-    ticks: list[tuple[Number, Text]]
-    steps: list[Annotated[int, Field(strict=True, ge=-255, le=255)]]
     focus: Count | None
     look: Annotated[str, _one_of(picture.LOOKS)]
     opacity: Share
@@ -195,7 +193,7 @@ class PictureState(BaseModel):
 def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Arrays) -> Own:
     count, boxes, values = len(body.texts), arrays["boxes"], more["values"]
     require(set(arrays) == {"picture", "boxes"} and set(more) == {"values"} and 0 < count <= LIMITS.tokens)
-    require(len(body.places) == len(state.steps) == count and max(body.places) < body.grid[0] * body.grid[1])
+    require(len(body.places) == count and max(body.places) < body.grid[0] * body.grid[1])
     require(max([state.focus or 0, *state.hidden, *state.outlined]) < count)
     _require_pixels(arrays["picture"], PIXELS)
     require(boxes.dtype == np.float32 and boxes.shape == (count, 4))
@@ -205,7 +203,8 @@ def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Array
     require(values.dtype == np.float32 and values.shape == (count,) and not np.isinf(values).any())
     require((state.kind == "weight") == (state.even is not None))
     require(state.high > (1 if state.kind == "weight" else state.low if state.kind == "plain" else 0))
-    return {"body": picture.constants() | {"frozen": True, "above": None}, "state": {}}
+    drawn = picture.PatchValues(values, state.name, state.what, state.kind, state.even, state.low, state.high)
+    return {"body": picture.constants() | {"frozen": True, "above": None}, "state": picture.colouring(drawn)}
 
 
 def _require_pixels(pixels: np.ndarray, most: int) -> None:

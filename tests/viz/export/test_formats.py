@@ -26,7 +26,6 @@ from viz.export import FORMATS, Options, export, filename
 SUFFIXES = sorted(FORMATS)
 DRAWN = [suffix for suffix in SUFFIXES if "matrix" in FORMATS[suffix].subjects]
 WORDS = ("the", "animal", "it", "the")
-PACKED = {".pdf": 100, ".png": 50}   # texts in one file, 25 in the others: a PDF alone takes two seconds for its fonts
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -94,10 +93,10 @@ def test_the_same_question_gives_the_same_bytes_in_any_thread(suffix):
         assert all(a != b for a, b in pairwise(alone))
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-def test_five_hundred_texts_pass_through_every_export(suffix):
+@pytest.mark.parametrize("suffix", [".csv", ".html", ".npz", ".svg"])
+def test_five_hundred_texts_pass_through_every_export_that_holds_text(suffix):
     """Each text is a token of its own, and all of them together the text that was asked."""
-    packed = PACKED.get(suffix, 25)
+    packed = 25
     harmless = acting(suffix,
                       export(suffix, record(["a"] * packed, layers=1), View())) if suffix == ".html" else Counter()
 

@@ -97,12 +97,16 @@ def constants() -> dict[str, Any]:
     return {"colours": COLOURS, "text": strings("components")["picture"]}
 
 
+def colouring(values: PatchValues) -> dict[str, Any]:
+    """The ticks of the bar of colours, and the colour of each token, −255 to 255."""
+    return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist()}
+
+
 def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
     """The message of the numbers and what is chosen."""
-    header: Mapping[str, Any] = {
+    header: Mapping[str, Any] = colouring(values) | {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
-        "even": values.even, "low": values.low, "high": values.high, "ticks": values.ticks,
-        "steps": np.rint(255 * values.shares).astype(int).tolist(), "focus": shown.focus, "look": shown.look,
+        "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus, "look": shown.look,
         "opacity": shown.opacity, "hidden": list(shown.hidden), "outlined": list(shown.outlined), "says": shown.says}
     return pack(header, {"values": values.numbers.astype(np.float32)})
 
