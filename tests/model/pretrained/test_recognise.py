@@ -180,14 +180,6 @@ def series() -> Any:
                 d_model=16, num_attention_heads=2, ffn_dim=16, num_hidden_layers=2)
 
 
-def trocr() -> Any:
-    import transformers
-
-    decoder = transformers.BertConfig(**tiny.BASE, is_decoder=True, add_cross_attention=True)
-    return transformers.VisionEncoderDecoderModel(encoder=made("ViTModel", "ViTConfig", **SEEN),
-                                                  decoder=transformers.BertLMHeadModel(decoder)).eval()
-
-
 def resnet() -> Any:
     return made("ResNetForImageClassification", "ResNetConfig", depths=[1, 1], hidden_sizes=[8, 16], embedding_size=8,
                 layer_type="basic")
@@ -213,12 +205,8 @@ CAUSES = {
     "a checkpoint of timm": Cause(lambda folder: files(folder, *EDITED, config_DOT_json=OF_TIMM),
                                   ("a timm checkpoint of vit_tiny", "look(timm.create_model('local-dir:"),
                                   lambda folder: of_timm()),
-    "a checkpoint of timm, a picture": Cause(lambda folder: files(folder, *EDITED, config_DOT_json=OF_TIMM),
-                                             ("timm", "look("), lambda folder: of_timm(), image=True),
     "a part of diffusers": Cause(lambda folder: config(folder, _class_name="UNet2DConditionModel", model_type=...),
                                  ("diffusers", "UNet2DConditionModel", NOTEBOOK), lambda folder: of_timm()),
-    "a pipeline of diffusers": Cause(lambda folder: files(moved(folder, "text_encoder"), model_index_DOT_json={}),
-                                     ("a diffusers pipeline", NOTEBOOK), lambda folder: of_timm()),
     "open_clip": Cause(lambda folder: files(folder, "model.safetensors", open_clip_config_DOT_json={"model_cfg": {}}),
                        ("open_clip", NOTEBOOK), lambda folder: of_timm()),
     "spaCy": Cause(lambda folder: files(folder, "model.safetensors", meta_DOT_json={}, config_DOT_cfg=b"[nlp]"),
@@ -227,32 +215,20 @@ CAUSES = {
                                ("Meta or Mistral", NOTEBOOK), lambda folder: of_timm()),
     "words without a Transformer": Cause(lambda folder: files(folder, "tokenizer.json", modules_DOT_json=[]),
                                          ("sentence-transformers", "without a Transformer"), lambda folder: of_timm()),
-    "a sentence model's folder": Cause(lambda folder: files(moved(folder, "0_Transformer"), modules_DOT_json=[]),
-                                       ("has no config.json", "0_Transformer"),
-                                       lambda folder: folder / "0_Transformer"),
     "a run with checkpoints": Cause(lambda folder: moved(folder, "checkpoint-500"), ("checkpoint-500",),
                                     lambda folder: folder / "checkpoint-500"),
-    "the hub's own cache": Cause(lambda folder: moved(folder, "snapshots/0a1b"), ("has no config.json", "0a1b"),
-                                 lambda folder: folder / "snapshots" / "0a1b"),
     "an empty folder": Cause(lambda folder: files(folder, ""), ("has no config.json", "save_pretrained"), restored),
     "no type, a known class": Cause(lambda folder: config(folder, model_type=...),
                                     ("names no model_type", "write the one"),
                                     lambda folder: config(folder, model_type="llama")),
-    "no type, an unknown class": Cause(lambda folder: config(folder, model_type=..., architectures=["Mine"]),
-                                       ("names no model_type", NOTEBOOK), lambda folder: of_timm()),
     "an unknown type": Cause(lambda folder: config(folder, model_type="tomorrow"),
                              ("'tomorrow'", "does not know", "choose another model"), transformer),
     "numbers for MLX": Cause(lambda folder: config(folder, quantization={"group_size": 64, "bits": 4}),
                              ("quantised for MLX", "made from"), restored),
     "pickled weights": Cause(pickled, ("PyTorch's pickles", "(pytorch_model.bin)", "safetensors"), unpickled),
-    "weights for Flax": Cause(lambda folder: files(folder, "config.json", flax_model_DOT_msgpack=b"x"),
-                              ("Flax (flax_model.msgpack)", "safetensors"), restored),
     "weights for TensorFlow": Cause(lambda folder: files(folder, "config.json", tf_model_DOT_h5=b"\x89HDF"),
                                     ("TensorFlow (tf_model.h5)", "save_pretrained"), restored),
-    "ONNX": Cause(lambda folder: files(folder, "config.json", model_DOT_onnx=b"x"), ("ONNX (model.onnx)",), restored),
     "GGUF in a folder": Cause(as_gguf, ("as GGUF", "mine.gguf"), restored),
-    "arguments of a training": Cause(lambda folder: files(folder, "config.json", training_args_DOT_bin=b"\x80\x02"),
-                                          ("has no model.safetensors",), restored),
     "another name": Cause(lambda folder: (folder / "model.safetensors").rename(folder / "weights.safetensors"),
                           ("has no model.safetensors", "weights.safetensors", "rename"),
                           lambda folder: (folder / "weights.safetensors").rename(folder / "model.safetensors").parent),
@@ -269,18 +245,13 @@ CAUSES = {
                                image=True),
     "text that needs a picture": Cause(saved(blip), ("reads text and pictures", NOTEBOOK),
                                        looked(blip, input_ids=[[1, 5, 6, 7]], pixel_values=(1, 3, 32, 32))),
-    "a picture to text": Cause(saved(trocr), ("reads text and pictures", NOTEBOOK),
-                               looked(trocr, decoder_input_ids=[[1, 5, 6]], pixel_values=(1, 3, 32, 32))),
     "speech with words": Cause(saved(whisper), ("whisper", "sound", NOTEBOOK),
                                looked(whisper, input_features=(1, 80, 100), decoder_input_ids=[[1, 5, 6]])),
     "sound": Cause(saved(spectrogram, False), ("reads sound", NOTEBOOK), looked(spectrogram, input_values=(1, 32, 16))),
     "video": Cause(saved(videomae, False), ("reads video", NOTEBOOK), looked(videomae, pixel_values=(1, 4, 3, 32, 32))),
-    "video, a picture": Cause(saved(videomae, False), ("reads video", NOTEBOOK),
-                              looked(videomae, pixel_values=(1, 4, 3, 32, 32)), image=True),
     "time series": Cause(saved(series, False), ("reads time series", NOTEBOOK), looked(series, past_values=(1, 16, 1))),
     "convolutions": Cause(saved(resnet, False), ("resnet", "no attention", "choose a Trans"), transformer, image=True),
     "Fourier transforms": Cause(saved(fnet), ("fnet", "no attention", "choose a Transformer"), transformer),
-    "a state-space model": Cause(saved(lambda: tiny.network("mamba")), ("mamba", "no attention"), transformer),
 }
 
 
