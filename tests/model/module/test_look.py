@@ -182,16 +182,6 @@ def test_multi_head_attention_of_other_widths_with_a_mask_for_each_head_and_padd
     close(weights_of(record, Kind.CROSS, 0), theirs)
 
 
-def test_a_causal_hint_and_states_without_a_batch():
-    network, x = nn.MultiheadAttention(12, 3), torch.randn(5, 12)
-    ahead = torch.ones(5, 5).triu(1).bool()
-    record = look(network, {"query": x, "key": x, "value": x, "attn_mask": ahead, "is_causal": True,
-                            "need_weights": False})
-    verified(record)
-    assert record[Kind.CAUSAL].layers[0].allowed == Causal()
-    assert look(network, (x, x, x)).kinds == (Kind.SELF,)
-
-
 def test_a_compiled_module_is_looked_at_as_it_was_written():
     record = look(torch.compile(Decoder()), torch.arange(5)[None])
     verified(record)

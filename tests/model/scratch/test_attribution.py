@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from model.core import heads
-from model.core.models import ModelInput
-from model.core.query import Kind, Query, Silence, UserError
+from model.core.query import Kind, Query, UserError
 from model.scratch.source import open_model
 from model.scratch.transformer import look_ahead_mask
 from model.studies import rollout
@@ -115,21 +114,6 @@ def test_gradient_times_input_and_a_hidden_key_are_torchs(opened):
                    - (without[words.index(found.answer.word)] - without[words.index(found.answer.rival)]))
     assert found.removed["hidden"][3] == pytest.approx(change, abs=1e-3)
     assert np.isfinite(found.removed["hidden"][:-1]).all()
-
-
-def test_a_head_whose_mix_is_zero_is_the_silenced_head(opened):
-    model = opened["induction"]
-    question, explained, record, seen = parts(model, INDUCTION)
-    distances, _ = explained.with_head_values((Kind.CAUSAL, 1, 0), seen.attention(Kind.CAUSAL, 1).w_output,
-                                            np.zeros((1, len(explained.tokens), 32)), quiet)
-    with torch.inference_mode():
-        plain = model.network(explained.tensors["input_ids"])[0, -1].softmax(-1)
-    silent = model.run(ModelInput(explained.tokens, None, explained.tensors, None, ()),
-                       frozenset([Silence(Kind.CAUSAL, 1, 0)])).outputs()[0, -1].softmax(-1)
-    assert distances[0] == pytest.approx(float((plain - silent).abs().sum() / 2), abs=1e-5)
-    found = swap_weights(SwapQuery(question, 1, 0, draws=20), explained, record, seen, quiet)
-    assert found.permuted.shape == (20,) and found.permuted.min() >= 0 and found.permuted.max() <= 1
-    assert found.largest <= 1
 
 
 def test_what_cannot_be_asked_is_one_sentence(opened):

@@ -1,12 +1,11 @@
 """What the heads of the marked digit do: each measurement by another way, and the circuit of the shipped model."""
 import numpy as np
 import pytest
-import torch
 
 from benchmarks.task_heads import looking, rows_at, share_right, silencing
 from model.core import heads
 from model.core.pictures import keep
-from model.core.query import Kind, Patch, Query, Silence
+from model.core.query import Kind, Patch, Query
 from model.scratch import head_scores, weights
 from model.scratch.source import open_model, weights_file
 from model.scratch.tasks import marked_digit
@@ -78,10 +77,3 @@ def test_exchange_everywhere_is_the_edit_patch(canvases, turned):
         second = record(pair[1], frozenset([Patch(Kind.SELF, layer, 0, back)])).prediction.texts[0][0]
         expected = np.mean([answer == str(pair[1].answer), second == str(pair[0].answer)])
         assert turned(pair, layer, "everywhere") == expected
-
-
-def test_silence_is_the_edit_of_the_record(model, canvases):
-    silenced = [record(each, frozenset([Silence(Kind.SELF, 0, 0)])).prediction.texts[0][0] == str(each.answer)
-                for each in canvases[:6]]
-    assert share_right(model, canvases[:6], [Silence(Kind.SELF, 0, 0)]) == pytest.approx(np.mean(silenced))
-    assert torch.is_grad_enabled()

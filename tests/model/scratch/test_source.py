@@ -95,10 +95,6 @@ def test_what_does_not_fit_is_told(model):
     assert (record.omitted.count, record.omitted.text, record.omitted.limit) == (3, "w512 w513 w514", source.LONGEST)
 
 
-def test_a_target_that_does_not_fit_is_told(model):
-    assert "2 tokens" in ask(model, "a", target="b " * (source.LONGEST + 1)).notes[0]
-
-
 def test_progress_is_told_once_a_layer_and_can_stop_the_pass(model):
     seen = []
     model.record(Query("scratch", "r", TEXT, target=TARGET), lambda fraction, text: seen.append((fraction, text)))
@@ -134,25 +130,11 @@ def test_silence_equals_an_independent_change_of_the_output_projection(model, mo
     assert record.verification.status == "verified"
 
 
-def test_hide_takes_the_token_out_of_every_row_of_its_side(model):
-    record = ask(model, target=TARGET, edits=[Hide("source", 2), Hide("target", 3)])
-    for kind, token in ((Kind.SELF, 2), (Kind.CROSS, 2), (Kind.CAUSAL, 3)):
-        for layer in record[kind].layers:
-            assert not np.stack([heads.weights(layer, head) for head in range(5)])[:, :, token].any()
-    assert record.verification.status == "verified"
-
-
 def test_hiding_the_last_allowed_key_leaves_a_row_that_sees_nothing(model):
     hidden = ask(model, target=TARGET, edits=[Hide("target", 0)])
     assert hidden[Kind.CAUSAL].layers[0].sees_nothing[:, 0].all() and hidden.verification.status == "verified"
     blind = ask(model, "a b", edits=[Hide("source", token) for token in range(2)])
     assert blind.maps[0].layers[0].sees_nothing.all() and blind.verification.status == "verified"
-
-
-def test_temper_of_one_changes_nothing(model):
-    edited, plain = ask(model, edits=[Temper(Kind.SELF, 1, 0, 1.0)]), ask(model)
-    np.testing.assert_array_equal(edited[Kind.SELF].layer(1).value, plain[Kind.SELF].layer(1).value)
-    assert edited[Kind.SELF].layer(1).temperature is None
 
 
 @pytest.mark.parametrize("edit", [

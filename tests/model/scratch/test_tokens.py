@@ -46,11 +46,6 @@ def test_hash_numbers_are_in_the_vocabulary_and_stable(text):
     assert all(3 <= each.id < 101 and each.text == text[slice(*each.span)] for each in pieces)
 
 
-def test_equal_words_share_a_number_that_never_changes():
-    ids = [each.id for each in HashTokenizer(8192, 3).pieces("The animal saw the animal")]
-    assert ids[1] == ids[4] == 561 and ids[0] != ids[3]
-
-
 def test_tokens_of_a_pair_know_their_segments():
     tokenizer = HashTokenizer(101, 3)
     first, second = tokenizer.pieces("a b a"), tokenizer.pieces("c a")

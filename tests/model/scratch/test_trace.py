@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, Query, Silence, UserError
+from model.core.query import Kind, Query, Silence, UserError
 from model.core.types import quiet
 from model.scratch.source import open_model
 from tests.model.only import Only, head_outputs
@@ -54,15 +54,6 @@ def test_embedding_and_position_sum_to_the_first_stream(model):
     assert torch.tensor(start.output).equal(torch.tensor(found.blocks[0].before))
     with pytest.raises(KeyError, match="no cross attention"):
         found.attention(Kind.CROSS, 0)
-
-
-@pytest.mark.parametrize("edits", [frozenset(), frozenset([Hide("source", 2)])])
-def test_the_last_vectors_alone_are_those_of_the_trace(model, edits):
-    query = Query("scratch", model.card.revision, TEXT, target=TARGET, edits=edits)
-    found = model.trace(query, quiet)
-    for kind in (Kind.SELF, Kind.CAUSAL):
-        last = LastVectorsQuery(query, kind).answer(Only(model), quiet)
-        assert np.abs(last.vectors - [block.after for block in found.blocks if block.kind is kind][-1]).max() < 1e-5
 
 
 def test_a_decoder_that_was_given_nothing_has_no_last_vectors(model):

@@ -72,15 +72,6 @@ def test_training_is_the_same_bit_by_bit_even_when_it_was_stopped(task, tmp_path
         assert weights.read_metadata(one) == weights.read_metadata(other)
 
 
-def test_a_checkpoint_of_another_training_is_not_continued(task, tmp_path, monkeypatch):
-    monkeypatch.setattr(training, "CHECKPOINT_EVERY", 4)
-    with pytest.raises(InterruptedError):
-        train(task, tmp_path, STEPS, seed=1, progress=stop_at(6))
-    seen = []
-    train(task, tmp_path, STEPS, seed=2, progress=lambda now: seen.append(now.step))
-    assert seen[0] == 1
-
-
 def test_the_film_grows_while_training_goes_on(task, tmp_path):
     with pytest.raises(InterruptedError):
         train(task, tmp_path, STEPS, progress=stop_at(6))
