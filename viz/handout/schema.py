@@ -229,7 +229,7 @@ class BlockState(BaseModel):
 
 
 def _block(body: BlockBody, arrays: Arrays, state: BlockState, more: Arrays) -> Own:
-    require(len(body.boxes) == len(body.kinds) and not arrays and not more)
+    require(len(body.boxes) == len(body.kinds))
     return {"body": block.constants(), "state": {}}
 
 
@@ -253,7 +253,7 @@ class HandlesState(BaseModel):
 
 
 def _handles(body: HandlesBody, arrays: Arrays, state: HandlesState, more: Arrays) -> Own:
-    require(len(state.values) == len(body.labels) * (2 if body.mode == "points" else 1) and not arrays and not more)
+    require(len(state.values) == len(body.labels) * (2 if body.mode == "points" else 1))
     require(body.low <= min(state.values) and max(state.values) <= body.high and body.low < body.high)
     require(max(state.faint, default=0) < len(body.labels))
     return {"body": handles.constants() | {"frozen": True}, "state": {}}
@@ -274,7 +274,6 @@ class MaskState(BaseModel):
 
 def _mask(body: MaskBody, arrays: Arrays, state: MaskState, more: Arrays) -> Own:
     require(len(state.allowed) == len(body.labels) ** 2 and (state.marked or 0) < len(body.labels))
-    require(not arrays and not more)
     return {"body": mask.constants() | {"frozen": True}, "state": {}}
 
 
@@ -302,7 +301,7 @@ class StripState(BaseModel):
 def _strip(body: StripBody, arrays: Arrays, state: StripState, more: Arrays) -> Own:
     count = len(body.tokens.texts)
     require(0 < count <= LIMITS.tokens and body.tokens.names(count) and len(body.tokens.segments) == count)
-    require(max(state.focus or 0, *(state.pair or (0, 0))) < count and not arrays and not more)
+    require(max(state.focus or 0, *(state.pair or (0, 0))) < count)
     return {"body": strip.constants(), "state": {}}
 
 
@@ -325,7 +324,6 @@ class DiagramState(BaseModel):
 
 
 def _diagram(body: DiagramBody, arrays: Arrays, state: DiagramState, more: Arrays) -> Own:
-    require(not arrays and not more)
     return {"body": diagram.constants(), "state": {}}
 
 
@@ -389,6 +387,7 @@ COMPONENTS = {
     "handles": Schema(HandlesBody, HandlesState, _handles), "mask_editor": Schema(MaskBody, MaskState, _mask),
     "token_strip": Schema(StripBody, StripState, _strip),
     "transformer_diagram": Schema(DiagramBody, DiagramState, _diagram), "story": Schema(StoryBody, StoryState, _story)}
+WITH_ARRAYS = ("head_view", "head_grid", "picture_view", "story")
 
 
 class Table(BaseModel):
@@ -408,6 +407,7 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
             return _table(body), b""
         schema = COMPONENTS[kind]
         (header, arrays), (how, more) = unpack(body), unpack(state)
+        require(kind in WITH_ARRAYS or not (arrays or more))
         first, second = schema.body.model_validate(header), schema.state.model_validate(how)
         own = schema.own(first, arrays, second, more)
         return (pack(first.model_dump() | own["body"] | {"room": room, "part": "body"}, arrays),
