@@ -1,6 +1,7 @@
 """What does attention cost? Counted, measured on this machine, computed in tiles; and the paper's table of layer
 types."""
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -109,7 +110,7 @@ def _counted(lesson: Lesson, width: int) -> None:
         figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy",
                                    marks=[(even, f"n = 6d = {even:,}")], height=340),
                key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
-        plain, linear = (cost.multiplications(way, lengths, width) for way in ("plain", "linear"))
+        plain, linear = (np.asarray(cost.multiplications(way, lengths, width)) for way in ("plain", "linear"))
         shares = plain / (plain + linear)
         lesson.explanation("counted", shown=(cost.multiplications, cost.balanced_length), even=even,
                            shapes={"d_model": width, "heads": width // cost.D_K}, side=cost.WINDOW,
@@ -265,7 +266,7 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
     """The way between two tokens through each of three types of layer."""
     chosen = page.controls["from"], page.controls["to"]
     first, second = (place - 1 for place in chosen)
-    steps = {kind: cost.path_length(kind, first, second) for kind in PATHS}
+    steps: dict[str, Any] = {kind: cost.path_length(kind, first, second) for kind in PATHS}
     with lesson.section("paths") as words:
         for column, name, label in zip(st.columns(2, gap="medium"), ("from", "to"), ("first", "second"), strict=True):
             with column:

@@ -206,7 +206,7 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
         values = path.values[path.allowed]
         centre, axes, share = head_steps.plane(values)
         at, output = (values - centre) @ axes.T, (path.mixed / total - centre) @ axes.T
-        names = list(map(here.name, np.flatnonzero(path.allowed)))
+        names = [here.name(int(key)) for key in np.flatnonzero(path.allowed)]
         figure(lambda theme: vector_plane(theme, Points(at, names, path.weights[path.allowed]),
                                           axes=(words["first"], words["second"]), around=head_steps.hull(at),
                                           marked=[(words["output"], output)], height=460),
