@@ -127,9 +127,11 @@ def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copy
 
     right, seconds, parameters = {}, {}, {}
     for number, kind in enumerate(kinds):
+        def done(step: int, number: int = number, kind: str = kind) -> None:
+            report((number + step / steps) / len(kinds), f"training: {kind}")
+
         begun = time.perf_counter()
-        model = recurrent.train(kind, TRAINED, steps, seed, lambda step, number=number, kind=kind: report(
-            (number + step / steps) / len(kinds), f"training: {kind}"))
+        model = recurrent.train(kind, TRAINED, steps, seed, done)
         seconds[kind] = time.perf_counter() - begun
         right[kind] = np.array(recurrent.accuracy(model, LENGTHS, seed))
         parameters[kind] = sum(parameter.numel() for parameter in model.parameters())

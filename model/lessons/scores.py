@@ -138,9 +138,12 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
     found = Scores({}, {}, {}, {}, {})
     for number, kind in enumerate(KINDS):
         part, begun = start(question.d_k, question.seed), time.perf_counter()
-        found.loss[kind], found.accuracy[kind] = train(
-            part, functools.partial(score, kind, v=part["v"]), question.seed,
-            lambda step, number=number, kind=kind: report((number + step / STEPS) / len(KINDS), f"training: {kind}"))
+
+        def done(step: int, number: int = number, kind: str = kind) -> None:
+            report((number + step / STEPS) / len(KINDS), f"training: {kind}")
+
+        found.loss[kind], found.accuracy[kind] = train(part, functools.partial(score, kind, v=part["v"]),
+                                                       question.seed, done)
         found.seconds[kind] = time.perf_counter() - begun
         found.scoring[kind] = scoring_seconds(kind, question.d_k)
         found.entropy[kind] = untrained_entropy(kind, question.d_k, question.seed)

@@ -2,7 +2,7 @@
 import functools
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from model.core.statistics import entropy
 from model.core.threads import one_thread
 from model.core.types import Progress, quiet
 from model.lessons import scores, softmax
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
@@ -259,8 +262,10 @@ def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
                 frames.append(_all_weights(part, divisor))
             report((number + step / STEPS) / len(DIVISORS), f"model {number + 1} of {len(DIVISORS)}, step {step}")
 
-        _, right[which] = scores.train(part, lambda query, key, divisor=divisor: query @ key.transpose(1, 2) / divisor,
-                                       question.seed, done)
+        def score(query: "Tensor", key: "Tensor", divisor: float = divisor) -> "Tensor":
+            return query @ key.transpose(1, 2) / divisor
+
+        _, right[which] = scores.train(part, score, question.seed, done)
         film[which] = np.array(frames)
     return Trainings(right, film)
 

@@ -209,7 +209,7 @@ def pattern_numbers(n: int, shape: masking.Shape, causal: bool) -> dict[str, flo
     walk, helped = (masking.layers_needed(masking.reach(masking.pattern(
         name, n, masking.Shape(window=shape.window), causal), causal)) for name in ("window", "global"))
     random = masking.pattern("random", n, shape, causal)
-    reached, heard = masking.reach(random, causal), (random & ~np.eye(n, dtype=bool)).any(0)
+    reached, heard = masking.reach(random, causal), np.asarray((random & ~np.eye(n, dtype=bool)).any(0))
     return {"window": shape.window, "dilation": shape.dilation, "random": shape.random, "walk": walk or 0,
             "helped": helped or 0, "reached": reached[-1], "drawn": masking.layers_needed(reached) or 0,
             "unheard": int((~heard[:n - 1 if causal else n]).sum())}   # of a causal text no token follows the last

@@ -29,7 +29,7 @@ from viz import glow
 from viz.components.component import Picture
 from viz.components.head_grid import GridState, head_grid
 from viz.components.head_view import Below
-from viz.components.picture_view import PatchState, PatchValues, picture_view
+from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, picture_behind, rows_overview
 from viz.components.slider import slider
 from viz.figures.heads import by_layer
@@ -255,10 +255,13 @@ def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
 def _map(page: PageContext, record: AttentionRecord, view: View, key: str, values: PatchValues, token: int | None,
          choose: str = "", **state: Any) -> None:
     """Numbers over the patches of the picture. choose: which control a click on a patch sets, "" for none."""
+    def choose_token(event: PatchEvent) -> None:
+        changes: dict[str, Any] = {choose: event.token}
+        page.set(**changes)
+
     drawn = picture_view(patches_of(record, view.kind, picture_name(record.query.image)), values,
                          PatchState(token, page.controls["look"], page.controls["opacity"], **state), height=HIGH,
-                         key=key, frozen=not choose,
-                         on_event=lambda event: page.set(**{choose: event.token}) if choose else None)
+                         key=key, frozen=not choose, on_event=choose_token if choose else None)
     picture_button(drawn, (record,))
 
 

@@ -138,9 +138,10 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, numbers, bits = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest), float(np.log2(rest[0]))
     with lesson.section("softmax") as words:
-        looks = {"entropy": {"axes": ("d_k", words["entropy_axis"]), "log": "x", "y_range": (0, 1.08 * bits),
-                             "bounds": [(bits, f"log₂ {rest[0]}")]},
-                 "slope": {"axes": ("d_k", "‖diag p − p pᵀ‖"), "log": "xy", "y_range": (1e-4, 2)}}
+        looks: dict[str, dict] = {
+            "entropy": {"axes": ("d_k", words["entropy_axis"]), "log": "x", "y_range": (0, 1.08 * bits),
+                        "bounds": [(bits, f"log₂ {rest[0]}")]},
+            "slope": {"axes": ("d_k", "‖diag p − p pᵀ‖"), "log": "xy", "y_range": (1e-4, 2)}}
         for place, (name, look) in zip(st.columns(2, gap="small"), looks.items(), strict=True):
             drawn = _curves(words, getattr(survey, name), ("plain", "scaled"))
             with place:

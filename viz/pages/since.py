@@ -1,6 +1,7 @@
 """What changed in the Transformer since 2017? The block with switches; then its cache, its experts, how it writes, and
 how it grows, one of them at a time."""
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -158,7 +159,7 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
                           span * each / 1e9, place)
                      for place, each in enumerate(dict.fromkeys(model.bytes_per_token for model in MODELS))]
             llama = next(model for model in MODELS if model.name == "Llama 3 8B")
-            held = said_bytes(since.model_cache_bytes(llama, tokens))
+            held = said_bytes(tokens * llama.bytes_per_token)
             figure(lines, span, drawn, axes=(words["length"], words["bytes"]), log="xy",
                    marks=[(tokens, f"{tokens:,}")], height=340, key="since-cache",
                    alt=words["alt_real"].format(tokens=tokens, held=held))
@@ -245,7 +246,7 @@ def _said(path: since.Path) -> str:
     return " ".join(WORDS[word] for word in path)
 
 
-def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, str | float]:
+def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, Any]:
     """What the strategies write after a prompt, with its probability, beside the likeliest text of all; and what the
     top-k and top-p of `amount` leave of the first word."""
     greedy, given = since.greedy(since.next_words, prompt, STEPS), np.exp(since.next_words(prompt))
@@ -267,7 +268,7 @@ def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
         span = np.geomspace(1e18, 1e27, 91)
         drawn = [Line(words["names"][name], law(span)[0], colour, dash)
                  for (name, law), (colour, dash) in zip(LAWS.items(), LAW_LOOKS, strict=True)]
-        numbers: dict[str, str | float] = {}
+        numbers: dict[str, Any] = {}
         for name, law in LAWS.items():
             parameters, tokens = (float(each) for each in law(compute))
             numbers[f"{name}_said"] = _in_units(parameters / 1e6, 2, words["scales"])

@@ -265,8 +265,8 @@ def _contexts(page: PageContext, lesson: Lesson) -> None:
             return
         others = words["others_chinese" if any(sign > "\u2e80" for sign in word) else "others"]
         try:
-            queries = [sources.open_query(model, text) for text in (*texts, others)]
-            senses: vectors.Contexts = page.ask(vectors.ContextsQuery(*queries, word))
+            first, second, third, unrelated = (sources.open_query(model, text) for text in (*texts, others))
+            senses: vectors.Contexts = page.ask(vectors.ContextsQuery(first, second, third, unrelated, word))
         except UserError as error:
             st.info(escape_markdown(str(error)))
             return

@@ -206,8 +206,8 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
 
 def _picture(page: PageContext, model: str) -> Shipped | None:
     """The picture that the snapshots read; None where they read a text."""
-    known = pictures.examples().get(model)
-    return known and next((entry for entry in known if entry.key == page.controls["says"]), known[0])
+    known = pictures.examples().get(model, ())
+    return next((entry for entry in known if entry.key == page.controls["says"]), known[0] if known else None)
 
 
 def _says(page: PageContext, model: str, record: AttentionRecord) -> None:
