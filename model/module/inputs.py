@@ -18,8 +18,8 @@ WANTED = "inputs are a tensor, a tuple of tensors or a dictionary of keyword arg
 class Inputs:
     """How a module is called."""
 
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
     source: Side | None = None   # of what the tokenizer read; None where tensors were given
     target: Side | None = None   # of a decoder over an encoder
 
@@ -40,23 +40,21 @@ class Inputs:
         return frozenset({1, *(int(size) for each in self.tensors() for size in each.shape[:2])})
 
 
-def given(network: "nn.Module", inputs: Any) -> Inputs:
+def given(network: "nn.Module", inputs: object) -> Inputs:
     """The call for tensors, moved to where the network's weights are. Raises UserError for anything else."""
     import torch
 
-    if isinstance(inputs, Mapping):
-        args, kwargs = (), dict(inputs)
-    else:
-        args, kwargs = (inputs if isinstance(inputs, tuple) else (inputs,)), {}
+    kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
+    args: tuple[object, ...] = () if kwargs else inputs if isinstance(inputs, tuple) else (inputs,)
     values = (*args, *kwargs.values())
     if isinstance(inputs, str) or any(isinstance(each, str) for each in values):
         raise UserError("A text needs the tokenizer that goes with the model; give tokenizer=…, or a tensor of ids.")
     if not any(isinstance(each, torch.Tensor) for each in values):
         raise UserError(f"There is no tensor in these inputs ({type(inputs).__name__}); {WANTED}.")
     place = next((each.device for each in network.parameters()), None)
-    seen: list[Any] = []
+    seen: list[Tensor] = []
 
-    def move(each: Any) -> Any:
+    def move(each: object) -> object:
         """A tensor where the weights are; one that was given before as another view of it, so that it can be told."""
         if not isinstance(each, torch.Tensor):
             return each
@@ -68,7 +66,7 @@ def given(network: "nn.Module", inputs: Any) -> Inputs:
     return Inputs(tuple(map(move, args)), {name: move(each) for name, each in kwargs.items()})
 
 
-def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
+def read(network: "nn.Module", tokenizer: Any, inputs: object) -> Inputs:
     """The call for a text, or for a pair: the two texts of an encoder, the text and the target of an encoder–decoder.
     Raises UserError for anything else, and where the tokenizer cannot read it."""
     texts = (inputs,) if isinstance(inputs, str) else inputs
@@ -90,13 +88,13 @@ def read(network: Any, tokenizer: Any, inputs: Any) -> Inputs:
     return Inputs((), _tensors(network, known), Side(tokens, frozenset(range(len(known)))))
 
 
-def _encode(tokenizer: Any, *texts: str, **options: Any) -> tuple[Any, Tokens]:
+def _encode(tokenizer: Any, *texts: str, **options: bool) -> tuple[Any, Tokens]:
     fast = bool(getattr(tokenizer, "is_fast", False))
     encoding = tokenizer(*texts, return_offsets_mapping=fast, return_special_tokens_mask=True, **options)
     return encoding, of_encoding(tokenizer, encoding, texts)
 
 
-def _two_sides(network: Any, tokenizer: Any, text: str, target: str) -> Inputs:
+def _two_sides(network: "nn.Module", tokenizer: Any, text: str, target: str) -> Inputs:
     """The decoder reads its start and then what it is to write, as in training."""
     encoding, source = _encode(tokenizer, text)
     start = network.config.decoder_start_token_id
@@ -118,7 +116,7 @@ def _start(text: str, number: int) -> Tokens:
     return Tokens((text,), (number,), (True,), ((0, 0),), (-1,), (-1,), (False,))
 
 
-def _tensors(network: Any, lists: dict[str, list[int]]) -> dict[str, Any]:
+def _tensors(network: "nn.Module", lists: dict[str, list[int]]) -> "dict[str, Tensor]":
     import torch
 
     place = next((each.device for each in network.parameters()), None)

@@ -22,7 +22,7 @@ PREFIX = "module:"
 Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions; of a source and a target
 
 
-def look(network: "nn.Module", inputs: Any, *, tokens: Names | None = None, tokenizer: Any = None,
+def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, tokenizer: Any = None,
          batch: int = 0) -> AttentionRecord:
     """The record of one pass of a torch module, which is left as it was. Each layer is checked against what the module
     really put out.
@@ -62,7 +62,7 @@ def name_of(network: "nn.Module") -> str:
     return type(network).__name__
 
 
-def _check(network: Any, batch: int) -> None:
+def _check(network: object, batch: int) -> None:
     import torch
 
     if not isinstance(network, torch.nn.Module):
