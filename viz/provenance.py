@@ -19,7 +19,7 @@ from model.core.query import Edit, Hide, Patch, Query, Silence, UserError, Windo
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.format import format_difference
-from viz.packed_text import unpack
+from viz.link import unpack
 
 MADE_BY = "Clearhead"
 QUOTED = 240   # signs of a text in a caption

@@ -7,7 +7,7 @@ import functools
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -35,6 +35,21 @@ from model.core.query import UserError
 RECORD = 2048   # bytes that Streamlit takes for an uploaded file beside its content
 
 
+def _replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]:
+    """Puts a function in the place of a method, once for all; it gets the method before the method's own arguments."""
+    def put(function: Callable[..., object]) -> None:
+        method = getattr(owner, name)
+        if hasattr(method, "__wrapped__"):
+            return
+
+        @functools.wraps(method)
+        def replaced(*given: object, **named: object) -> object:
+            return function(method, *given, **named)
+
+        setattr(owner, name, replaced)
+    return put
+
+
 def keep_order() -> None:
     """Has a fragment that runs again send what its last run left unsent before what is new.
 
@@ -42,18 +57,13 @@ def keep_order() -> None:
     has already, as they do not say which fragment they are of, and the messages of fragments within it, as they are of
     another. They then come to places that the browser does not have, and the whole page ends with "Bad delta path" or
     "Cannot set a node at a delta path": on a busy machine within a minute, where a fragment runs every second. """
-    clear = ForwardMsgQueue.clear
-    if clear.__name__ == "cleared":
-        return
-
-    def cleared(queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False,
+    @_replaces(ForwardMsgQueue, "clear")
+    def cleared(clear: Callable[..., object], queue: ForwardMsgQueue, retain_lifecycle_msgs: bool = False,
                 fragment_ids_this_run: list[str] | None = None) -> None:
         if retain_lifecycle_msgs and fragment_ids_this_run:
             queue._delta_index_map = {}   # what is new comes after it, never in its place
         else:
             clear(queue, retain_lifecycle_msgs, fragment_ids_this_run)
-
-    ForwardMsgQueue.clear = cleared   # type: ignore[method-assign]
 
 
 def hear_out() -> None:
@@ -63,22 +73,19 @@ def hear_out() -> None:
     on ignores that one's messages, those too that wait in the event loop: a page that was just drawn would never come
     to its browser, and the new run's elements at places that are not there ("Bad delta path"). A runner that was told
     to stop stays unheard, as the whole page runs again after it. """
-    create, handle = AppSession._create_scriptrunner, AppSession._handle_scriptrunner_event_on_event_loop
-    if handle.__name__ == "handled":
-        return
     ended: WeakKeyDictionary[AppSession, ScriptRunner | None] = WeakKeyDictionary()
 
-    def created(session: AppSession, data: RerunData) -> None:
+    @_replaces(AppSession, "_create_scriptrunner")
+    def created(create: Callable[..., object], session: AppSession, data: RerunData) -> None:
         ended[session] = session._scriptrunner   # None where it was told to stop
         create(session, data)
 
-    def handled(session: AppSession, sender: ScriptRunner | None, event: ScriptRunnerEvent, *said: Any) -> None:
+    @_replaces(AppSession, "_handle_scriptrunner_event_on_event_loop")
+    def handled(handle: Callable[..., object], session: AppSession, sender: ScriptRunner | None,
+                event: ScriptRunnerEvent, *said: object) -> None:
         if sender is not None and sender is ended.get(session) and event is not ScriptRunnerEvent.SHUTDOWN:
             sender = session._scriptrunner
         handle(session, sender, event, *said)
-
-    AppSession._create_scriptrunner = created                        # type: ignore[method-assign]
-    AppSession._handle_scriptrunner_event_on_event_loop = handled    # type: ignore[method-assign,assignment]
 
 
 def take_turns() -> None:
@@ -87,18 +94,14 @@ def take_turns() -> None:
     Streamlit 1.67 begins to run the page for a click while a former run still begins or ends, and each run has a lock
     of its own round the state that both change. Where two events arrive together, as they do on a busy machine, the
     first one's run can take the click for handled before its callback was called: whoever clicked is not answered. """
-    begin = SafeSessionState.__init__
-    if hasattr(begin, "__wrapped__"):
-        return
     # by the address of the state, for as long as a run holds both; it has no room for a lock of its own
     locks: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
-    @functools.wraps(begin)
-    def begun(shared: SafeSessionState, state: SessionState, *given: Any, **named: Any) -> None:
+    @_replaces(SafeSessionState, "__init__")
+    def begun(begin: Callable[..., object], shared: SafeSessionState, state: SessionState, *given: object,
+              **named: object) -> None:
         begin(shared, state, *given, **named)
         object.__setattr__(shared, "_lock", locks.setdefault(id(state), threading.RLock()))
-
-    SafeSessionState.__init__ = begun   # type: ignore[method-assign]
 
 
 def went_back() -> bool:
@@ -139,10 +142,11 @@ def hold_options(options: Mapping[str, Any]) -> dict[str, Any]:
 def bound_uploads(session_bytes: int, total_bytes: int) -> None:
     """Has Streamlit keep so much of uploaded files for one session and for all of them, and drop the oldest first; it
     would keep all until their session ends."""
-    add = MemoryUploadedFileManager.add_file
     arrived: OrderedDict[tuple[str, str], int] = OrderedDict()   # bytes by session and file, the oldest first
 
-    def added(files: MemoryUploadedFileManager, session_id: str, file: UploadedFileRec) -> None:
+    @_replaces(MemoryUploadedFileManager, "add_file")
+    def added(add: Callable[..., object], files: MemoryUploadedFileManager, session_id: str,
+              file: UploadedFileRec) -> None:
         add(files, session_id, file)
         with files._lock:
             there = {(session, each) for session, some in files.file_storage.items() for each in some}
@@ -153,8 +157,6 @@ def bound_uploads(session_bytes: int, total_bytes: int) -> None:
             drop = oldest_beyond(arrived, session_id, session_bytes, total_bytes)
         for session, each in drop:
             files.remove_file(session, each)
-
-    MemoryUploadedFileManager.add_file = added   # type: ignore[method-assign]
 
 
 def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_bytes: int,
@@ -202,23 +204,17 @@ def log_through(handler: logging.Handler) -> None:
 def say_why() -> None:
     """Has a download that cannot be made say why: Streamlit 1.67 says "Failed to generate file for download" of each,
     and logs a traceback."""
-    handle = DeferredFileHandler.handle
-    if hasattr(handle, "__wrapped__"):
-        return
-
-    @functools.wraps(handle)
-    async def answered(self: DeferredFileHandler, request: BackendOperationRequest,
+    @_replaces(DeferredFileHandler, "handle")
+    async def answered(handle: Callable[..., object], handler: DeferredFileHandler, request: BackendOperationRequest,
                        session_id: str) -> BackendOperationResponse:
         try:
-            url = await asyncio.to_thread(self._get_media_file_mgr().execute_deferred, request.deferred_file.file_id)
+            url = await asyncio.to_thread(handler._get_media_file_mgr().execute_deferred, request.deferred_file.file_id)
         except MediaFileStorageError as error:
             if not isinstance(error.__cause__, UserError):
                 raise
             return BackendOperationResponse(request_id=request.request_id, error_msg=str(error.__cause__))
         return BackendOperationResponse(request_id=request.request_id,
                                         deferred_file=DeferredFileResponsePayload(url=url))
-
-    DeferredFileHandler.handle = answered   # type: ignore[method-assign]
 
 
 def ask_no_stranger() -> None:

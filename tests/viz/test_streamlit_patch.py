@@ -1,11 +1,10 @@
-"""What is not public of Streamlit, part by part: each is there under its name and does what the patch says."""
+"""What is mended in Streamlit, fault by fault: the fault is still there, and the patch mends it."""
 import asyncio
 import inspect
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import MagicMock
 
-import pytest
 from streamlit import net_util
 from streamlit.proto.BackMsg_pb2 import BackendOperationRequest
 from streamlit.proto.Common_pb2 import FileURLs
@@ -27,7 +26,6 @@ from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, U
 from streamlit.web.server import server_util
 
 from model.core.query import UserError
-from tests.parts import require_part
 from viz.streamlit_patch import (
     RECORD,
     ask_no_stranger,
@@ -39,25 +37,6 @@ from viz.streamlit_patch import (
     say_why,
     take_turns,
 )
-
-
-@pytest.mark.parametrize(("module", "name"), [
-    ("streamlit.runtime.forward_msg_queue", "ForwardMsgQueue.clear"),
-    ("streamlit.runtime.app_session", "AppSession._create_scriptrunner"),
-    ("streamlit.runtime.app_session", "AppSession._handle_scriptrunner_event_on_event_loop"),
-    ("streamlit.runtime.state.safe_session_state", "SafeSessionState.__init__"),
-    ("streamlit.runtime.state.session_state", "SessionState._call_callbacks"),
-    ("streamlit.delta_generator", "DeltaGenerator"), ("streamlit.navigation.page", "StreamlitPage"),
-    ("streamlit.cli_util", "open_browser"), ("streamlit.web.server.server_util", "get_url"),
-    ("streamlit.config", "_DEFINED_BY_FLAG"), ("streamlit.config", "on_config_parsed"),
-    ("streamlit.runtime.runtime_util", "_max_widget_state_size_bytes"), ("streamlit.logger", "setup_formatter"),
-    ("streamlit.net_util", "get_external_ip"),
-    ("streamlit.runtime.backend_operation_handler", "DeferredFileHandler.handle"),
-    ("streamlit.runtime.media_file_storage", "MediaFileStorageError"),
-    ("streamlit.runtime.scriptrunner", "get_script_run_ctx"),
-    ("streamlit.runtime.memory_uploaded_file_manager", "MemoryUploadedFileManager.add_file")])
-def test_the_part_is_there(module, name):
-    require_part(module, name, "viz/streamlit_patch.py")
 
 
 def test_the_queue_has_the_table_that_the_patch_empties():
@@ -76,7 +55,7 @@ def message(path: list[int], what: str, part: str = "part") -> ForwardMsg:
 
 
 def test_no_message_comes_to_a_place_whose_block_was_dropped(monkeypatch):
-    monkeypatch.setattr(ForwardMsgQueue, "clear", ForwardMsgQueue.clear)   # put back after the test
+    monkeypatch.setattr(ForwardMsgQueue, "clear", inspect.unwrap(ForwardMsgQueue.clear))   # put back after the test
     first = [message([0, 7], "block"), message([0, 7, 0], "known"), message([0, 7, 1], "words"),
              message([0, 7, 2, 0], "block", "a part within it")]
     again = [message([0, 7], "block"), message([0, 7, 0], "known")]
@@ -90,6 +69,7 @@ def test_no_message_comes_to_a_place_whose_block_was_dropped(monkeypatch):
             queue.enqueue(each)
         return queue.flush()
 
+    assert sent() != first + again, "Streamlit keeps the order by itself: keep_order is needed no more"
     keep_order()
     keep_order()
     assert sent() == first + again
@@ -124,8 +104,9 @@ def heard(stopped: bool) -> list[str]:
 
 def test_what_a_run_that_ended_still_has_to_say_is_heard(monkeypatch):
     for name in ("_create_scriptrunner", "_handle_scriptrunner_event_on_event_loop"):
-        monkeypatch.setattr(AppSession, name, getattr(AppSession, name))   # put back after the test
+        monkeypatch.setattr(AppSession, name, inspect.unwrap(getattr(AppSession, name)))   # put back after the test
     monkeypatch.setattr(app_session, "ScriptRunner", lambda **given: MagicMock())
+    assert heard(stopped=False) == ["next"], "Streamlit hears it by itself: hear_out is needed no more"
     hear_out()
     hear_out()
     assert heard(stopped=False) == ["former", "next"] and heard(stopped=True) == ["next"]
@@ -160,7 +141,7 @@ def test_a_click_is_heard_whatever_arrives_with_it(monkeypatch):
 
 
 def test_streamlit_keeps_so_much_of_uploads_and_the_newest(monkeypatch):
-    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", MemoryUploadedFileManager.add_file)
+    monkeypatch.setattr(MemoryUploadedFileManager, "add_file", inspect.unwrap(MemoryUploadedFileManager.add_file))
     bound_uploads(2 * (1000 + RECORD), 3 * (1000 + RECORD))
     files = MemoryUploadedFileManager("/upload")
 
@@ -201,7 +182,7 @@ def test_a_foreign_origin_sends_no_request_out(monkeypatch):
 
 def _download(make, monkeypatch, patched: bool) -> str:
     """What the browser is told of a download that `make` should make."""
-    handle = getattr(DeferredFileHandler.handle, "__wrapped__", DeferredFileHandler.handle)   # maybe patched
+    handle = inspect.unwrap(DeferredFileHandler.handle)   # maybe patched
     monkeypatch.setattr(DeferredFileHandler, "handle", handle)   # put back afterwards
     if patched:
         say_why()
