@@ -43,7 +43,6 @@ LOG_FLOOR = 1e-4        # the log scale starts here; anything below has the back
 COMPONENT = {"ramp": RAMP, "ink": INK, "paper": PAPER, "accent": ACCENT}   # the colours that every component is sent
 READABLE = 720          # pixels: no line of prose is longer
 READABLE_WIDE = 860     # pixels: the same on pages whose prose stands under wide pictures
-LARGER = 1.5            # in a presentation: times as large as on a desk
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

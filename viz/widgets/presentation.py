@@ -11,35 +11,20 @@ from typing import Any
 
 import streamlit as st
 
-from viz.components.component import component_value
-from viz.components.files import module_code
+from viz.components.component import component_value, registered
 from viz.link import SCREEN
 from viz.page import PageContext
 from viz.streamlit_patch import went_back
 from viz.text import strings
-from viz.theme import LARGER
 
-# on every page
-_KEYS = st.components.v2.component("clearhead_keys", js=module_code("js/presentation.js", "module.keys", otherwise=""),
-                                   isolate_styles=False)
-LECTURE = Path(__file__).parent.parent / "lecture.css"
-# what one asks and takes away with; what a picture is turned with stays
-CONTROLS = ("stSidebar", "stHeader", "stExpandSidebarButton", "stSelectbox", "stMultiSelect", "stTextInput",
-            "stTextArea", "stNumberInput", "stPopover", "stButton", "stDownloadButton", "stFileUploader", "stExpander",
-            "stPageLink")
-# no ring of the keyboard round the page: it would strike the title through
-STYLE = ("<style>" + ", ".join(f'[data-testid="{control}"]' for control in CONTROLS)
-         + " { display: none !important; }"
-         f'div[data-testid="stMainBlockContainer"] {{ max-width: none; padding: 1rem 2rem 0; zoom: {LARGER}; }}'
-         '.clearhead-tools { display: none !important; }'
-         '[data-testid="stMain"]::before { box-shadow: none !important; }'
-         '.clearhead-chart { margin-bottom: 32px; }</style>')
+FOLDER = Path(__file__).parent.parent
 
 
 def prepare_room(lesson: bool) -> None:
     """Before anything is drawn: a lesson as screens with its controls, any other page as the picture alone; both
     larger."""
-    st.html(LECTURE if lesson else STYLE)
+    st.html(FOLDER / "present.css")
+    st.html(FOLDER / ("lecture.css" if lesson else "present_picture.css"))
 
 
 def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None]) -> None:
@@ -68,7 +53,8 @@ def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None])
         if lesson:
             words = {"lesson": lesson, "screen": page.state.screen, "back": went_back(), "text": strings("lecture")}
         # in a list, as the slider's message
-        _KEYS(key="presentation", data=[{"on": page.state.present} | words], on_event_change=hand_on)
+        keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
+        keys(key="presentation", data=[{"on": page.state.present} | words], on_event_change=hand_on)
 
     listen()
 

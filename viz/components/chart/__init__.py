@@ -6,18 +6,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import streamlit as st
-
-from viz.components.component import component_value
-from viz.components.files import PLOTLY, address, module_code
+from viz.components.component import component_value, registered
+from viz.components.files import PLOTLY, address
 from viz.text import strings
 
 CONFIG = {"displaylogo": False, "showSendToCloud": False}
 # buttons of plotly's that would only be in the way
 REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
 TOOLS = ("keep", "save")                                                     # of a chart that one can take away
-_CHART = st.components.v2.component("clearhead_chart", isolate_styles=False,
-                                    js=module_code("chart/chart.js", f"module.chart({json.dumps(address(PLOTLY))})"))
 
 
 def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None,
@@ -41,9 +37,10 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     if on_tool:
         text |= {"keep": strings("handout")["add"], "save": strings("lesson")["save"]}
     settings = CONFIG | {"displayModeBar": "hover", "modeBarButtonsToRemove": REMOVED} | dict(config or {})
-    _CHART(key=key, data={**spec, "config": settings, "alt": alt, "text": text, "saving": saving,
-                      "picks": on_pick is not None},
-           on_event_change=hand_on)
+    data = {**spec, "config": settings, "alt": alt, "text": text, "saving": saving, "picks": on_pick is not None}
+    drawing = registered("chart", "chart/chart.js", f"module.chart({json.dumps(address(PLOTLY))})", None,
+                         isolate_styles=False)
+    drawing(key=key, data=data, on_event_change=hand_on)
 
 
 def tool_from_event(value: Any) -> str | None:

@@ -1,14 +1,15 @@
 // A chart of plotly's, changed in place when its numbers change, and its tools. Streamlit's own is taken away and
 // built anew, at several times the cost; and each of its buttons beside every chart would be drawn again with every
 // run of the page. Where the page's style enlarges what stands on it, the chart passes that by and has larger letters
-// instead: plotly would look for the pointer where it is not. A lecture gives it its height
-// and its letters (data-tall, data-times).
+// instead: plotly would look for the pointer where it is not. In a lecture (--lecture) it takes a share of the window.
 import { mountOnce } from "../js/lifecycle.js";
 import { larger } from "../js/larger.js";
 import { div, node, zoomOf } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
 const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
+const SHARE = 0.5;      // of the window's height, a chart in a lecture
+const MOST = 1.2, LETTERS = 0.96;   // in a lecture: times as high as elsewhere at most; its letters, of the page's
 const QUIET = 100;      // milliseconds without a change after which a chart that nobody sees yet is drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
 
@@ -50,9 +51,13 @@ function raised(layout, { data: { layout: { height, margin, legend } }, times, h
 
 function begin(address, parent) {
   const one = { root: div("clearhead-chart", parent) }, { root } = one;
-  const tall = () => +root.dataset.tall || one.data.layout.height * one.times;
+  const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
+  const tall = () => {
+    const { height } = one.data.layout;
+    return lecture() ? Math.min(SHARE * innerHeight, MOST * height * lecture()) : height * one.times;
+  };
   const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : tall();
-  const times = () => +root.dataset.times || zoomOf(parent);
+  const times = () => LETTERS * lecture() || zoomOf(parent);
   const fit = () => {
     if (!root.clientWidth) return;
     if (one.waits) soon();   // shown below what is seen, of which the observer says nothing
@@ -133,7 +138,6 @@ function begin(address, parent) {
     if (data.text.keep) one.tools ??= tools(parent, data.text, (name) => one.tell("event", name));
     one.tools?.querySelector(".save").setAttribute("aria-expanded", data.saving);
     enlarge();
-    root.dataset.high = data.layout.height;   // as on a desk
     for (const [name, value] of Object.entries({ role: data.alt && "figure", "aria-label": data.alt })) {
       value ? root.setAttribute(name, value) : root.removeAttribute(name);
     }
