@@ -5,33 +5,28 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import streamlit as st
-from starlette.middleware import Middleware
 
 from model.ask import sources
 from model.core.query import UserError
-from viz.components.files import module_code, routes
-from viz.compression import Compression
+from viz.components.component import registered
+from viz.components.files import COMPRESSION, routes
 from viz.page import PRESENTED_FROM, SECTIONS, Page, PageContext, page_after, pages
 from viz.session import session
 from viz.startup import local_lifespan
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import strings
-from viz.widgets.errors import errors_as_sentences
 from viz.widgets.figure import page_theme
-from viz.widgets.fragment import pause
+from viz.widgets.fragment import errors_as_sentences, pause
 from viz.widgets.handout_button import handout
+from viz.widgets.head_picker import show_badge
 from viz.widgets.lesson import lessons
+from viz.widgets.picture import fit_question
 from viz.widgets.presentation import listen_for_keys, prepare_room
-from viz.widgets.reading import fit_question
-from viz.widgets.sidebar import ask_widgets, fetch_model
-from viz.widgets.stored_texts import awaits_texts, require_texts, store_texts
-from viz.widgets.verification import show_badge
+from viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
 
 HOME = "heads"
 IMAGES = Path(__file__).parent / "assets" / "images"
 STYLE = Path(__file__).parent / "viz" / "page.css"
-_HISTORY = st.components.v2.component("clearhead_history",
-                                      js=module_code("js/history.js", "module.entries", otherwise=""))
 
 
 def step_presentation(page: PageContext, by: int) -> None:
@@ -62,9 +57,7 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
         with errors_as_sentences(page):
             render(page)
         return
-    # a field that was drawn empty would have to be told its text, and an event that left the browser before that would
-    # say, for the reader, that it is empty
-    badge = st.empty() if awaits_texts(page) else ask_widgets(page)
+    badge = ask_widgets(page)
     drawn = badge_drawn(badge, page)
     with errors_as_sentences(page):
         require_texts(page)
@@ -99,10 +92,10 @@ def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapp
     fit_question(context)
     # what a link says that makes no sense leaves the address bar, without an entry of its own
     clean = first and dict(st.query_params) != context.params()
-    _HISTORY(key="history", data=["?" + urlencode(context.params()) if clean else None])
+    entries = registered("history", "js/history.js", "module.entries")
+    entries(key="history", data=["?" + urlencode(context.params()) if clean else None])
     if not first:
         context.write_address()
-    store_texts(context)
     if now.state.present:
         prepare_room(name in lessons())
     context.follow()
@@ -134,4 +127,4 @@ def main() -> None:
 if __name__ == "__main__":   # a session's run; the server itself reads this file as a module
     main()
 else:
-    app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[Middleware(Compression)])
+    app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[COMPRESSION])

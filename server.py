@@ -49,8 +49,7 @@ from typing import Any  # noqa: E402
 import streamlit as st  # noqa: E402, as what it and the models read at import stands above
 from starlette.middleware import Middleware  # noqa: E402
 
-from viz.components.files import routes  # noqa: E402
-from viz.compression import Compression  # noqa: E402
+from viz.components.files import COMPRESSION, routes  # noqa: E402
 from viz.server import log  # noqa: E402
 from viz.server.guard import Doors, Guard  # noqa: E402
 from viz.startup import lifespan  # noqa: E402
@@ -58,7 +57,7 @@ from viz.startup import lifespan  # noqa: E402
 settings.hold()
 log.begin()
 parts: dict[str, Any] = {"routes": routes(), "lifespan": lifespan,   # also of the server that a benchmark watches
-                         "middleware": [Middleware(Guard), Middleware(Doors), Middleware(Compression)]}
+                         "middleware": [Middleware(Guard), Middleware(Doors), COMPRESSION]}
 app = st.App("app.py", **parts)
 
 if __name__ == "__main__":   # it would end without a word, and Streamlit's own way to run takes none of its flags

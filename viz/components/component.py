@@ -1,27 +1,39 @@
-"""How a component stands on a page: two messages, one event; and the picture that it leaves behind, for
-whoever keeps pictures.
+"""How a component stands on a page: two messages, one event; and the picture that it leaves behind, for whoever keeps
+pictures.
 
 The *body* holds what is large and rarely changes (thumbnails, weights, tokens), the *state* what a click changes (which
 head is open, which token is in focus). Streamlit sends an element again as a whole whenever anything in it changes; so
 the state is an element of its own, without height. Then a click on a 256-token head costs a kilobyte and not a quarter
-of a megabyte. In the browser body and state meet in a room named after the key. What draws comes as files (files.py).
+of a megabyte. In the browser body and state meet in a channel named after the key. What draws comes as files
+(files.py).
 """
+import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import streamlit as st
+from typing import Any, TypeVar
 
 from model.core.view import View
 from viz.components.files import module_code
 
-_STATE = st.components.v2.component("clearhead_state", js=module_code("js/state.js", "module.state", otherwise=""))
+Event = TypeVar("Event")
+
+
+@functools.cache
+def registered(name: str, file: str, function: str, otherwise: str | None = "", beside: str = "",
+               isolate_styles: bool = True) -> Callable[..., object]:
+    """A component of Streamlit's, registered once, whose JavaScript is a function of a module (files.module_code)."""
+    import streamlit as st  # messages are packed without it
+
+    code = module_code(file, function, otherwise, beside)
+    return st.components.v2.component(f"clearhead_{name}", js=code, isolate_styles=isolate_styles)
 
 
 def component_value(key: str, name: str = "event") -> Any:
     """What a component of this key last sent under this name; None where nothing is there, as of a page that was just
     left."""
+    import streamlit as st
+
     return (st.session_state.get(key) or {}).get(name)
 
 
@@ -36,28 +48,20 @@ class Picture:
     view: View | None        # of the records that it shows, where it is about a head
 
 
-class Component:
-    """A component of this folder, registered with Streamlit once, when its module is imported."""
+def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[Any], Event | None] = lambda value: None,
+         on_event: Callable[[Event], None] | None = None, view: View | None = None) -> Picture:
+    """Draws the component of the folder `name`. `read` turns what the browser sent into an event or None; `on_event`
+    gets the event before the page runs again. Without them messages that were made before are drawn again, and what is
+    chosen in them stays in the browser."""
+    import streamlit as st
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        code = module_code("js/component.js", f"module.component({json.dumps(name)})", beside=f"{name}/{name}.js")
-        self._body = st.components.v2.component(f"clearhead_{name}", js=code)
+    def hand_on() -> None:
+        event = read(component_value(key))
+        if event is not None and on_event is not None:
+            on_event(event)
 
-    def show(self, key: str, body: bytes, state: bytes, read: Callable[[Any], Any],
-             on_event: Callable[[Any], None] | None, view: View | None = None) -> Picture:
-        """Draws it. `read` turns what the browser sent into an event or None; `on_event` gets the event before the page
-        runs again."""
-        def hand_on() -> None:
-            event = read(component_value(key))
-            if event is not None and on_event is not None:
-                on_event(event)
-
-        with st.container(gap=None):
-            self._body(key=key, data=body, on_event_change=hand_on)
-            _STATE(key=f"{key}-state", data=state)
-        return Picture(self._name, key, body, state, view)
-
-    def replay(self, body: bytes, state: bytes, *, key: str) -> None:
-        """Draws messages that were made before; what is chosen in them stays in the browser."""
-        self.show(key, body, state, lambda value: None, None)
+    drawing = registered(name, "js/component.js", f"module.component({json.dumps(name)})", None, f"{name}/{name}.js")
+    with st.container(gap=None):
+        drawing(key=key, data=body, on_event_change=hand_on)
+        registered("state", "js/state.js", "module.state")(key=f"{key}-state", data=state)
+    return Picture(name, key, body, state, view)

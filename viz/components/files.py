@@ -5,15 +5,13 @@ The address of each holds a hash of what is in it, the modules' one hash of them
 their places in the folder. So a browser keeps them for a year, and a page never meets modules of another version: at
 an address with another hash there is nothing.
 """
-import asyncio
 import functools
-import gzip
 import hashlib
 import json
 from pathlib import Path
 
-import streamlit as st
-from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -24,8 +22,9 @@ FOLDER = Path(__file__).parent
 PLACE = "browser"   # the folder in every address
 PLOTLY = "plotly.min.js"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
+# of every answer: Streamlit sends its own 3.6 MB as they are
+COMPRESSION = Middleware(GZipMiddleware, compresslevel=5)
 YEAR = "public, max-age=31536000, immutable"
-_LOCK = asyncio.Lock()
 
 
 @functools.cache
@@ -60,6 +59,8 @@ def version(name: str) -> str:
 
 def address(name: str) -> str:
     """Where a browser finds a file, under the path of the server if it has one."""
+    import streamlit as st
+
     base = st.get_option("server.baseUrlPath").strip("/")
     return f"{'/' + base if base else ''}/{PLACE}/{version(name)}/{name}"
 
@@ -81,26 +82,12 @@ def module_code(name: str, function: str, otherwise: str | None = None, beside: 
             "export default async (call) => (await drawing)(call);\n")
 
 
-@functools.cache
-def _compressed(name: str) -> bytes:
-    return gzip.compress(content(name), mtime=0)
-
-
 async def answer(request: Request) -> Response:
     """The file that an address names, or 404."""
     name = request.path_params["name"]
     if name not in {PLOTLY, *_modules()} or request.path_params["version"] != version(name):
         return Response("There is no such file in this version.", 404, {"Cache-Control": "no-store"})
-    headers = {"Cache-Control": YEAR, "Vary": "Accept-Encoding"}
-    if "gzip" in request.headers.get("Accept-Encoding", ""):
-        headers["Content-Encoding"] = "gzip"
-        if name == PLOTLY:   # 0.15 s, once, also for a class that comes at once
-            async with _LOCK:
-                await run_in_threadpool(_compressed, name)
-        body = _compressed(name)
-    else:
-        body = content(name)
-    return Response(body, 200, headers, TYPES[Path(name).suffix])
+    return Response(content(name), 200, {"Cache-Control": YEAR}, TYPES[Path(name).suffix])
 
 
 def routes() -> list[Route]:

@@ -12,13 +12,12 @@ from model.core.limits import LIMITS
 from model.core.record import AttentionRecord
 from model.core.view import View, displayed_head, overlaid_heads
 from viz import provenance
-from viz.components.head_grid import payload as grid_payload
-from viz.components.head_view import payload as view_payload
-from viz.components.head_view.payload import Guess
+from viz.components import head_grid as grid_payload
+from viz.components import head_view as view_payload
+from viz.components import picture_view as picture_payload
+from viz.components.head_view import Guess
 from viz.components.messages import unpack
-from viz.components.picture_view import payload as picture_payload
-from viz.components.picture_view import rows
-from viz.components.picture_view.payload import PatchState
+from viz.components.picture_view import PatchState, rows
 from viz.figures.drawing import FigureSpec
 from viz.format import format_signed, head_label, true_minus
 from viz.handout.files import Item, make_item

@@ -13,9 +13,9 @@ from model.core.query import Kind
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance
+from viz.components import head_grid as grid_payload
 from viz.components.bundle import script, stylesheet
-from viz.components.head_grid import payload as grid_payload
-from viz.components.head_grid.payload import GridState
+from viz.components.head_grid import GridState
 from viz.handout.build import grid_item, head_item, head_messages
 from viz.handout.page import as_json, component, policy, visible_lines
 from viz.text import show_invisibles, strings

@@ -8,9 +8,9 @@ import numpy as np
 from model.core.heads import Overview
 from model.core.query import Kind
 from model.core.view import AxisItem, DisplayedHead, View
-from viz.components.head_grid.payload import GridPicture, GridState, HeadValues, head_ids
+from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
 from viz.components.messages import NAN_CODE, unpack
-from viz.components.picture_view.payload import Patches, PatchState, PatchValues
+from viz.components.picture_view import Patches, PatchState, PatchValues
 from viz.components.token_labels import JOINED, SPECIAL, UNKNOWN
 from viz.handout.files import Item
 from viz.paper import grid, head, picture

@@ -13,16 +13,16 @@ from pydantic import AfterValidator, BaseModel, Field, StrictBool, StrictFloat, 
 from model.core.limits import LIMITS, parse_json
 from model.core.query import Kind, UserError
 from model.core.view import LENSES, MAX_UNPOOLED, SCALES
-from viz.components.block_diagram import payload as block
-from viz.components.handles import payload as handles
-from viz.components.head_grid import payload as grid
-from viz.components.head_view import payload as head
-from viz.components.mask_editor import payload as mask
+from viz.components import block_diagram as block
+from viz.components import handles as handles
+from viz.components import head_grid as grid
+from viz.components import head_view as head
+from viz.components import mask_editor as mask
+from viz.components import picture_view as picture
+from viz.components import story as story
+from viz.components import token_strip as strip
+from viz.components import transformer_diagram as diagram
 from viz.components.messages import pack, unpack
-from viz.components.picture_view import payload as picture
-from viz.components.story import payload as story
-from viz.components.token_strip import payload as strip
-from viz.components.transformer_diagram import payload as diagram
 
 BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
 FOREIGN = "A chart of this handout is not one that Clearhead drew; take it out of the file, or save the handout again."

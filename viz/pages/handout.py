@@ -9,18 +9,8 @@ from model.ask import sources
 from model.core.files import name_for
 from model.core.limits import LIMITS
 from model.core.query import UserError
-from viz.components import (
-    block_diagram,
-    handles,
-    head_grid,
-    head_view,
-    mask_editor,
-    picture_view,
-    story,
-    token_strip,
-    transformer_diagram,
-)
 from viz.components.chart import draw_saved
+from viz.components.component import show
 from viz.components.messages import pack, unpack
 from viz.handout import pdf
 from viz.handout.files import WRITTEN, Handout, Item, load, save
@@ -39,24 +29,20 @@ from viz.widgets.upload import most_megabytes, take
 PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
 _ERROR = Kept("")   # what is wrong with the handout file that was dropped
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
-COMPONENTS = {"head_view": head_view, "head_grid": head_grid, "block_diagram": block_diagram, "handles": handles,
-              "mask_editor": mask_editor, "picture_view": picture_view, "token_strip": token_strip,
-              "transformer_diagram": transformer_diagram, "story": story}
 
 
-def _replay_table(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    """Draws a table that was kept; it has no state. height: pixels, at most."""
-    table = table_of(body)
-    high = min(38 + 35 * len(table), height or 460)
-    st.dataframe(table, hide_index=True, height=high, key=key)
-
-
-def _replay_chart(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    draw_saved(body, state, key=key, height=height)
-
-
-REPLAY: dict[str, Callable] = {name: each.replay
-                               for name, each in COMPONENTS.items()} | {"chart": _replay_chart, "table": _replay_table}
+def _draw(item: Item, height: int | None = None) -> None:
+    """Draws a figure of the handout. height: pixels, at most."""
+    key = f"picture-{item.id}"
+    if item.kind == "chart":
+        draw_saved(item.body, item.state, key=key, height=height)
+    elif item.kind == "table":
+        table = table_of(item.body)
+        st.dataframe(table, hide_index=True, height=min(38 + 35 * len(table), height or 460), key=key)
+    else:
+        header, arrays = unpack(item.body)
+        large = {"height": height} if height and item.kind in ("head_view", "head_grid") else {}
+        show(item.kind, key, pack(header | large, arrays), item.state)
 
 
 def render(frame: PageContext) -> None:
@@ -157,7 +143,7 @@ def _card(place: int, item: Item, count: int) -> None:
                       args=(_without(item.id),))
             if item.link:
                 st.link_button(words["back"], item.link, type="tertiary")
-        REPLAY[item.kind](item.body, item.state, key=f"picture-{item.id}")
+        _draw(item)
         key = f"caption-{item.id}"
         st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption),
                      max_chars=LIMITS.handout_caption, height=90, label_visibility="collapsed",
@@ -185,12 +171,6 @@ def _stage(frame: PageContext, figures: Handout) -> None:
     """One figure, as large as the screen bears."""
     words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
     item = figures.items[place - 1]
-    key = f"picture-{item.id}"
-    if item.kind in ("chart", "table"):
-        REPLAY[item.kind](item.body, item.state, key=key, height=STAGE)
-    else:
-        header, arrays = unpack(item.body)
-        large = {"height": STAGE} if item.kind in ("head_view", "head_grid") else {}
-        REPLAY[item.kind](pack(header | large, arrays), item.state, key=key)
+    _draw(item, STAGE)
     st.markdown(escape_markdown(item.caption))
     st.caption(words["place"].format(at=place, of=len(figures.items)))

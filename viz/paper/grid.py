@@ -11,7 +11,7 @@ from model.core.record import AttentionRecord
 from model.core.types import HeadId
 from model.core.view import View
 from viz import glow, theme
-from viz.components.head_grid.payload import GridPicture, GridState, HeadValues, head_ids
+from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids
 from viz.format import head_label, true_minus
 from viz.paper.page import STRUCK, WORDS, PicturePlan, signed_ticks, weight_name, weight_ticks
 from viz.paper.sheet import Sheet

@@ -7,7 +7,7 @@ from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow, theme
-from viz.components.picture_view.payload import PatchValues
+from viz.components.picture_view import PatchValues
 from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
 from viz.paper.page import STRUCK, WORDS, PicturePlan
 from viz.paper.sheet import Sheet

@@ -37,15 +37,3 @@ def test_no_source_uses_what_an_engine_lacks():
     found = {path.relative_to(ROOT).as_posix(): lacked(path.read_text(encoding="utf-8")) for path in SOURCES}
     assert {path: {name: LACKING.get(name, f"needs {BESIDE.get(name)}") for name in names}
             for path, names in found.items() if names} == {}
-
-
-def test_what_an_engine_lacks_is_noticed():
-    assert lacked("one.later = requestIdleCallback(draw);") == ["requestIdleCallback"]
-    assert lacked("const zoom = tip.currentCSSZoom ?? 1;") == ["currentCSSZoom"]
-    assert lacked(".square { user-select: none; }")
-    assert not lacked(".square { -webkit-user-select: none; user-select: none; }")
-    assert lacked("root.requestFullscreen()")
-    assert not lacked("if (document.fullscreenEnabled) root.requestFullscreen();")
-    assert lacked("input::-webkit-slider-thumb {}")
-    assert not lacked("input::-webkit-slider-thumb {} input::-moz-range-thumb {}")
-    assert len(SOURCES) > 100

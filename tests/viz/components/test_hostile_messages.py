@@ -12,26 +12,26 @@ from model.core.view import View, displayed_head
 from tests.fabricate import items, record
 from tests.hostile import JSON, TEXTS, examples
 from viz.components import transformer_diagram
-from viz.components.arrows.payload import parse_event as read_arrows
-from viz.components.block_diagram.payload import DiagramBox
-from viz.components.block_diagram.payload import parse_event as read_box
+from viz.components.arrows import parse_event as read_arrows
+from viz.components.block_diagram import DiagramBox
+from viz.components.block_diagram import parse_event as read_box
 from viz.components.chart import TOOLS, picked_points, tool_from_event
-from viz.components.handles.payload import parse_event as read_drag
-from viz.components.head_grid.payload import GridEvent, head_ids
-from viz.components.head_grid.payload import parse_event as read_grid
-from viz.components.head_view.payload import ViewEvent
-from viz.components.head_view.payload import parse_event as read_view
-from viz.components.mask_editor.payload import parse_event as read_cells
+from viz.components.handles import parse_event as read_drag
+from viz.components.head_grid import GridEvent, head_ids
+from viz.components.head_grid import parse_event as read_grid
+from viz.components.head_view import ViewEvent
+from viz.components.head_view import parse_event as read_view
+from viz.components.mask_editor import parse_event as read_cells
 from viz.components.messages import pack, unpack
-from viz.components.picture_view.payload import parse_event as read_patch
-from viz.components.slider.payload import LATEST
-from viz.components.slider.payload import message as slider_message
-from viz.components.slider.payload import parse_event as read_slider
-from viz.components.story.payload import parse_event as read_story
-from viz.components.token_strip.payload import StripEvent
-from viz.components.token_strip.payload import parse_event as read_strip
-from viz.components.transformer_diagram.payload import Door
-from viz.components.transformer_diagram.payload import parse_event as read_door
+from viz.components.picture_view import parse_event as read_patch
+from viz.components.slider import LATEST
+from viz.components.slider import message as slider_message
+from viz.components.slider import parse_event as read_slider
+from viz.components.story import parse_event as read_story
+from viz.components.token_strip import StripEvent
+from viz.components.token_strip import parse_event as read_strip
+from viz.components.transformer_diagram import Door
+from viz.components.transformer_diagram import parse_event as read_door
 from viz.format import visible_token
 from viz.page_controls import Numbers
 from viz.widgets.head_table import clicked_head
@@ -112,7 +112,7 @@ def test_the_components_are_all_here():
     from pathlib import Path
 
     folder = Path(transformer_diagram.__file__).parents[1]
-    with_events = {path.parent.name for path in folder.glob("*/payload.py")
+    with_events = {path.parent.name for path in folder.glob("*/__init__.py")
                    if "def parse_event(" in path.read_text(encoding="utf-8")}
     assert with_events == {"arrows", "block_diagram", "handles", "head_grid", "head_view",
                            "mask_editor", "picture_view", "sketch", "slider", "story", "token_strip",

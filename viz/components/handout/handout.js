@@ -7,15 +7,12 @@ import { bytesIn, choices, packed } from "./figure.js";
 import { fits, present } from "./present.js";
 import { table } from "./table.js";
 
-const LINE = 14, LETTER = 7.4;   // pixels of a token's name in a matrix
 const words = JSON.parse(document.querySelector("#words").textContent);
 
 // What the reader chooses in an open head stays in its message, so that another lens shows it too.
 function head(figure, body, state, update) {
   const { rows, columns, bound } = header(body), keys = columns ?? rows;
   const indexIn = (axis, token) => axis.tokens.indexOf(token);
-  const longest = Math.max(...keys.texts.map(({ length }) => length));
-  figure.names = LINE * rows.texts.length + Math.min(112, 12 + LETTER * longest);
   figure.prepend(choices(words, state, bound, update));
   return ({ token, pair, marks }) => {
     if (marks) {
@@ -66,5 +63,5 @@ export function start(components) {
     const { kind } = figure.dataset, own = { chart, table }[kind];
     return own ? own(figure) : component(figure, components[kind]);
   });
-  Promise.all(drawn).finally(() => present(words));   // a presentation asks how long the tokens' names are
+  Promise.all(drawn).finally(() => present(words));
 }

@@ -35,14 +35,11 @@ export function present(words) {
     address(`#present=${at + 1}`);
   }
 
-  // The letters as large as the window's width bears, the picture as high as the caption leaves room. Letters are a
-  // third smaller at most where otherwise a head had no room for the name of every token.
+  // The letters as large as the window's width bears, the picture as high as the caption leaves room.
   function fit(figure) {
-    const widest = Math.max(1, Math.min(2.4, innerWidth / 720));
-    const legend = figure.dataset.kind === "chart" ? 0 : LEGEND;
+    const zoom = Math.max(1, Math.min(2.4, innerWidth / 720)), legend = figure.dataset.kind === "chart" ? 0 : LEGEND;
     const beside = getComputedStyle(figure).flexDirection === "row";
     const room = innerHeight - (beside ? 0 : figure.querySelector("figcaption").offsetHeight) - FRAME;
-    const named = room / ((figure.names ?? 0) + LEGEND), zoom = named < widest && named * 1.5 > widest ? named : widest;
     document.body.style.setProperty("--large", zoom);
     figure.room = [Math.max(120, Math.floor(room / zoom) - legend), zoom];
     figure.fit?.(...figure.room);

@@ -1,24 +1,132 @@
 """Every layer × head as a thumbnail: `head_grid` draws it in a page; `payload` makes its messages for any other
 place."""
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from model.core.heads import Overview
+from model.core.types import HeadId
 from model.core.view import View
-from viz.components.component import Component, Picture
-from viz.components.head_grid.payload import (
-    GridEvent,
-    GridPicture,
-    GridState,
-    HeadValues,
-    body,
-    parse_event,
-    state,
-)
+from viz import glow, theme
+from viz.components.component import Picture, show
+from viz.components.messages import pack
+from viz.format import format_weight
+from viz.text import strings
 
-__all__ = ["GridEvent", "GridPicture", "GridState", "HeadValues", "head_grid"]
+COLOURS = theme.COMPONENT | {"signed": theme.SIGNED}
+SMALL = 96   # pixels a side of the picture behind a thumbnail
 
-_COMPONENT = Component("head_grid")
-replay = _COMPONENT.replay
+
+@dataclass(frozen=True)
+class GridEvent:
+    """A head that somebody chose: to be opened, or to be silenced."""
+
+    layer: int
+    head: int
+    silence: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class HeadValues:
+    """One number a head, drawn as the head's colour instead of its thumbnail."""
+
+    numbers: Mapping[HeadId, float]   # a head without a number here has no colour
+    label: str = ""                   # what the numbers are, in words
+    signed: bool = False              # colours symmetric about 0; otherwise from 0 to the largest
+    bound: float | None = None        # the number with the full colour, for grids that share one scale
+    ranked: bool = False              # the badges rank these numbers, and not the weights of a pair
+
+
+@dataclass(frozen=True, eq=False)
+class GridPicture:
+    """A picture behind every thumbnail, whose cells are then what one token looks at: (row, column) of the patches,
+    each round(255 · its share of the colours), as viz/glow.py has it."""
+
+    pixels: np.ndarray                              # uint8 (high, wide, 3), of at most SMALL a side
+    most: float                                     # times an even row that the full colour stands for
+    covered: tuple[float, float] = (1.0, 1.0)       # shares of its width and height that the patches cover
+    look: str = "blocky"                            # or "smooth"
+    opacity: float = 0.8                            # of the colours, 0 to 1
+
+
+@dataclass(frozen=True, eq=False)
+class GridState:
+    """What a click in the grid changes."""
+
+    open_head: HeadId                                        # the head with the frame
+    order: Sequence[HeadId] | None = None                    # the heads in this order; None: by layer
+    rank_badges: Sequence[tuple[int, int, int]] = ()         # (layer, head, rank): a head with its rank on a badge
+    tooltip_values: Mapping[str, Mapping[HeadId, float]] | None = None   # {name: number a head}, under the pointer
+    values: HeadValues | None = None                         # None: the thumbnails
+    silences: bool | None = None                             # whether a click silences; None: no head can be silenced
+
+
+def head_ids(overview: Overview) -> list[HeadId]:
+    """Every head as (layer, head), in the order in which the body holds them."""
+    return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
+
+
+def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 560, silence: bool = False,
+         behind: GridPicture | None = None) -> bytes:
+    """The thumbnails: 1 byte a cell, whatever is open or marked.
+
+    heads_per_kv: how many query heads share a key head. height: pixels. silence: a head can be silenced with a click.
+    behind: the picture that they lie on.
+    """
+    header = constants(behind is not None) | {
+              "room": room, "part": "body", "layers": list(overview.layers),
+              "heads": [len(cell) for cell in overview.cells], "pool": list(overview.pool), "groups": heads_per_kv,
+              "height": height, "silence": silence,
+              "masked_out": [head_ids(overview).index(head) for head in overview.masked_out]}
+    sections = {"cells": np.concatenate(overview.cells)}
+    if behind is not None:
+        header |= {"look": behind.look, "opacity": behind.opacity, "most": behind.most, "covered": list(behind.covered)}
+        sections["picture"] = behind.pixels
+    return pack(header, sections)
+
+
+def constants(over_picture: bool = False) -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    colours = COLOURS | {"glow": glow.css_colours()} if over_picture else COLOURS
+    return {"colours": colours, "text": strings("components")["grid"]}
+
+
+def state_words(by_value: bool, silences: bool = False) -> dict[str, Any]:
+    """The app's own part of the state: the words of a badge, and whether a click silences."""
+    return {"rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences}
+
+
+def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
+    """The message of what a click changes. Heads are numbered as in the body."""
+    every = head_ids(overview)
+    number = {head: index for index, head in enumerate(every)}
+    values = shown.values or HeadValues({})
+    header: dict[str, Any] = state_words(values.ranked, bool(shown.silences)) | {
+        "room": room, "part": "state", "open": number.get(shown.open_head), "signed": values.signed,
+        "bound": values.bound, "of": values.label, "by_value": values.ranked,
+        "order": None if shown.order is None else [number[head] for head in shown.order],
+        "marks": [[number[layer, head], rank] for layer, head, rank in shown.rank_badges]}
+    sections: dict[str, np.ndarray] = {}
+    if shown.tooltip_values:
+        header["hover"] = [[name, [format_weight(numbers[head]) if math.isfinite(numbers.get(head, math.nan)) else ""
+                                   for head in every]] for name, numbers in shown.tooltip_values.items()]
+    if values.numbers:
+        sections["values"] = _column(values.numbers, every)
+    return pack(header, sections)
+
+
+def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
+    return np.array([numbers.get(head, np.nan) for head in every], np.float32)
+
+
+def parse_event(value: Any, overview: Overview) -> GridEvent | None:
+    """The event in what a browser sent: the number of a head, or {"silence": its number}; None for anything else."""
+    every, silence = head_ids(overview), isinstance(value, dict) and set(value) == {"silence"}
+    number = value["silence"] if silence else value
+    return GridEvent(*every[number], silence) if type(number) is int and 0 <= number < len(every) else None
 
 
 def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560,
@@ -35,4 +143,4 @@ def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, he
                      behind=behind),
                 state(overview, shown, room=key))
     view = View(kind=overview.kind, layer=shown.open_head[0], head=shown.open_head[1])
-    return _COMPONENT.show(key, *messages, lambda value: parse_event(value, overview), on_event, view)
+    return show("head_grid", key, *messages, lambda value: parse_event(value, overview), on_event, view)

@@ -1,213 +1,53 @@
-// Every head as a thumbnail on one canvas. Hovering and moving happen here; only a choice is sent: the number of the
-// head, or {silence: number}.
+// Every head as a thumbnail. Hovering and moving happen here; only a choice is sent: the number of the head, or
+// {silence: number}.
 import { receiver } from "../js/messages.js";
-import { div, figure, fill, frame, node, palette, place, short, tooltip, within } from "../js/shared.js";
-import { canvasOf, paint, pixels } from "../js/canvas.js";
-import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
-import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf } from "../js/overlay.js";
-import { byLayer, byRank, groupGap } from "./layout.js";
+import { div, frame, tooltip } from "../js/shared.js";
+import { viewOf } from "./view.js";
 
 const KEYS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "grid", redraw);
-  const scroll = div("scroll", root), stage = div("stage", scroll);
-  const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
-  const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(name, stage));
-  const badges = div("", stage);
-  const legend = div("legend", root), live = div("unseen", root), tip = tooltip(root);
-  let body, state = { open: null, order: null, marks: [] }, plan, over, at, drawn, cells;
+  const view = viewOf(root), { stage, scroll } = view, live = div("unseen", root), tip = tooltip(root);
+  let body, state = { open: null, order: null, marks: [] }, over, at;
 
-  canvas.setAttribute("role", "img");
   live.setAttribute("aria-live", "polite");
-  scroll.tabIndex = 0;
-  scroll.setAttribute("role", "application");
 
   function redraw() {
-    const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
-    const { order, signed, of, values } = state, screen = [root.clientWidth, devicePixelRatio, colours.theme];
-    const wanted = JSON.stringify([screen, order, signed, of, [...(values?.values ?? [])]]);
-    if (wanted === drawn && cells === body.cells) return drawMarks();
-    [drawn, cells] = [wanted, body.cells];
-    plan = order ? byRank(body, order, root.clientWidth) : byLayer(body, root.clientWidth, smallest);
-    at = over = undefined;
-    cursor.hidden = hovered.hidden = true;
-    place(stage, 0, 0, plan.width, plan.height);
-    scroll.style.maxHeight = `${body.height}px`;
-    drawCells(colours);
-    drawLabels();
-    drawMarks();
-    drawLegend(colours);
-    const said = { layers: body.layers.length, heads: plan.spots.length };
-    canvas.setAttribute("aria-label", fill(body.text.picture, said));
-    scroll.setAttribute("aria-label", fill(body.silence ? body.text.keys_silence : body.text.keys, said));
-    root.dataset.heads = plan.spots.length;
-    root.dataset.pitch = plan.pitch;
-    root.dataset.left = plan.spots[0].x;
-  }
-
-  function drawCells(colours) {
-    const pen = canvasOf(canvas, plan.width, plan.height), ratio = canvas.width / plan.width;
-    const side = Math.round(plan.side * ratio), image = pen.createImageData(side, side);
-    const [, rows, columns] = body.cells.shape, out = new Uint32Array(image.data.buffer);
-    const ramp = pixels(colours.ramp, 256), tint = state.values && tints(colours), photo = !tint && overPicture(pen);
-    pen.lineWidth = 1;
-    for (const { index, x, y } of plan.spots) {
-      const left = Math.round(x * ratio), top = Math.round(y * ratio);
-      if (photo) {
-        photo(index, left, top, side);
-        continue;
-      }
-      if (tint) out.fill(tint(state.values.values[index]));
-      else paint(body.cells.values, index * rows * columns, [rows, columns], ramp, out, [side, side]);
-      pen.putImageData(image, left, top);
-      const share = state.signed && tint ? state.values.values[index] / limit() : 0;
-      pen.globalAlpha = 0.6;
-      if (share <= -STRUCK && side >= 8) strike(pen, left, top, side, side, share < -0.5 ? colours.paper : colours.ink);
-      pen.globalAlpha = 0.22;
-      pen.strokeStyle = colours.ink;
-      pen.strokeRect(left + 0.5, top + 0.5, side - 1, side - 1);
-    }
-  }
-
-  // Draws the row of a head over the picture, if there is one behind the thumbnails.
-  function overPicture(pen) {
-    if (!body.picture) return undefined;
-    const { picture, cells, covered, look, opacity, colours } = body, [, ...grid] = cells.shape, smooth = look === "smooth";
-    const small = canvasOfPicture(picture, opacity), shades = shadesOf(colours.glow, opacity), count = grid[0] * grid[1];
-    const longer = Math.max(small.width, small.height);
-    return (index, left, top, side) => {
-      const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
-      const steps = cells.values.subarray(index * count, (index + 1) * count);
-      drawOver(pen, small, canvasOfSteps(steps, grid, [shades], smooth), [wide, high], [wide * covered[0], high * covered[1]],
-        smooth, [left + (side - wide) / 2, top + (side - high) / 2]);
-    };
-  }
-
-  // One colour for one number: from 0 to the largest, or symmetric about 0.
-  function tints(colours) {
-    const bound = limit(), scale = pixels(state.signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
-    const along = (share) => (state.signed ? (share + 1) / 2 : Math.max(0, share));
-    return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * along(value / bound))]);
-  }
-
-  const largest = (numbers) => numbers.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
-  const limit = () => state.bound || largest(state.values.values) || 1;
-
-  function drawLabels() {
-    labels.replaceChildren();
-    const skip = Math.ceil(14 / plan.pitch), words = body.text;
-    for (const each of plan.labels) {
-      if (each.kind === "block") {
-        for (let head = 0; head < each.count; head += Math.ceil(18 / plan.pitch)) column(each, head);
-      } else if (each.kind === "name") place(node("div", "label name", each.text, labels), each.x, each.y, each.width);
-      else if (plan.labels.filter((other) => other.kind === "row").indexOf(each) % skip === 0) {
-        const text = plan.long ? fill(words.row, { layer: each.layer }) : String(each.layer);
-        place(node("div", "label row", text, labels), each.x, each.y + (plan.side - 16) / 2, each.width);
-      }
-    }
-    function column({ x }, head) {
-      const left = x + head * plan.pitch + groupGap(plan.groups, head) + (plan.side - 24) / 2;
-      place(node("div", "label column", String(head), labels), left, -1, 24);
-      if (head === 0 && plan.long) place(node("div", "label row", words.head, labels), 0, -1, x - 6);
-    }
-  }
-
-  const spotOf = (index) => plan.spots.find((spot) => spot.index === index);
-
-  function around(mark, spot, by) {
-    const side = plan.side + 2 * by;
-    if (spot) place(mark, spot.x - by, spot.y - by, side, side);
-    else mark.hidden = true;
-  }
-
-  function drawMarks() {
-    around(opened, spotOf(state.open), 2);
-    badges.replaceChildren();
-    for (const spot of (body.masked_out ?? []).map(spotOf)) {
-      if (spot) place(node("div", "masked", "", badges), spot.x, spot.y, plan.side, plan.side);
-    }
-    for (const [index, rank] of state.marks) {
-      const spot = spotOf(index), small = plan.side < 18;
-      if (!spot) continue;
-      const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
-      place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);   // inside: between two rows it is of neither
-    }
-    const open = spotOf(state.open);
-    stage.style.cursor = state.silences ? "crosshair" : "";
-    root.dataset.open = open ? `${open.layer}.${open.head}` : "";
-  }
-
-  function drawLegend(colours) {
-    const words = body.text, bar = node("span", "bar"), [rows, columns] = body.pool, { values, signed, of } = state;
-    const high = values ? limit() : 1, texts = of ? [of] : [], both = values && signed;
-    bar.style.background = both ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
-    if (!values && body.picture) return drawPictureLegend();
-    if (!values) texts.push(words.scale, words.thumbnail);
-    if (!values && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
-    const [low, ...others] = [short(both ? -high : 0), short(high), ...texts].map((text) => node("span", "", text));
-    legend.replaceChildren(low, bar, ...others);
-  }
-
-  function drawPictureLegend() {
-    const bar = node("span", "bar"), words = body.text;
-    bar.style.background = barOf(shadesOf(body.colours.glow, body.opacity));
-    const [low, ...others] = ["1×", `${short(body.most)}×`, words.picture_row].map((text) => node("span", "", text));
-    legend.replaceChildren(low, bar, ...others);
-  }
-
-  const nameOf = ({ layer, head, index }) =>
-    fill(body.text[body.masked_out?.includes(index) ? "masked_out" : "name"], { layer, head });
-
-  function facts({ index }) {
-    const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];
-    if (state.values) rows.push([state.of || body.text.value, figure(state.values.values[index])]);
-    for (const [name, written] of state.hover ?? []) if (written[index]) rows.push([name, written[index]]);
-    return rows;
-  }
-
-  function under(event) {
-    const [x, y] = within(stage, event);
-    const inside = (at, start) => at >= start && at < start + plan.side + 2;
-    return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y));
+    if (view.draw(body, state)) at = over = undefined;
   }
 
   function hover(event) {
-    const spot = under(event);
-    if (spot !== over) around(hovered, spot, 1);
+    const spot = view.under(event);
+    if (spot !== over) view.point(spot);
     over = spot;
-    if (spot) tip.show(event.clientX, event.clientY, nameOf(spot), facts(spot));
+    if (spot) tip.show(event.clientX, event.clientY, ...view.about(spot));
     else tip.hide();
   }
 
   function leave() {
     over = undefined;
-    hovered.hidden = true;
+    view.point();
     tip.hide();
   }
 
   // A click, or Enter, opens a head or silences it; `other` silences it.
   function choose(spot, other) {
-    if (body.silence && (other || state.silences)) send({ silence: spot.index });
-    else open(spot);
-  }
-
-  function open(spot) {
+    if (body.silence && (other || state.silences)) return send({ silence: spot.index });
     state.open = spot.index;
-    drawMarks();
-    send(spot.index);
+    view.drawMarks();
+    return send(spot.index);
   }
 
   function move([dx, dy]) {
-    const here = at ?? spotOf(state.open) ?? plan.spots[0];
-    const row = plan.spots.filter((spot) => spot.row === here.row + dy);
+    const spots = view.spots(), here = at ?? view.spotOf(state.open) ?? spots[0];
+    const row = spots.filter((spot) => spot.row === here.row + dy);
     const column = (spot) => (state.order ? spot.x : spot.head), away = (spot) => Math.abs(column(spot) - column(here));
-    const next = dx ? plan.spots[plan.spots.indexOf(here) + dx] : row.sort((one, other) => away(one) - away(other))[0];
-    at = next ?? here;
-    around(cursor, at, 3);
-    cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
-    live.textContent = [nameOf(at), ...facts(at).map((fact) => fact.join(" "))].join(", ");
+    at = (dx ? spots[spots.indexOf(here) + dx] : row.sort((one, other) => away(one) - away(other))[0]) ?? here;
+    view.reach(at);
+    const [title, rows] = view.about(at);
+    live.textContent = [title, ...rows.map((row) => row.join(" "))].join(", ");
   }
 
   function press(event) {
@@ -223,13 +63,12 @@ export function mount(element, bytes, send) {
   on(stage, "pointerleave", leave);
   on(scroll, "scroll", leave, { passive: true });
   on(stage, "click", (event) => {
-    const spot = under(event);
+    const spot = view.under(event);
     if (spot) choose(spot, event.altKey);
   });
   on(scroll, "keydown", press);
   on(scroll, "blur", () => {
-    at = undefined;
-    cursor.hidden = true;
+    view.reach(at = undefined);
     tip.hide();
   });
 

@@ -1,14 +1,112 @@
 """The open head in three lenses over one state: matrix, lines, text."""
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from model.core.query import Kind
 from model.core.view import DisplayedHead, View
-from viz.components.component import Component, Picture
-from viz.components.head_view.payload import Below, Guess, ViewEvent, body, parse_event, state
+from viz import theme
+from viz.components.component import Picture, show
+from viz.components.messages import pack, range_codes, root_codes, signed_codes
+from viz.components.token_labels import unit_axis
+from viz.components.token_strip import token_and_pair
+from viz.text import strings
 
-__all__ = ["Below", "Guess", "ViewEvent", "head_view"]
+HEIGHT = 560              # pixels
+ROW_SUM_TOLERANCE = 1e-3  # how far from 1 a row's sum may be to be called 1
+COLOURS = theme.COMPONENT | {"heads": theme.HEADS, "signed": theme.SIGNED}
 
-_COMPONENT = Component("head_view")
-replay = _COMPONENT.replay
+
+@dataclass(frozen=True)
+class ViewEvent:
+    """What is chosen now."""
+
+    token: int | None                                  # the query token in focus
+    pair: tuple[int, int] | None                       # (query token, key token)
+    marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction that is to be revealed; else None
+
+
+@dataclass(frozen=True)
+class Below:
+    """The height that is left of a window, for a picture that fills a presentation."""
+
+    above: int   # pixels that other things take above the picture
+
+
+def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
+         height: int | Below | None = None, bound: float | None = None) -> bytes:
+    """The message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
+
+    bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
+    """
+    heads = [(head.layer, head.head) for head in (shown, *overlay)]
+    rows, columns = unit_axis(shown.rows), unit_axis(shown.columns)
+    header = constants() | {
+              "room": room, "part": "body", "kind": shown.kind.value, "heads": heads, "rows": rows,
+              "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
+              "sums": bound is None and _sums_to_one(shown),
+              "bound": bound, "absent": _absent(shown.weights), "blind": list(shown.blind), "notes": list(shown.notes),
+              "height": height if isinstance(height, int) else HEIGHT,
+              "above": height.above if isinstance(height, Below) else None}
+    sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
+                                     else signed_codes(head.weights, bound)
+                                     for head in (shown, *overlay)])}
+    if shown.scores is not None:
+        sections["scores"], header["low"], header["high"] = range_codes(shown.scores)
+    return pack(header, sections)
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
+
+
+def _sums_to_one(shown: DisplayedHead) -> bool:
+    """Whether every row that sees something sums to 1, and there is such a row."""
+    sums = np.delete(np.nansum(shown.weights, 1), shown.blind)
+    return bool(sums.size and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE)
+
+
+def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
+    """The rows and the columns without any number, if there are such."""
+    nothing = np.isnan(weights)
+    rows, columns = (np.flatnonzero(nothing.all(axis)).tolist() for axis in (1, 0))
+    return (rows, columns) if rows or columns else None
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A reader's prediction of where the head looks."""
+
+    name: str                                 # another name begins anew; the same one keeps what is being marked
+    marking: bool                             # the head is still covered
+    marks: tuple[tuple[int, int], ...] = ()   # cells (query token, key token) that were marked before
+    alone: bool = False                       # no server answers: the browser has the weights and covers them itself
+
+
+def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None, why_scale: str = "") -> bytes:
+    """The message of how the head is looked at: the token in focus as a row, the pair and marks as a row and a
+    column. why_scale: stands beside the scale's name."""
+    guess = guess or Guess("", False)
+    return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "why_scale": why_scale,
+                 "transpose": view.transpose,
+                 "round": guess.name, "marking": guess.marking, "alone": guess.alone,
+                 "focus": shown.row_of(view.token), "pair": None if view.pair is None else shown.cell_of(view.pair),
+                 "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]}, {})
+
+
+def parse_event(value: Any, shown: DisplayedHead) -> ViewEvent | None:
+    """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query,
+    key], …]}, of tokens that are shown; None for anything else."""
+    queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
+    if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
+        cells = [token_and_pair({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
+        pairs = tuple(cell[1] for cell in cells if cell is not None and cell[1] is not None)
+        return ViewEvent(None, None, pairs) if len(pairs) == len(cells) else None
+    places = token_and_pair(value, queries, keys)
+    return None if places is None else ViewEvent(*places)
 
 
 def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHead] = (),
@@ -22,6 +120,6 @@ def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHe
     it. on_event gets what was chosen before the page runs again; its positions are tokens of the map's queries and
     keys, not rows and columns.
     """
-    return _COMPONENT.show(key=key, read=lambda value: parse_event(value, shown), on_event=on_event, view=view,
-                           body=body(shown, room=key, overlay=overlay, height=height, bound=bound),
-                           state=state(shown, view, room=key, guess=guess, why_scale=why_scale))
+    return show("head_view", key=key, read=lambda value: parse_event(value, shown), on_event=on_event, view=view,
+                body=body(shown, room=key, overlay=overlay, height=height, bound=bound),
+                state=state(shown, view, room=key, guess=guess, why_scale=why_scale))

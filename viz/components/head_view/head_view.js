@@ -1,15 +1,15 @@
 // One head through one of three lenses, or the difference of two. Pointer, keyboard, tooltip and table are the same
 // for all; only a choice is sent, as {token, pair}. While a reader predicts, the head is covered: no weights are
 // here, cells are marked, and {marks} is sent in the end.
-import { number, receiver } from "../js/messages.js";
-import { div, figure, fill, fixed, frame, node, palette, tooltip, zoomOf } from "../js/shared.js";
-import { covered, scored } from "./offline_prediction.js";
-import { valueOf } from "./codes.js";
+import { receiver } from "../js/messages.js";
+import { div, fill, frame, node, palette, tooltip, zoomOf } from "../js/shared.js";
 import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
 import { marksOf } from "./marked_cells.js";
 import { matrix } from "./matrix.js";
+import { covered } from "./offline_prediction.js";
 import { text } from "./text.js";
+import { wordsOf } from "./words.js";
 
 /**
  * What the lenses see of the head: its message, the tokens of its axes, the state, the marks, the colours and the room.
@@ -36,6 +36,7 @@ export function mount(element, bytes, send) {
   const view = { state: { lens: "matrix", scale: "linear", transpose: false, focus: null, pair: null } };
   let lens, drawn, cursor, later, held, touched, over = "", whole, blank;
   view.marks = marksOf(view);
+  const { headName, pairName, about, sentence: whatIsShown, fillTable } = wordsOf(view);
 
   live.setAttribute("aria-live", "polite");
   board.tabIndex = 0;
@@ -65,63 +66,6 @@ export function mount(element, bytes, send) {
       canvas.setAttribute("aria-label", fill(body.bound ? body.text.picture_signed : body.text.picture, size));
     }
     root.dataset.drawn = `${head} ${state.lens}`;
-  }
-
-  const name = (axis, at) => fill(view.body.text.position, { token: axis.texts[at], position: axis.tokens[at] });
-  const rowName = (row) => {
-    const from = name(view.rows, row);
-    return view.body.blind?.includes(row) ? fill(view.body.text.blind, { from }) : from;
-  };
-  const between = (row, column) => ({ from: name(view.rows, row), to: name(view.columns, column) });
-  const pairName = (row, column) => fill(view.body.text.pair, between(row, column));
-
-  function headName(number) {
-    const [layer, head] = view.body.heads[number];
-    return fill(view.body.text.head, { layer, head });
-  }
-
-  const code = (head, row, column) => {
-    const { values, shape } = view.body.weights;
-    return values[(head * shape[1] + row) * shape[2] + column];
-  };
-
-  // What one token looks at most, largest first.
-  function most(row, count) {
-    const best = [];
-    for (let column = 0; column < view.columns.texts.length; column++) {
-      let at = best.length;
-      while (at > 0 && code(0, row, column) > code(0, row, best[at - 1])) at--;
-      if (at < count) best.splice(at, 0, column);
-      best.length = Math.min(best.length, count);
-    }
-    return best.map((column) => [name(view.columns, column), value(0, row, column)]);
-  }
-
-  // A number as people read it; a difference with its sign, and what one side does not have as a dash.
-  function value(head, row, column) {
-    const { bound, absent } = view.body, found = valueOf(code(head, row, column), bound);
-    if (Number.isNaN(found) || absent?.[0].includes(row) || absent?.[1].includes(column)) return "–";
-    return bound && found > 0 ? `+${figure(found)}` : figure(found);
-  }
-
-  function facts(row, column) {
-    const { text: words, heads, scores, low, high, bound } = view.body;
-    if (view.state.marking) return [[words.marked, view.marks.has(row, column) ? words.yes : words.no]];
-    const title = bound ? words.change : words.weight;
-    const rows = heads.map((_, head) => [heads.length > 1 ? headName(head) : title, value(head, row, column)]);
-    if (!scores) return rows;
-    const score = number(scores.values[row * scores.shape[1] + column], low, high), step = (high - low) / 65534;
-    const digits = [0.04, 0.004].filter((each) => step < each).length;
-    rows.push([words.score, Number.isNaN(score) ? words.masked : fixed(score, digits)]);
-    return rows;
-  }
-
-  // Title and rows of the tooltip for what is under the pointer or the cursor.
-  function about({ row, column }) {
-    if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
-    const nothing = view.state.marking || view.body.blind?.includes(row);
-    if (column === undefined) return [rowName(row), nothing ? [] : most(row, 3)];
-    return [pairName(row, column), facts(row, column)];
   }
 
   function point(spot, x, y) {
@@ -154,24 +98,10 @@ export function mount(element, bytes, send) {
 
   function drawTableSoon() {
     clearTimeout(later);
-    later = setTimeout(drawTable, 200);
-  }
-
-  // What the picture shows, in words.
-  function whatIsShown() {
-    const { text: words, sums, notes } = view.body, { lens: kind, transpose, focus, marking } = view.state;
-    const from = focus === null ? "" : name(view.rows, focus);
-    if (marking) return kind === "text" && from ? fill(words.predict_text, { from }) : words.predict;
-    const first = {
-      matrix: transpose ? words.column : words.row,
-      lines: transpose ? words.lines_transposed : words.lines,
-      text: from ? fill(words.text, { from }) : words.text_none,
-    }[kind];
-    const sum = sums && kind === "matrix" ? [transpose ? words.column_sum : words.row_sum] : [];
-    const marks = view.state.alone ? view.marks.inside() : [];
-    const [found, best, uniform] = marks.length ? scored(view.body, marks).map(figure) : [];
-    const score = marks.length ? [fill(words.scored, { found, best, uniform })] : [];
-    return [...score, first, ...sum, ...notes].join("; ");
+    later = setTimeout(() => {
+      const said = fillTable(table);
+      if (said && !view.state.marking) live.textContent = said;
+    }, 200);
   }
 
   function drawLegend() {
@@ -211,26 +141,6 @@ export function mount(element, bytes, send) {
     const { text: words } = view.body, pair = pairName(row, column);
     if (!view.marks.toggle(row, column)) marked(`${pair}, ${words.masked}`);
     else marked(`${pair}, ${words.marked}: ${view.marks.has(row, column) ? words.yes : words.no}`);
-  }
-
-  // The focused row as a table, for those who cannot see the picture.
-  function drawTable() {
-    const { focus } = view.state, words = view.body.text;
-    table.replaceChildren();
-    if (focus === null) return;
-    const made = node("table", "", undefined, table), from = name(view.rows, focus);
-    const blind = view.body.blind?.includes(focus);
-    node("caption", "", blind ? rowName(focus) : fill(words.table, { from }), made);
-    const line = (tag, cells) => {
-      const row = node("tr", "", undefined, made);
-      for (const cell of cells) node(tag, "", cell, row);
-    };
-    line("th", [words.column_token, ...facts(focus, 0).map(([title]) => title)]);
-    view.columns.texts.forEach((_, column) => {
-      line("td", [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]);
-    });
-    const list = most(focus, 3).map((each) => each.join(" ")).join(", ");
-    if (!view.state.marking) live.textContent = blind ? rowName(focus) : fill(words.said, { from, list });
   }
 
   function set(focus, pair) {

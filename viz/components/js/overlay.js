@@ -39,35 +39,19 @@ export function canvasOfPicture({ values, shape: [high, wide] }, opacity) {
   return canvas;
 }
 
-const FINE = 8;   // pixels a patch has each way where it is drawn smooth
-
-// The value between the middles of cells, at x and y in cells; beyond the outer middles as there.
-function between(numbers, [rows, columns], x, y) {
-  const inside = (at, most) => Math.max(0, Math.min(most - 1, at));
-  const left = inside(Math.floor(x - 0.5), columns), top = inside(Math.floor(y - 0.5), rows);
-  const right = inside(left + 1, columns), low = inside(top + 1, rows);
-  const across = Math.max(0, Math.min(1, x - 0.5 - left)), down = Math.max(0, Math.min(1, y - 0.5 - top));
-  const at = (row, column) => numbers[row * columns + column];
-  const above = at(top, left) * (1 - across) + at(top, right) * across;
-  return above * (1 - down) + (at(low, left) * (1 - across) + at(low, right) * across) * down;
-}
-
 /**
+ * A pixel for each patch, to be stretched over the picture.
  * @param {ArrayLike<number>} numbers  steps of the colours (row, column); those below 0 are of the second shades
  * @param {number[]} shape  rows and columns
  * @param {number[][][]} lists  shades of what is above 0 and of what is below
- * @param {boolean} smooth
- * @returns {HTMLCanvasElement} to be stretched over the picture
+ * @returns {HTMLCanvasElement}
  */
-export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades], smooth) {
-  const fine = smooth ? FINE : 1, canvas = node("canvas"), pen = canvas.getContext("2d");
-  [canvas.width, canvas.height] = [columns * fine, rows * fine];
-  const image = pen.createImageData(canvas.width, canvas.height);
-  for (let y = 0; y < rows * fine; y++) {
-    for (let x = 0; x < columns * fine; x++) {
-      const found = smooth ? between(numbers, [rows, columns], (x + 0.5) / fine, (y + 0.5) / fine) : numbers[y * columns + x];
-      image.data.set((found < 0 ? below : shades)[Math.round(Math.abs(found))], 4 * (y * canvas.width + x));
-    }
+export function canvasOfSteps(numbers, [rows, columns], [shades, below = shades]) {
+  const canvas = node("canvas"), pen = canvas.getContext("2d");
+  [canvas.width, canvas.height] = [columns, rows];
+  const image = pen.createImageData(columns, rows);
+  for (let at = 0; at < rows * columns; at++) {
+    image.data.set((numbers[at] < 0 ? below : shades)[Math.abs(numbers[at])], 4 * at);
   }
   pen.putImageData(image, 0, 0);
   return canvas;

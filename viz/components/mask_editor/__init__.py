@@ -1,15 +1,40 @@
 """A small square of cells that one paints: who may look where."""
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from viz.components.component import Component, Picture
-from viz.components.mask_editor.payload import body, parse_event, state
+from viz import theme
+from viz.components.component import Picture, show
+from viz.components.messages import pack
+from viz.text import strings
 
-__all__ = ["mask_editor"]
 
-_COMPONENT = Component("mask_editor")
-replay = _COMPONENT.replay
+def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
+    """The message of the tokens' names, rows and columns alike. frozen: nothing can be painted, as where no caption
+    would follow."""
+    return pack(constants() | {"room": room, "part": "body", "labels": labels, "frozen": frozen}, {})
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": theme.COMPONENT, "text": strings("lesson")["cells"]}
+
+
+def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:
+    """The square now, bool (query, key)."""
+    return pack({"room": room, "part": "state", "allowed": [int(cell) for cell in allowed.ravel()], "marked": marked},
+                {})
+
+
+def parse_event(value: Any, n: int) -> np.ndarray | None:
+    """The painted square in what a browser sent: {"allowed": n·n zeros and ones}; None for anything else."""
+    painted = value.get("allowed") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(painted, list) or len(painted) != n * n:
+        return None
+    if any(type(cell) is not int or cell not in (0, 1) for cell in painted):
+        return None
+    return np.array(painted, bool).reshape(n, n)
 
 
 def mask_editor(allowed: np.ndarray, labels: list[str], *, marked: int | None = None, key: str,
@@ -20,4 +45,4 @@ def mask_editor(allowed: np.ndarray, labels: list[str], *, marked: int | None = 
     A click or tap turns a cell over, dragging paints the others like the first; the arrow keys move, Space or Enter
     turns over. """
     messages = body(labels, room=key), state(allowed, room=key, marked=marked)
-    return _COMPONENT.show(key, *messages, lambda value: parse_event(value, len(labels)), on_paint)
+    return show("mask_editor", key, *messages, lambda value: parse_event(value, len(labels)), on_paint)

@@ -1,242 +1,65 @@
 // A picture under its patches. Hovering and moving happen here; only a choice is sent, as {token}.
 import { receiver } from "../js/messages.js";
-import { div, figure, fill, frame, node, palette, place, short, tooltip, within, zoomOf } from "../js/shared.js";
-import { canvasOf } from "../js/canvas.js";
-import { STRUCK, strike } from "../js/negative_marks.js";
-import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf, STEPS } from "../js/overlay.js";
+import { div, frame, tooltip } from "../js/shared.js";
+import { viewOf } from "./view.js";
 
-const LOWEST = 200, LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
-const NARROW = 420;   // pixels of width below which the sentence always has two lines, so that pictures in a row stand on one line
 const KEYS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
   const { root, on, draw, end } = frame(element, "patches", redraw);
-  const sentence = div("say", root), chips = div("chips", root), board = div("board", root);
-  const canvas = node("canvas", "", undefined, board), outlines = div("", board);
-  const [over, from] = ["mark over", "mark from"].map((name) => div(name, board));
-  const legend = div("legend", root), table = div("unseen", root), live = div("unseen", root), tip = tooltip(root);
-  let body, state, size, colours, cursor, pictures = {};
+  const view = viewOf(root), { board, chips } = view, live = div("unseen", root), tip = tooltip(root);
+  let body, state, cursor;
 
-  board.tabIndex = 0;
-  board.setAttribute("role", "application");
-  canvas.setAttribute("role", "img");
   live.setAttribute("aria-live", "polite");
-
-  const box = (token) => body.boxes.values.subarray(4 * token, 4 * token + 4);
-  const isPatch = (token) => !Number.isNaN(box(token)[0]);
-  const value = (token) => state.values.values[token];
-  const tokens = () => body.texts.map((_, token) => token);
-  const name = (token) => body.texts[token];
-  // a number as people read it; a change with its sign
-  const written = (token) => `${state.kind === "signed" && value(token) > 0 ? "+" : ""}${figure(value(token))}`;
 
   function redraw() {
     if (!state) return;
-    colours = palette(root, body.colours);
-    const [high, wide] = body.picture.shape;
-    const most = body.above ? Math.max(LOWEST, innerHeight / zoomOf(root) - body.above) : body.height;
-    const scale = Math.min(root.clientWidth / wide, most / high);
-    size = [Math.floor(wide * scale), Math.floor(high * scale)];
-    place(board, 0, 0, ...size);
-    drawPicture();
-    drawChips();
-    drawMarks();
-    drawLegend();
-    say();
-    const words = body.text, said = { name: state.name, label: body.label, patches: tokens().filter(isPatch).length };
-    canvas.setAttribute("aria-label", fill(words.picture, said));
-    board.setAttribute("aria-label", fill(body.frozen ? words.keys_frozen : words.keys, said));
-    root.dataset.drawn = `${state.name} ${state.focus ?? ""}`;
-  }
-
-  // Each patch's step of the colours where it stands in the grid.
-  function stepsInGrid() {
-    const [rows, columns] = body.grid, steps = new Int16Array(rows * columns);
-    body.places.forEach((at, token) => { if (at >= 0) steps[at] = state.steps[token]; });
-    return steps;
-  }
-
-  // What the patches cover together, in pixels of the canvas; a picture may be a little wider.
-  function covered() {
-    const patches = tokens().filter(isPatch), side = (corner) => Math.max(...patches.map((token) => box(token)[corner]));
-    return [side(2) * canvas.width, side(3) * canvas.height];
-  }
-
-  function drawPicture() {
-    const { opacity, look } = state, pen = canvasOf(canvas, ...size), [right, bottom] = covered();
-    if (pictures.of !== body || pictures.opacity !== opacity) {
-      pictures = { of: body, opacity, canvas: canvasOfPicture(body.picture, opacity) };
-    }
-    const lists = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, opacity));
-    drawOver(pen, pictures.canvas, canvasOfSteps(stepsInGrid(), body.grid, lists, look === "smooth"),
-      [canvas.width, canvas.height], [right, bottom], look === "smooth");
-    const [wide, high] = [right / body.grid[1], bottom / body.grid[0]];
-    if (Math.min(...size) / Math.max(...body.grid) >= LINES) drawLines(pen, [wide, high], [right, bottom]);
-    for (const token of state.hidden.filter(isPatch)) cover(pen, box(token));
-    if (state.kind !== "signed") return;
-    for (const token of tokens().filter(isPatch)) {
-      const [left, top] = box(token);
-      if (state.steps[token] <= -STRUCK * STEPS) strike(pen, left * canvas.width, top * canvas.height, wide, high, "#ffffff");
-    }
-  }
-
-  function drawLines(pen, [wide, high], [right, bottom]) {
-    pen.globalAlpha = 0.14;
-    pen.strokeStyle = "#ffffff";
-    pen.lineWidth = 1;
-    pen.beginPath();
-    for (let x = wide; x < canvas.width - 1; x += wide) pen.rect(Math.round(x) - 0.5, 0, 0, bottom);
-    for (let y = high; y < canvas.height - 1; y += high) pen.rect(0, Math.round(y) - 0.5, right, 0);
-    pen.stroke();
-    pen.globalAlpha = 1;
-  }
-
-  // A patch that nobody may look at: covered and crossed out.
-  function cover(pen, [left, top, right, bottom]) {
-    const [x, y, r, b] = [left * canvas.width, top * canvas.height, right * canvas.width, bottom * canvas.height];
-    pen.fillStyle = "#000000";
-    pen.fillRect(x, y, r - x, b - y);
-    pen.strokeStyle = "#ffffff";
-    pen.lineWidth = 1.5 * (devicePixelRatio || 1);
-    pen.beginPath();
-    for (const [start, stop] of [[[x, y], [r, b]], [[r, y], [x, b]]]) {
-      pen.moveTo(...start);
-      pen.lineTo(...stop);
-    }
-    pen.stroke();
-  }
-
-  // Tokens that are no patch, as buttons in their own colour.
-  function drawChips() {
-    const special = tokens().filter((token) => !isPatch(token)), shades = shadesOf(body.colours.glow, 1);
-    if (chips.childElementCount !== special.length) {
-      chips.replaceChildren(...special.map((token) => {
-        const made = node("button", "chip");
-        made.type = "button";
-        made.append(node("span", "swatch"), node("span", "name"), node("span", "number"));
-        made.dataset.token = token;
-        return made;
-      }));
-    }
-    for (const chip of chips.children) {
-      const token = Number(chip.dataset.token), [red, green, blue, covers] = shades[Math.max(0, state.steps[token])];
-      chip.children[0].style.background = `rgb(${red} ${green} ${blue} / ${covers / 255})`;
-      chip.children[0].hidden = state.kind === "none";
-      chip.children[1].textContent = name(token);
-      chip.children[2].textContent = Number.isNaN(value(token)) ? "" : written(token);
-      chip.setAttribute("aria-pressed", String(token === state.focus));
-      chip.disabled = body.frozen;
-      chip.classList.toggle("hidden-token", state.hidden.includes(token));
-    }
-  }
-
-  function around(mark, token) {
-    if (token === null || token === undefined || !isPatch(token)) {
-      mark.hidden = true;
-      return;
-    }
-    const [left, top, right, bottom] = box(token), [wide, high] = size;
-    place(mark, left * wide - 2, top * high - 2, (right - left) * wide + 4, (bottom - top) * high + 4);
-  }
-
-  function drawMarks() {
-    around(from, state.focus);
-    around(over, cursor);
-    outlines.replaceChildren();
-    for (const token of state.outlined.filter(isPatch)) around(div("mark outlined", outlines), token);
-  }
-
-  function drawLegend() {
-    legend.hidden = state.kind === "none";
-    if (legend.hidden) return;
-    const nodes = [node("span", "", fill(body.text.legends[state.kind], { what: state.what }))];
-    const scale = node("span", "scale"), bar = node("span", "bar", undefined, scale), ticks = node("span", "ticks", undefined, scale);
-    const [glow, below] = [body.colours.glow, body.colours.below].map((stops) => shadesOf(stops, state.opacity));
-    bar.style.background = barOf(glow, state.kind === "signed" ? below : undefined);
-    for (const [at, text] of state.ticks) node("span", "", text, ticks).style.left = `${100 * at}%`;
-    nodes.push(scale);
-    if (state.hidden.length) nodes.push(node("span", "", fill(body.text.hidden, { count: state.hidden.length })));
-    legend.replaceChildren(...nodes);
-  }
-
-  // What holds of one token: its number, and of a weight how many times even it is.
-  function facts(token) {
-    if (state.hidden.includes(token)) return [[state.what, body.text.is_hidden]];
-    if (state.kind === "none") return [];
-    if (Number.isNaN(value(token))) return [[state.what, body.text.nothing]];
-    const rows = [[state.what, state.kind === "weight" ? figure(value(token)) : written(token)]];
-    if (state.kind === "weight") rows.push([body.text.times, `${short(value(token) / state.even)} ×`]);
-    return rows;
-  }
-
-  function most(count) {
-    const known = tokens().filter((token) => !Number.isNaN(value(token)));
-    return known.sort((one, other) => Math.abs(value(other)) - Math.abs(value(one)) || one - other).slice(0, count);
-  }
-
-  function say() {
-    const words = body.text, list = most(3).map((token) => `${name(token)} ${written(token)}`).join(", ");
-    const said = { name: state.name, from: state.focus === null ? "" : name(state.focus), list };
-    sentence.style.minHeight = root.clientWidth < NARROW ? "32px" : "";
-    sentence.textContent = state.says || fill(state.focus === null ? words.said_none : words.said, said);
-    table.replaceChildren();
-    const made = node("table", "", undefined, table), shown = [...new Set([...most(LARGEST), ...tokens().filter((token) => !isPatch(token))])];
-    node("caption", "", state.says || fill(words.table, said), made);
-    const head = node("tr", "", undefined, node("thead", "", undefined, made)), rows = node("tbody", "", undefined, made);
-    for (const title of [words.token, state.what]) node("th", "", title, head).scope = "col";
-    for (const token of shown) {
-      const row = node("tr", "", undefined, rows);
-      node("th", "", name(token), row).scope = "row";
-      node("td", "", facts(token).map((fact) => fact[1]).join(", "), row);
-    }
-  }
-
-  // The patch under the pointer.
-  function under(event) {
-    const [x, y] = within(board, event).map((each, axis) => each / size[axis]);
-    return tokens().find((token) => {
-      const [left, top, right, bottom] = box(token);
-      return x >= left && x < right && y >= top && y < bottom;
-    });
+    view.draw(state);
+    view.point(cursor);
   }
 
   function choose(token) {
     if (body.frozen) return;   // the row of another token is not here
     state.focus = token === state.focus ? null : token;
-    drawMarks();
+    view.drawMarks();
     send({ token: state.focus });
   }
 
-  function show(token, x, y) {
-    around(over, token);
+  function show(token, event) {
+    view.point(token);
     if (token === undefined) tip.hide();
-    else tip.show(x, y, name(token), facts(token));
+    else tip.show(event.clientX, event.clientY, ...view.about(token));
   }
 
-  function move([down, right]) {
-    const [rows, columns] = body.grid, first = tokens().find(isPatch);
-    const here = cursor ?? (state.focus !== null && isPatch(state.focus) ? state.focus : first), at = body.places[here];
-    const row = Math.floor(at / columns) + down, column = (at % columns) + right;
-    const inside = row >= 0 && row < rows && column >= 0 && column < columns;
-    cursor = inside ? body.places.indexOf(row * columns + column) : here;
-    around(over, cursor);
-    live.textContent = [name(cursor), ...facts(cursor).map((fact) => fact.join(" "))].join(", ");
+  function move(step) {
+    const { focus } = state, chosen = focus !== null && view.isPatch(focus) ? focus : undefined;
+    cursor = view.beside(cursor ?? chosen, step);
+    view.point(cursor);
+    const [title, rows] = view.about(cursor);
+    live.textContent = [title, ...rows.map((row) => row.join(" "))].join(", ");
   }
 
   function leave() {
     cursor = undefined;
-    over.hidden = true;
+    view.point();
     tip.hide();
   }
 
-  on(board, "pointermove", (event) => show(under(event), event.clientX, event.clientY));
-  on(board, "pointerleave", leave);
+  const chipAt = (event) => {
+    const chip = event.target.closest("button");
+    return chip ? Number(chip.dataset.token) : undefined;
+  };
+
+  for (const [part, at] of [[board, view.under], [chips, chipAt]]) {
+    on(part, "pointermove", (event) => show(at(event), event));
+    on(part, "pointerleave", leave);
+    on(part, "click", (event) => {
+      const token = at(event);
+      if (token !== undefined) choose(token);
+    });
+  }
   on(board, "blur", leave);
-  on(board, "click", (event) => {
-    const token = under(event);
-    if (token !== undefined) choose(token);
-  });
   on(board, "keydown", (event) => {
     if (KEYS[event.key]) move(KEYS[event.key]);
     else if ((event.key === "Enter" || event.key === " ") && cursor !== undefined) choose(cursor);
@@ -244,21 +67,10 @@ export function mount(element, bytes, send) {
     else return;
     event.preventDefault();
   });
-  on(chips, "click", (event) => {
-    const chip = event.target.closest("button");
-    if (chip) choose(Number(chip.dataset.token));
-  });
-  on(chips, "pointermove", (event) => {
-    const chip = event.target.closest("button");
-    if (chip) tip.show(event.clientX, event.clientY, name(Number(chip.dataset.token)), facts(Number(chip.dataset.token)));
-  });
-  on(chips, "pointerleave", leave);
 
   return receiver(bytes, (read) => {
-    if (read.part === "body") {
-      body = read;
-      chips.replaceChildren();
-    } else state = read;
+    if (read.part === "body") view.build(body = read);
+    else state = read;
     draw();
   }, end);
 }

@@ -7,8 +7,8 @@ from model.core.record import AttentionMap, AttentionRecord
 from model.core.tokens import Tokens
 from model.core.view import View, allowed_keys, displayed_rows
 from viz import glow
-from viz.components.head_grid.payload import SMALL, GridPicture
-from viz.components.picture_view.payload import Patches, PatchValues
+from viz.components.head_grid import SMALL, GridPicture
+from viz.components.picture_view import Patches, PatchValues
 from viz.format import visible_token
 from viz.text import strings
 

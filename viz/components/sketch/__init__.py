@@ -1,14 +1,42 @@
 """A curve that one draws by hand over given axes, before the real one is shown. By pointer, touch and keyboard."""
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from viz.components.component import Component, Picture
-from viz.components.sketch.payload import Axes, body, parse_event, state
+from viz import theme
+from viz.components.component import Picture, show
+from viz.components.messages import pack
 from viz.page_controls import Numbers
+from viz.text import strings
 
-__all__ = ["Axes", "sketch"]
 
-_COMPONENT = Component("sketch")
-replay = _COMPONENT.replay
+@dataclass(frozen=True)
+class Axes:
+    """What one draws over."""
+
+    names: tuple[str, str]               # of the horizontal and the vertical axis
+    across: list[tuple[float, str]]      # (share of the width, what is written there)
+    up: list[tuple[float, str]]          # (share of the height, what is written there)
+    height: int = 300                    # pixels
+
+
+def body(axes: Axes, places: int, *, room: str) -> bytes:
+    """The message of what stays while one draws. places: how many heights make the curve."""
+    return pack({"room": room, "part": "body", "names": axes.names, "across": axes.across, "up": axes.up,
+                 "height": axes.height, "places": places, "colours": theme.COMPONENT,
+                 "text": strings("lesson")["sketch"]}, {})
+
+
+def state(values: tuple[float, ...], *, room: str) -> bytes:
+    """The message of the curve so far: heights from 0 to 1, or none."""
+    return pack({"room": room, "part": "state", "values": list(values)}, {})
+
+
+def parse_event(value: Any, control: Numbers) -> tuple[float, ...] | None:
+    """The heights in what a browser sent: {"values": [numbers]}, as many as there are places; None for anything
+    else."""
+    values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
+    return control.clean(values) if isinstance(values, list) and len(values) == control.longest else None
 
 
 def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str, turn: Callable[..., None]) -> Picture:
@@ -17,5 +45,5 @@ def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str,
     turn(CONTROL=values) before the page runs again. One stroke across is a curve, another one mends it; with the
     keyboard each place is a slider."""
     messages = body(axes, control.longest, room=key), state(values, room=key)
-    return _COMPONENT.show(key, *messages, lambda value: parse_event(value, control),
-                           lambda drawn: turn(**{control.name: drawn}))
+    return show("sketch", key, *messages, lambda value: parse_event(value, control),
+                lambda drawn: turn(**{control.name: drawn}))

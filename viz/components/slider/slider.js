@@ -1,25 +1,19 @@
 // A thumb on a line over the words of its options. The server is told while it moves.
 import { telling } from "../js/drag.js";
 import { mountOnce } from "../js/lifecycle.js";
+import { div, node } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
 const TOLD = { pause: 80, patience: 20_000 };   // milliseconds, of telling() in drag.js
 
-function add(parent, tag, attributes = {}) {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  parent.append(made);
-  return made;
-}
-
 function build(parent) {
-  const root = add(parent, "div", { class: "slider" }), head = add(root, "div", { class: "head" });
-  const label = add(head, "label", { for: "line" }), why = add(head, "button", { type: "button", class: "why" });
-  const unheard = (parent, tag, name) => add(parent, tag, { class: name, "aria-hidden": true });
-  const about = unheard(head, "span", "about"), said = unheard(root, "span", "said");
-  const line = add(root, "input", { id: "line", type: "range", min: 0, step: 1 }), ends = unheard(root, "div", "ends");
-  why.textContent = "?";
-  return { root, label, why, about, said, line, first: add(ends, "span"), last: add(ends, "span") };
+  const root = div("slider", parent), head = div("head", root), label = node("label", "", "", head);
+  const why = node("button", "why", "?", head), about = node("span", "about", "", head);
+  const said = node("span", "said", "", root), line = node("input", "", undefined, root), ends = div("ends", root);
+  Object.assign(line, { id: "line", type: "range", min: 0, step: 1 });
+  [label.htmlFor, why.type] = ["line", "button"];
+  for (const unheard of [about, said, ends]) unheard.ariaHidden = "true";
+  return { root, label, why, about, said, line, first: node("span", "", "", ends), last: node("span", "", "", ends) };
 }
 
 function begin(parent) {

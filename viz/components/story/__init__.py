@@ -1,22 +1,127 @@
 """One text through a decoder on one screen, from letters to the next word: it runs by itself, stops anywhere, and every
 part opens its lesson."""
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from viz.components.component import Component, Picture
-from viz.components.story.payload import (
-    STEPS,
-    Event,
-    Scene,
-    Step,
-    body,
-    parse_event,
-    state,
-)
+import numpy as np
 
-__all__ = ["STEPS", "Event", "Scene", "Step", "story"]
+from viz import theme
+from viz.components.component import Picture, show
+from viz.components.messages import pack
+from viz.text import strings
 
-_COMPONENT = Component("story")
-replay = _COMPONENT.replay
+# in their order; each is a part of the picture, and the parts before it stay
+STEPS = ("letters", "pieces", "vectors", "places", "attention", "feed_forward", "blocks", "logits", "softmax", "word")
+SECONDS = 6           # that a step stands when it runs by itself: a minute in all
+ROWS, CELLS = 16, 12  # pieces, and numbers of each vector, that are drawn
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: what to notice, and the lesson that it opens."""
+
+    title: str    # a word or two
+    say: str      # one sentence, true of this text
+    lesson: str   # the name of the page behind it
+    door: str     # that page's title
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """Everything that is drawn. T pieces, N blocks of h heads; the last piece is the one that is followed."""
+
+    line: tuple[tuple[str, bool], ...]   # the text: (letters, whether they are a piece; spaces between pieces are none)
+    pieces: tuple[str, ...]              # (T)
+    ids: tuple[int, ...]                 # (T)
+    embedded: np.ndarray                 # float32 (T, CELLS): the first numbers of each vector
+    placed: np.ndarray                   # float32 (T, CELLS): with the place
+    rows: np.ndarray                     # float32 (N, h, T): whom the last piece looks at
+    opened: tuple[int, int]              # block, and head; −1 for the mean of its heads
+    percent: Callable[[float], str]      # how a share is written
+    marks: np.ndarray                    # float32 (N, h), 0 to 1: how dark a head is in the list of blocks
+    added: np.ndarray                    # float32 (N, 2): the lengths that attention and feed-forward add
+    neurons: np.ndarray                  # float32 (d_ff): of the opened block
+    words: tuple[str, ...]               # the most probable next pieces
+    numbers: tuple[int, ...]             # their ids
+    logits: tuple[float, ...]
+    chances: tuple[float, ...]
+    rest: str                            # what is said of all other pieces; empty for nothing
+    width: int                           # d_model
+    again: str                           # the words on the button that writes the first word; empty where none may be
+    steps: tuple[Step, ...]              # as STEPS
+    alt: str                             # the picture in words
+
+
+@dataclass(frozen=True)
+class Event:
+    """What somebody chose: one of the three."""
+
+    lesson: str | None = None              # the name of a page
+    write: int | None = None               # the id of a piece
+    opened: tuple[int, int] | None = None  # a block, and a head or −1
+
+
+def body(scene: Scene, *, room: str) -> bytes:
+    """The message of everything that is drawn."""
+    header, arrays = parts(scene)
+    return pack(constants() | {"room": room, "part": "body", "frozen": False} | header, arrays)
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
+            "text": strings("components")["story"]}
+
+
+def parts(scene: Scene) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """What is drawn of a scene: its last ROWS pieces, and the weights of the opened head; (header, arrays)."""
+    first = max(0, len(scene.pieces) - ROWS)
+    block, head = scene.opened
+    weights = scene.rows[block].mean(0) if head < 0 else scene.rows[block, head]
+    bound = float(np.abs(np.concatenate([scene.embedded[first:], scene.placed[first:]])).max())
+    header = {
+        "alt": scene.alt, "line": [list(part) for part in scene.line],
+        "pieces": list(scene.pieces[first:]), "ids": list(scene.ids[first:]), "first": first,
+        "early": float(weights[:first].sum()), "earlier": scene.percent(float(weights[:first].sum())),
+        "shares": [scene.percent(float(weight)) for weight in weights[first:]], "opened": [block, head],
+        "shape": list(scene.rows.shape[:2]), "words": list(scene.words), "numbers": list(scene.numbers),
+        "logits": list(scene.logits), "scores": [f"{logit:z.2f}".replace("-", "−") for logit in scene.logits],
+        "chances": list(scene.chances), "written": [scene.percent(chance) for chance in scene.chances],
+        "rest": scene.rest, "width": scene.width, "again": scene.again, "bound": bound or 1.0,
+        "steps": [[name, step.title, step.say, step.lesson, step.door]
+                  for name, step in zip(STEPS, scene.steps, strict=True)]}
+    return header, {"embedded": _floats(scene.embedded[first:]), "placed": _floats(scene.placed[first:]),
+                    "weights": _floats(weights[first:]), "marks": _floats(scene.marks),
+                    "added": _floats(scene.added), "neurons": _floats(scene.neurons)}
+
+
+def _floats(numbers: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(numbers, np.float32)
+
+
+def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
+    """The message of where it begins, and whether it runs."""
+    return pack({"room": room, "part": "state", "step": step, "plays": plays}, {})
+
+
+def parse_event(value: Any, scene: Scene) -> Event | None:
+    """What a browser sent: {"lesson": name}, {"write": id} or {"opened": [block, head]}; None for anything else."""
+    if not isinstance(value, dict) or len(value) != 1:
+        return None
+    name, chosen = next(iter(value.items()))
+    if name == "lesson" and isinstance(chosen, str) and chosen in {step.lesson for step in scene.steps}:
+        return Event(lesson=chosen)
+    if name == "write" and type(chosen) is int and scene.again and chosen in scene.numbers:
+        return Event(write=chosen)
+    if name == "opened" and _is_head(chosen, scene.rows.shape):
+        return Event(opened=(chosen[0], chosen[1]))
+    return None
+
+
+def _is_head(chosen: Any, shape: Sequence[int]) -> bool:
+    return (isinstance(chosen, list) and len(chosen) == 2 and all(type(each) is int for each in chosen)
+            and 0 <= chosen[0] < shape[0] and -1 <= chosen[1] < shape[1])
 
 
 def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> Picture:
@@ -24,6 +129,6 @@ def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> Pictu
 
     The picture that it leaves behind stands still at its end, where everything is on it.
     """
-    drawn = _COMPONENT.show(key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene),
-                            on_event)
+    drawn = show("story", key, body(scene, room=key), state(room=key), lambda value: parse_event(value, scene),
+                 on_event)
     return Picture(drawn.component, drawn.key, drawn.body, state(room=key, step=len(STEPS) - 1, plays=False), None)

@@ -1,14 +1,63 @@
 """The sentence as a strip of tokens: a click focuses one, a second makes a pair."""
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from model.core.record import Tokens
-from viz.components.component import Component, Picture
-from viz.components.token_strip.payload import StripEvent, body, parse_event, state
+from viz import theme
+from viz.components.component import Picture, show
+from viz.components.messages import pack
+from viz.components.token_labels import token_axis
+from viz.text import strings
 
-__all__ = ["StripEvent", "token_strip"]
 
-_COMPONENT = Component("token_strip")
-replay = _COMPONENT.replay
+@dataclass(frozen=True)
+class StripEvent:
+    """What is chosen now: the token in focus and the pair (from, to), None for nothing."""
+
+    token: int | None
+    pair: tuple[int, int] | None
+
+
+def body(tokens: Tokens, *, room: str) -> bytes:
+    """The message of the tokens."""
+    return pack(constants() | {"room": room, "part": "body", "tokens": token_axis(tokens)}, {})
+
+
+def constants() -> dict[str, Any]:
+    """The app's own part of the body: colours and words, which no file brings."""
+    return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
+
+
+def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
+          chosen: bool = True) -> bytes:
+    """The message of what is chosen. pairs: a second click makes a pair. chosen: somebody chose the focus; one that
+    nobody chose is marked, and is not the first of a pair."""
+    return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen}, {})
+
+
+def parse_event(value: Any, count: int) -> StripEvent | None:
+    """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything
+    else, whatever it is."""
+    places = token_and_pair(value, range(count), range(count))
+    return None if places is None else StripEvent(*places)
+
+
+def token_and_pair(value: Any, queries: range | frozenset[int],
+           keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
+    """(token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
+    if not isinstance(value, dict) or set(value) != {"token", "pair"}:
+        return None
+    token, pair = value["token"], value["pair"]
+    if token is not None and not (type(token) is int and token in queries):
+        return None
+    if pair is None:
+        return token, None
+    if not isinstance(pair, list) or len(pair) != 2 or any(type(place) is not int for place in pair):
+        return None
+    if pair[0] not in queries or pair[1] not in keys:
+        return None
+    return token, (pair[0], pair[1])
 
 
 def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
@@ -20,4 +69,4 @@ def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, in
     for one of two strips, where the pair stands across both. A focus that nobody has
     `chosen` is marked and makes no pair. on_event is called before the page runs again. """
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs, chosen=chosen)
-    return _COMPONENT.show(key, *messages, lambda value: parse_event(value, len(tokens)), on_event)
+    return show("token_strip", key, *messages, lambda value: parse_event(value, len(tokens)), on_event)

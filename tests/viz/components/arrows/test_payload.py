@@ -1,7 +1,7 @@
 """What the head by hand takes from a browser."""
 import pytest
 
-from viz.components.arrows.payload import parse_event, state
+from viz.components.arrows import parse_event, state
 from viz.components.messages import unpack
 from viz.pages.inside import HAND
 

@@ -86,16 +86,6 @@ def test_a_ranking_flows_and_names_each_head(visit):
     assert events(page) == ["grid GridEvent(layer=1, head=4, silence=False)"]
 
 
-def test_ranked_heads_carry_their_rank(visit):
-    page = visit()
-    expect(page.locator(".grid .badge")).to_have_text([str(rank) for rank in range(1, 9)])
-    pitch = float(page.locator(".ch.grid").get_attribute("data-pitch"))
-    top = page.locator(".grid .stage").bounding_box()["y"]
-    for badge in page.locator(".grid .badge").all():   # inside its cell: above it, it would seem the upper one's
-        box = badge.bounding_box()
-        assert 0 <= (box["y"] - top - 16) % pitch <= pitch - box["height"]
-
-
 def test_numbers_can_colour_the_grid(visit):
     page = visit("values=1")
     page.locator(".grid .stage").hover(position=spot(page, 5, 0))
@@ -110,16 +100,3 @@ def test_the_colours_follow_the_theme(visit):
     page.wait_for_timeout(600)
     for name, before in light.items():
         assert all(dark < bright - 60 for dark, bright in zip(pixels(page, name), before)), name
-
-
-def test_it_fits_whatever_the_width(visit):
-    page = visit()
-    wide = int(page.locator(".ch.grid").get_attribute("data-pitch"))
-    page.set_viewport_size({"width": 700, "height": 900})
-    page.wait_for_timeout(500)
-    box = page.locator(".grid .stage").bounding_box()
-    assert box["x"] + box["width"] <= 700
-    assert int(page.locator(".ch.grid").get_attribute("data-pitch")) != wide
-    page.locator(".grid .stage").click(position=spot(page, 5, 11))
-    rest(page)
-    assert events(page) == ["grid GridEvent(layer=5, head=11, silence=False)"]

@@ -4,7 +4,7 @@ import pytest
 from model.core.heads import Overview
 from model.core.query import Kind
 from tests import fabricate
-from viz.components.head_grid.payload import GridEvent, GridState, HeadValues, body, head_ids, parse_event, state
+from viz.components.head_grid import GridEvent, GridState, HeadValues, body, head_ids, parse_event, state
 from viz.components.messages import unpack
 
 HEADS = (3, 5, 2)

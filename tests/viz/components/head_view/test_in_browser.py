@@ -29,17 +29,6 @@ def tip(page) -> tuple[str, dict[str, str]]:
                                                for line in box.locator("div").all())
 
 
-def test_the_frame_of_the_focus_and_the_band_of_the_pointer_stand_round_their_row(visit):
-    page = visit()
-    page.mouse.click(page.locator(".view .matrix > canvas").bounding_box()["x"] - 20, cell(page, 10, 0)[1])
-    rest(page)
-    page.mouse.move(*cell(page, 4, 2))
-    row = page.locator(".view .matrix > canvas").bounding_box()["height"] / 16
-    for box in (".box.row", ".band.across"):
-        inside = page.locator(f".view {box}").evaluate("box => box.clientHeight")   # without its borders
-        assert row - 1 <= inside <= row + 1
-
-
 @pytest.mark.parametrize("transposed", [False, True])
 def test_the_tooltip_says_numpys_numbers(visit, transposed):
     page, numbers = visit("transpose=1" if transposed else ""), shown()

@@ -14,11 +14,6 @@ export function opacityIsOfTheCoverAlone() {
 }
 
 export function eachPatchHasItsStepAndWhatBecameLessTheOtherColours() {
-  equal(pixelsOf(canvasOfSteps([0, 255, -7], [1, 3], [SHADES, BELOW], false)),
+  equal(pixelsOf(canvasOfSteps([0, 255, -7], [1, 3], [SHADES, BELOW])),
     [[255, 0, 0, 255], [255, 255, 0, 255], [0, 7, 255, 255]]);
-}
-
-export function smoothColoursGoEvenlyFromMiddleToMiddle() {
-  const greens = pixelsOf(canvasOfSteps([0, 160], [1, 2], [SHADES], true)).slice(0, 16).map(([, green]) => green);
-  equal(greens, [0, 0, 0, 0, 10, 30, 50, 70, 90, 110, 130, 150, 160, 160, 160, 160]);
 }

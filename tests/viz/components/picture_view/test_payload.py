@@ -4,7 +4,7 @@ import pytest
 from model.core.query import Kind
 from tests import fabricate
 from viz.components.messages import unpack
-from viz.components.picture_view.payload import (
+from viz.components.picture_view import (
     PatchEvent,
     PatchState,
     PatchValues,

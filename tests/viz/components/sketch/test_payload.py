@@ -2,7 +2,7 @@
 import pytest
 
 from viz.components.messages import unpack
-from viz.components.sketch.payload import Axes, body, parse_event, state
+from viz.components.sketch import Axes, body, parse_event, state
 from viz.page_controls import Numbers
 
 CONTROL = Numbers("drawn", (), 0, 1, 0, 3)

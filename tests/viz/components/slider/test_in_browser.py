@@ -5,7 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.conftest import ROOT, Server
-from viz.components.slider.payload import message, parse_event
+from viz.components.slider import message, parse_event
 
 WORDS = ["none", "1", "2", "the", "the"]
 

@@ -49,14 +49,3 @@ def test_any_text_is_only_text(visit):
     boxes = [each.bounding_box() for each in page.locator(".strip button").all()]
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= 390 and box["height"] >= 24 and box["width"] >= 24
                for box in boxes)
-
-
-def test_two_texts_stand_apart(visit):
-    page = visit("case=pair")
-    expect(page.locator(".strip .letter")).to_have_text(["A", "B"])
-    first, second = (page.locator(".strip button").nth(at).bounding_box()["y"] for at in (1, 8))
-    assert second > first + 20
-
-
-def test_a_long_text_scrolls_inside(visit):
-    assert visit("case=longest").locator(".strip .tokens").bounding_box()["height"] <= 160

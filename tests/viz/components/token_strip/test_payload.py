@@ -2,7 +2,7 @@ import pytest
 
 from tests import fabricate
 from viz.components.messages import unpack
-from viz.components.token_strip.payload import StripEvent, body, parse_event, state
+from viz.components.token_strip import StripEvent, body, parse_event, state
 
 
 def test_the_body_holds_the_tokens():

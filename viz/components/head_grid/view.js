@@ -1,0 +1,189 @@
+// Every head as a thumbnail on one canvas, with its labels, marks and legend.
+import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf } from "../js/overlay.js";
+import { canvasOf, paint, pixels } from "../js/canvas.js";
+import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
+import { div, figure, fill, node, palette, place, short, within } from "../js/shared.js";
+import { byLayer, byRank, groupGap } from "./layout.js";
+
+/**
+ * The picture of head_grid.js in its root.
+ * @typedef {{index: number, layer: number, head: number, x: number, y: number, row: number}} Spot
+ * @param {HTMLElement} root
+ * @returns {{stage: HTMLElement, scroll: HTMLElement, spots: () => Spot[], spotOf: (index: number) => Spot | undefined,
+ *   draw: (body: object, state: object) => boolean, drawMarks: () => void, point: (spot?: Spot) => void,
+ *   reach: (spot?: Spot) => void, under: (event: PointerEvent) => Spot | undefined,
+ *   about: (spot: Spot) => [string, string[][]]}} point: frames what is under the pointer; reach: what the keys are at;
+ *   about: its title and rows
+ */
+export function viewOf(root) {
+  const scroll = div("scroll", root), stage = div("stage", scroll);
+  const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
+  const [hovered, opened, cursor] = ["mark", "mark open", "mark cursor"].map((name) => div(name, stage));
+  const badges = div("", stage), legend = div("legend", root);
+  let body, state, plan, drawn, cells;
+
+  canvas.setAttribute("role", "img");
+  scroll.tabIndex = 0;
+  scroll.setAttribute("role", "application");
+
+  // Whether it is laid out anew.
+  function draw(nextBody, nextState) {
+    [body, state] = [nextBody, nextState];
+    const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
+    const { order, signed, of, values } = state, screen = [root.clientWidth, devicePixelRatio, colours.theme];
+    const wanted = JSON.stringify([screen, order, signed, of, [...(values?.values ?? [])]]);
+    if (wanted === drawn && cells === body.cells) {
+      drawMarks();
+      return false;
+    }
+    [drawn, cells] = [wanted, body.cells];
+    plan = order ? byRank(body, order, root.clientWidth) : byLayer(body, root.clientWidth, smallest);
+    cursor.hidden = hovered.hidden = true;
+    place(stage, 0, 0, plan.width, plan.height);
+    scroll.style.maxHeight = `${body.height}px`;
+    drawCells(colours);
+    drawLabels();
+    drawMarks();
+    drawLegend(colours);
+    const said = { layers: body.layers.length, heads: plan.spots.length };
+    canvas.setAttribute("aria-label", fill(body.text.picture, said));
+    scroll.setAttribute("aria-label", fill(body.silence ? body.text.keys_silence : body.text.keys, said));
+    root.dataset.heads = plan.spots.length;
+    root.dataset.pitch = plan.pitch;
+    root.dataset.left = plan.spots[0].x;
+    return true;
+  }
+
+  function drawCells(colours) {
+    const pen = canvasOf(canvas, plan.width, plan.height), ratio = canvas.width / plan.width;
+    const side = Math.round(plan.side * ratio), image = pen.createImageData(side, side);
+    const [, rows, columns] = body.cells.shape, out = new Uint32Array(image.data.buffer);
+    const ramp = pixels(colours.ramp, 256), tint = state.values && tints(colours), photo = !tint && overPicture(pen);
+    pen.lineWidth = 1;
+    for (const { index, x, y } of plan.spots) {
+      const left = Math.round(x * ratio), top = Math.round(y * ratio);
+      if (photo) {
+        photo(index, left, top, side);
+        continue;
+      }
+      if (tint) out.fill(tint(state.values.values[index]));
+      else paint(body.cells.values, index * rows * columns, [rows, columns], ramp, out, [side, side]);
+      pen.putImageData(image, left, top);
+      const share = state.signed && tint ? state.values.values[index] / limit() : 0;
+      pen.globalAlpha = 0.6;
+      if (share <= -STRUCK && side >= 8) strike(pen, left, top, side, side, share < -0.5 ? colours.paper : colours.ink);
+      pen.globalAlpha = 0.22;
+      pen.strokeStyle = colours.ink;
+      pen.strokeRect(left + 0.5, top + 0.5, side - 1, side - 1);
+    }
+  }
+
+  // Draws the row of a head over the picture, if there is one behind the thumbnails.
+  function overPicture(pen) {
+    if (!body.picture) return undefined;
+    const { picture, cells, covered, look, opacity, colours } = body, [, ...grid] = cells.shape, smooth = look === "smooth";
+    const small = canvasOfPicture(picture, opacity), shades = shadesOf(colours.glow, opacity), count = grid[0] * grid[1];
+    const longer = Math.max(small.width, small.height);
+    return (index, left, top, side) => {
+      const [wide, high] = [small.width, small.height].map((each) => (each * side) / longer);
+      const steps = cells.values.subarray(index * count, (index + 1) * count);
+      drawOver(pen, small, canvasOfSteps(steps, grid, [shades]), [wide, high], [wide * covered[0], high * covered[1]],
+        smooth, [left + (side - wide) / 2, top + (side - high) / 2]);
+    };
+  }
+
+  // One colour for one number: from 0 to the largest, or symmetric about 0.
+  function tints(colours) {
+    const bound = limit(), scale = pixels(state.signed ? body.colours.signed[colours.theme] : colours.ramp, 511);
+    const along = (share) => (state.signed ? (share + 1) / 2 : Math.max(0, share));
+    return (value) => (Number.isNaN(value) ? 0 : scale[Math.round(510 * along(value / bound))]);
+  }
+
+  const largest = (numbers) => numbers.reduce((most, value) => Math.max(most, Math.abs(value) || 0), 0);
+  const limit = () => state.bound || largest(state.values.values) || 1;
+
+  function drawLabels() {
+    labels.replaceChildren();
+    const skip = Math.ceil(14 / plan.pitch), words = body.text;
+    for (const each of plan.labels) {
+      if (each.kind === "block") {
+        for (let head = 0; head < each.count; head += Math.ceil(18 / plan.pitch)) column(each, head);
+      } else if (each.kind === "name") place(node("div", "label name", each.text, labels), each.x, each.y, each.width);
+      else if (plan.labels.filter((other) => other.kind === "row").indexOf(each) % skip === 0) {
+        const text = plan.long ? fill(words.row, { layer: each.layer }) : String(each.layer);
+        place(node("div", "label row", text, labels), each.x, each.y + (plan.side - 16) / 2, each.width);
+      }
+    }
+    function column({ x }, head) {
+      const left = x + head * plan.pitch + groupGap(plan.groups, head) + (plan.side - 24) / 2;
+      place(node("div", "label column", String(head), labels), left, -1, 24);
+      if (head === 0 && plan.long) place(node("div", "label row", words.head, labels), 0, -1, x - 6);
+    }
+  }
+
+  const spotOf = (index) => plan.spots.find((spot) => spot.index === index);
+
+  function around(mark, spot, by) {
+    mark.hidden = !spot;
+    if (spot) place(mark, spot.x - by, spot.y - by, plan.side + 2 * by, plan.side + 2 * by);
+  }
+
+  function drawMarks() {
+    around(opened, spotOf(state.open), 2);
+    badges.replaceChildren();
+    for (const spot of (body.masked_out ?? []).map(spotOf)) {
+      if (spot) place(node("div", "masked", "", badges), spot.x, spot.y, plan.side, plan.side);
+    }
+    for (const [index, rank] of state.marks) {
+      const spot = spotOf(index), small = plan.side < 18;
+      if (!spot) continue;
+      const badge = node("div", small ? "badge dot" : "badge", small ? "" : String(rank), badges);
+      place(badge, spot.x + plan.side - (small ? 7 : 15), spot.y + 1);   // inside: between two rows it is of neither
+    }
+    const open = spotOf(state.open);
+    stage.style.cursor = state.silences ? "crosshair" : "";
+    root.dataset.open = open ? `${open.layer}.${open.head}` : "";
+  }
+
+  function drawLegend(colours) {
+    const words = body.text, bar = node("span", "bar"), [rows, columns] = body.pool, { values, signed, of } = state;
+    const high = values ? limit() : 1, texts = of ? [of] : [], both = values && signed;
+    bar.style.background = both ? signedBar(body.colours.signed[colours.theme], colours.paper) : colours.gradient;
+    if (!values && body.picture) return drawPictureLegend();
+    if (!values) texts.push(words.scale, words.thumbnail);
+    if (!values && Math.max(rows, columns) > 1) texts.push(fill(words.pooled, { rows, columns }));
+    const [low, ...others] = [short(both ? -high : 0), short(high), ...texts].map((text) => node("span", "", text));
+    legend.replaceChildren(low, bar, ...others);
+  }
+
+  function drawPictureLegend() {
+    const bar = node("span", "bar"), words = body.text;
+    bar.style.background = barOf(shadesOf(body.colours.glow, body.opacity));
+    const [low, ...others] = ["1×", `${short(body.most)}×`, words.picture_row].map((text) => node("span", "", text));
+    legend.replaceChildren(low, bar, ...others);
+  }
+
+  const nameOf = ({ layer, head, index }) =>
+    fill(body.text[body.masked_out?.includes(index) ? "masked_out" : "name"], { layer, head });
+
+  function facts({ index }) {
+    const rank = state.marks.find(([marked]) => marked === index), rows = rank ? [[state.rank, String(rank[1])]] : [];
+    if (state.values) rows.push([state.of || body.text.value, figure(state.values.values[index])]);
+    for (const [name, written] of state.hover ?? []) if (written[index]) rows.push([name, written[index]]);
+    return rows;
+  }
+
+  function under(event) {
+    const [x, y] = within(stage, event);
+    const inside = (at, start) => at >= start && at < start + plan.side + 2;
+    return plan?.spots.find((spot) => inside(x, spot.x) && inside(y, spot.y));
+  }
+
+  const point = (spot) => around(hovered, spot, 1), about = (spot) => [nameOf(spot), facts(spot)];
+  function reach(spot) {
+    around(cursor, spot, 3);
+    if (spot) cursor.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  return { stage, scroll, spots: () => plan.spots, spotOf, draw, drawMarks, point, reach, under, about };
+}

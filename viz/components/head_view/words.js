@@ -1,0 +1,102 @@
+// What an open head says: names, numbers, sentences, and its focused row as a table.
+import { number } from "../js/messages.js";
+import { figure, fill, fixed, node } from "../js/shared.js";
+import { valueOf } from "./codes.js";
+import { scored } from "./offline_prediction.js";
+
+/**
+ * @param {import("./head_view.js").View} view
+ * @returns {{headName: (number: number) => string, pairName: (row: number, column: number) => string,
+ *   about: (spot: import("./head_view.js").Spot) => [string, string[][]] | undefined, sentence: () => string,
+ *   fillTable: (table: HTMLElement) => string | undefined}} about: title and rows of the tooltip
+ */
+export function wordsOf(view) {
+  const name = (axis, at) => fill(view.body.text.position, { token: axis.texts[at], position: axis.tokens[at] });
+  const rowName = (row) => {
+    const from = name(view.rows, row);
+    return view.body.blind?.includes(row) ? fill(view.body.text.blind, { from }) : from;
+  };
+  const between = (row, column) => ({ from: name(view.rows, row), to: name(view.columns, column) });
+  const pairName = (row, column) => fill(view.body.text.pair, between(row, column));
+
+  function headName(number) {
+    const [layer, head] = view.body.heads[number];
+    return fill(view.body.text.head, { layer, head });
+  }
+
+  const code = (head, row, column) => {
+    const { values, shape } = view.body.weights;
+    return values[(head * shape[1] + row) * shape[2] + column];
+  };
+
+  // What one token looks at most, largest first.
+  const most = (row, count) => view.columns.texts.map((_, column) => column)
+    .sort((one, other) => code(0, row, other) - code(0, row, one)).slice(0, count)
+    .map((column) => [name(view.columns, column), value(0, row, column)]);
+
+  // A number as people read it; a difference with its sign, and what one side does not have as a dash.
+  function value(head, row, column) {
+    const { bound, absent } = view.body, found = valueOf(code(head, row, column), bound);
+    if (Number.isNaN(found) || absent?.[0].includes(row) || absent?.[1].includes(column)) return "–";
+    return bound && found > 0 ? `+${figure(found)}` : figure(found);
+  }
+
+  function facts(row, column) {
+    const { text: words, heads, scores, low, high, bound } = view.body;
+    if (view.state.marking) return [[words.marked, view.marks.has(row, column) ? words.yes : words.no]];
+    const title = bound ? words.change : words.weight;
+    const rows = heads.map((_, head) => [heads.length > 1 ? headName(head) : title, value(head, row, column)]);
+    if (!scores) return rows;
+    const score = number(scores.values[row * scores.shape[1] + column], low, high), step = (high - low) / 65534;
+    const digits = [0.04, 0.004].filter((each) => step < each).length;
+    rows.push([words.score, Number.isNaN(score) ? words.masked : fixed(score, digits)]);
+    return rows;
+  }
+
+  // Title and rows of the tooltip for what is under the pointer or the cursor.
+  function about({ row, column }) {
+    if (row === undefined) return column === undefined ? undefined : [name(view.columns, column), []];
+    const nothing = view.state.marking || view.body.blind?.includes(row);
+    if (column === undefined) return [rowName(row), nothing ? [] : most(row, 3)];
+    return [pairName(row, column), facts(row, column)];
+  }
+
+  // What the picture shows, in words.
+  function sentence() {
+    const { text: words, sums, notes } = view.body, { lens: kind, transpose, focus, marking } = view.state;
+    const from = focus === null ? "" : name(view.rows, focus);
+    if (marking) return kind === "text" && from ? fill(words.predict_text, { from }) : words.predict;
+    const first = {
+      matrix: transpose ? words.column : words.row,
+      lines: transpose ? words.lines_transposed : words.lines,
+      text: from ? fill(words.text, { from }) : words.text_none,
+    }[kind];
+    const sum = sums && kind === "matrix" ? [transpose ? words.column_sum : words.row_sum] : [];
+    const marks = view.state.alone ? view.marks.inside() : [];
+    const [found, best, uniform] = marks.length ? scored(view.body, marks).map(figure) : [];
+    const score = marks.length ? [fill(words.scored, { found, best, uniform })] : [];
+    return [...score, first, ...sum, ...notes].join("; ");
+  }
+
+  // The focused row as a table, for those who cannot see the picture; gives what is said of it.
+  function fillTable(table) {
+    const { focus } = view.state, words = view.body.text;
+    table.replaceChildren();
+    if (focus === null) return undefined;
+    const made = node("table", "", undefined, table), from = name(view.rows, focus);
+    const blind = view.body.blind?.includes(focus);
+    node("caption", "", blind ? rowName(focus) : fill(words.table, { from }), made);
+    const line = (tag, cells) => {
+      const row = node("tr", "", undefined, made);
+      for (const cell of cells) node(tag, "", cell, row);
+    };
+    line("th", [words.column_token, ...facts(focus, 0).map(([title]) => title)]);
+    view.columns.texts.forEach((_, column) => {
+      line("td", [name(view.columns, column), ...facts(focus, column).map(([, value]) => value)]);
+    });
+    const list = most(focus, 3).map((each) => each.join(" ")).join(", ");
+    return blind ? rowName(focus) : fill(words.said, { from, list });
+  }
+
+  return { headName, pairName, about, sentence, fillTable };
+}
