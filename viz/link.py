@@ -1,10 +1,13 @@
 """State ⇄ URL parameters. The address bar holds what differs from the start; whatever a stranger puts there is checked
 or ignored.
 
-A text of up to LIMITS.link_text bytes stands in the address as it is; a longer one is packed (viz/packed_text.py).
-What would make an address longer than LONGEST stays out: the address holds its short name, under which the browser's
-tab has the text (viz/widgets/stored_texts.py), and whoever opens such a link elsewhere is told so. """
+A text of up to LIMITS.link_text bytes stands in the address as it is; a longer one is deflated (RFC 1951) and written
+in URL-safe base64 without padding. What would make an address longer than LONGEST stays out: the address holds its
+short name, and whoever opens such a link is told so. """
+import base64
+import hashlib
 import re
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,7 +17,6 @@ from model.core.limits import LIMITS
 from model.core.measures import BY_NAME
 from model.core.query import Kind
 from model.core.view import LENSES, QUADRANTS, SCALES, View
-from viz.packed_text import pack, short_name, unpack
 from viz.page_controls import Control
 from viz.state import TEXTS, State
 
@@ -27,7 +29,42 @@ NUMBER = r"\d{1,6}"
 SHORT_NAME = "[0-9a-f]{16}"
 IMAGE = "[0-9a-f]{64}"
 SCREEN = r"[a-z][a-z0-9_-]{0,40}(\.\d{1,2})?"   # of a lecture: its name, and which of its sentences is seen
+MOST_PACKED = 6_000   # characters that are read: they may hold 4.6 MB, of which no more is unpacked than may be
+RAW = -15             # zlib's sign for deflate without a header
 START = State()
+
+
+def pack(text: str) -> str | None:
+    """The text as characters that stand for themselves in a URL; None for one that is too long for it, or that UTF-8
+    cannot hold."""
+    try:
+        content = text.encode("utf-8")
+    except UnicodeEncodeError:
+        return None
+    if len(content) > LIMITS.link_unpacked:
+        return None
+    deflate = zlib.compressobj(9, zlib.DEFLATED, RAW)
+    packed = base64.urlsafe_b64encode(deflate.compress(content) + deflate.flush()).decode("ascii").rstrip("=")
+    return packed if len(packed) <= MOST_PACKED else None
+
+
+def unpack(packed: str) -> str | None:
+    """The text again; None for anything that `pack` does not write, after at most LIMITS.link_unpacked bytes of it."""
+    if len(packed) > MOST_PACKED:
+        return None
+    inflate = zlib.decompressobj(RAW)
+    try:
+        content = inflate.decompress(base64.b64decode(packed + "=" * (-len(packed) % 4), b"-_", validate=True),
+                                     LIMITS.link_unpacked + 1)
+        whole = inflate.eof and not inflate.unused_data and len(content) <= LIMITS.link_unpacked
+        return content.decode("utf-8") if whole else None
+    except (ValueError, zlib.error):   # a link that was cut off, or that a stranger wrote
+        return None
+
+
+def short_name(text: str) -> str:
+    """By which an address names a text that is not in it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def to_params(state: State, page: str = "", controls: Iterable[Control] = (), named: bool = False) -> dict[str, str]:

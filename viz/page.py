@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -17,7 +17,7 @@ from model.core.query import Edit, Query, UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import waiting
-from viz.link import PASSING, address, from_params, to_params
+from viz.link import PASSING, address, from_params, left_out, to_params
 from viz.page_controls import Control
 from viz.provenance import stated_address
 from viz.session import Kept, session
@@ -25,38 +25,25 @@ from viz.state import LECTURE, QUESTION, VIEW, State, complete_view
 from viz.streamlit_patch import StreamlitPage
 
 SECTIONS = ("Look", "Test", "Learn", "Take away")
-NEEDS = ("record", "head", "nothing")
-READS = ("text", "picture", "both")
+LONG_TEXTS = Kept[dict[str, str]]({})   # by their short names, the last ones that an address was too short for
 PRESENTED_FROM = Kept("")   # the page that a presentation left for the handout's figures
 
 
 @dataclass(frozen=True)
 class Page:
-    """What a page says of itself. Raises ValueError for a section or a need that does not exist."""
+    """What a page says of itself."""
 
     title: str                                # the menu's word
-    section: str                              # of the menu, one of SECTIONS
+    section: Literal["Look", "Test", "Learn", "Take away"]   # of the menu
     order: int                                # its place in the section
-    # "record" (of the text), "head" (of the record, where somebody asks for one), "nothing" (no model, no text)
-    needs: str
+    # a record of the text; a head of it, where somebody asks for one; no model and no text
+    needs: Literal["record", "head", "nothing"]
     controls: tuple[Control, ...] = ()        # added to the URL while it is open; no name of viz/link.py
     leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
     # of a page that needs "head": its controls with the values at which it asks, such as (("real", True),); () for all
     asks_at: tuple[tuple[str, Any], ...] = ()
     asks_after: str = ""                      # of such a page: the control that must have a value first, its question's
-    reads: str = "text"                       # what its models look at, one of READS
-
-    def __post_init__(self) -> None:
-        if self.section not in SECTIONS or self.needs not in NEEDS or self.reads not in READS:
-            raise ValueError(f"Page: expected a section of {SECTIONS}, needs of {NEEDS} and reads of {READS}, got "
-                             f"{self.section!r}, {self.needs!r} and {self.reads!r}.")
-        known = {control.name: control for control in self.controls}
-        if self.asks_at and (self.needs != "head" or any(known[name].clean(value) != value if name in known else True
-                                                         for name, value in self.asks_at)):
-            raise ValueError(f"Page: expected asks_at of a page that needs \"head\", with its own controls at values "
-                             f"that they can have, got {self.asks_at!r}.")
-        if self.asks_after and self.asks_after not in known:
-            raise ValueError(f"Page: expected asks_after to be one of its controls, got {self.asks_after!r}.")
+    reads: Literal["text", "picture", "both"] = "text"   # what its models look at
 
     @property
     def asks(self) -> bool:
@@ -138,8 +125,10 @@ class PageContext:
 
     def restore(self) -> None:
         """Puts what the browser's address says in the place of the state. Controls of other pages, of which it says
-        nothing, stay."""
+        nothing, stay, and a text that was too long for the address is the one that this session had there."""
         read, others = from_params(st.query_params, self.name, self.about.controls), self.state.control_values
+        known = LONG_TEXTS.value
+        read = replace(read, **{field: known[name] for field, name in read.absent.items() if name in known})
         kept = {each for each in others if each[0] != self.name}
         self._put(replace(read, control_values=read.control_values | kept), restored=True)
 
@@ -191,6 +180,8 @@ class PageContext:
         Streamlit adds an entry to the browser's history every time; viz/components/js/history.js leaves one for each
         click, key press or drag, and none for an address that ends with PASSING, which it takes off."""
         wanted = self.params()
+        if held := left_out(self.state, self.name, self.about.controls):
+            LONG_TEXTS.value = held
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted | ({PASSING: ""} if session().passing else {}))
 

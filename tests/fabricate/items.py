@@ -7,20 +7,19 @@ from pandas import DataFrame
 from model.core import heads
 from model.core.view import View
 from tests import fabricate
-from viz.components.block_diagram import payload as block_payload
-from viz.components.block_diagram.payload import DiagramBox
-from viz.components.handles import payload as handles_payload
-from viz.components.handles.payload import HandleSet
-from viz.components.head_grid import payload as grid_payload
-from viz.components.head_grid.payload import GridState, HeadValues
-from viz.components.head_view import payload
-from viz.components.mask_editor import payload as cells_payload
+from viz.components import block_diagram as block_payload
+from viz.components import handles as handles_payload
+from viz.components import head_grid as grid_payload
+from viz.components import head_view as payload
+from viz.components import mask_editor as cells_payload
+from viz.components import story as story_payload
+from viz.components import token_strip as strip_payload
+from viz.components import transformer_diagram as anatomy_payload
+from viz.components.block_diagram import DiagramBox
+from viz.components.handles import HandleSet
+from viz.components.head_grid import GridState, HeadValues
 from viz.components.picture_view import rows
-from viz.components.story import STEPS, Scene, Step
-from viz.components.story import payload as story_payload
-from viz.components.story.payload import CELLS
-from viz.components.token_strip import payload as strip_payload
-from viz.components.transformer_diagram import payload as anatomy_payload
+from viz.components.story import CELLS, STEPS, Scene, Step
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.handout.build import chart_item, grid_item, head_item, picture_item, table_item

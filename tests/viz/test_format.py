@@ -1,6 +1,4 @@
 """How a head, a weight, a share and a token are written."""
-import ast
-import re
 from pathlib import Path
 
 import pytest
@@ -41,10 +39,6 @@ def test_a_number_is_written_in_one_way(number, wanted):
     assert format_number(number) == wanted
 
 
-def test_a_share_is_written_in_per_cent():
-    assert format_share(0.1234) == "12.3%" and format_share(0.125, 0) == "12%" and format_share(1.0, 2) == "100.00%"
-
-
 @pytest.mark.parametrize("number, form, text", [
     (-0.0004, ".2f", "0.00"), (-0.25, ".2f", "−0.25"), (0.25, ".2f", "0.25"), (float("nan"), ".2f", ""),
     (-0.0, ".3f", "0.000"), (-1.5e-5, ".2g", "−1.5e−05"), (-0.0004, "+.2f", "+0.00"), (0.5, "+.1f", "+0.5")])
@@ -55,15 +49,6 @@ def test_what_is_rounded_to_0_has_no_minus_and_a_negative_number_a_true_one(numb
 def test_no_weight_and_no_share_is_minus_zero():
     assert format_weight(-0.0) == "0.000" and format_weight(-0.0004) == "−4.0e-04" and format_share(-1e-9) == "0.0%"
     assert format_weight(-0.25) == "−0.250"
-
-
-def test_no_number_is_written_with_decimals_that_could_be_minus_zero():
-    """Every format with decimals has a z."""
-    wrong = [f"{path.name}:{node.lineno}" for path in (ROOT / "viz").rglob("*.py")
-             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-             if isinstance(node, ast.FormattedValue) and node.format_spec is not None
-             and re.fullmatch(r"'[+]?,?\.[1-9]f'", ast.unparse(node.format_spec).removeprefix("f"))]
-    assert wrong == []
 
 
 def test_two_tokens_of_one_text_are_told_apart_and_nothing_in_them_is_markdown():

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from model.core.query import Kind
 from model.core.view import View
 from tests.hostile import examples
-from viz.link import LONGEST, START, address, from_params, left_out, to_params
-from viz.packed_text import pack, short_name
+from viz.link import LONGEST, START, address, from_params, left_out, pack, short_name, to_params
 from viz.state import TEXTS, State
 
 

@@ -20,11 +20,11 @@ from model.core.view import View
 from tests import fabricate
 from tests.fabricate import items
 from tests.hostile import RUNS
-from viz.components.block_diagram import payload as block_payload
-from viz.components.handles import payload as handles_payload
-from viz.components.mask_editor import payload as cells_payload
-from viz.components.story import payload as story_payload
-from viz.components.token_strip import payload as strip_payload
+from viz.components import block_diagram as block_payload
+from viz.components import handles as handles_payload
+from viz.components import mask_editor as cells_payload
+from viz.components import story as story_payload
+from viz.components import token_strip as strip_payload
 from viz.export import FORMATS, Options, export
 from viz.export.comparison import SavedComparison, comparison_picture
 from viz.figures.bars import bars

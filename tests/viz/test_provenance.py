@@ -13,9 +13,9 @@ from viz import provenance
 from viz.export import FORMATS, Options, export
 from viz.handout.files import Handout
 from viz.handout.page import page
-from viz.packed_text import pack
+from viz.link import pack
 from viz.provenance import opens_elsewhere, sentences, way_back
-from viz.widgets.verification import badge_label
+from viz.widgets.head_picker import badge_label
 
 HERE = ["http://localhost:8501/heads", "http://LOCALHOST/heads", "http://localhost./heads", "http://app.localhost/heads",
         "http://127.0.0.1:8501/heads", "http://127.1/heads", "http://0.0.0.0:8501/heads", "http://[::1]:8501/heads",

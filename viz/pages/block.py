@@ -16,11 +16,10 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for
-from viz.widgets.figure import figure
+from viz.widgets.fields import button_setting, choice_for, slider_for
+from viz.widgets.figure import columns_switch, figure, token_name, vector_strips
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson
-from viz.widgets.vector_heatmap import columns_switch, token_name, vector_strips
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))

@@ -18,7 +18,7 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.format import markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure, page_theme, unfinished_figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import PLACES, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_line

@@ -40,12 +40,10 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.control_widgets import button_setting, choice_for, toggle_for
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded_formula
-from viz.widgets.head_picker import real_head
-from viz.widgets.sentence_strip import sentence_strip
+from viz.widgets.head_picker import real_head, sentence_strip
 
 PAGE = Page("Does attention explain?", "Test", 2, "record", controls=(
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),

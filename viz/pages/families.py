@@ -23,8 +23,7 @@ from viz.format import markdown_table, token_markdown, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 

@@ -16,8 +16,7 @@ from viz.format import format_share, format_signed, head_label, markdown_table
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
-from viz.widgets.control_widgets import choice_for, slider_for
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing

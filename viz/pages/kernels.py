@@ -16,7 +16,7 @@ from viz.figures.matrix import matrix, tiles
 from viz.format import format_share, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch
-from viz.widgets.control_widgets import button_setting, choice_for, log_steps, slider_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, log_steps, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_line

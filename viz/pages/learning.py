@@ -20,8 +20,7 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Switch, Words
 from viz.text import escape_markdown
 from viz.theme import READABLE
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing

@@ -13,7 +13,7 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.format import format_share, head_label
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Places, Switch
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head

@@ -20,11 +20,11 @@ from viz.format import format_weight, token_markdown
 from viz.page import Page, PageContext
 from viz.page_controls import Number, Steps
 from viz.text import escape_markdown, strings
-from viz.widgets.control_widgets import button_setting, slider_for
-from viz.widgets.errors import fetch
+from viz.widgets.fields import button_setting, slider_for
 from viz.widgets.figure import figure
+from viz.widgets.fragment import fetch
 from viz.widgets.handout_button import picture_button
-from viz.widgets.sentence_strip import sentence_strip
+from viz.widgets.head_picker import sentence_strip
 
 PAGE = Page("Next word", "Look", 2, "record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),

@@ -13,7 +13,7 @@ from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix, tiles
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for
+from viz.widgets.fields import button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 

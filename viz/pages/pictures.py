@@ -38,16 +38,12 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.control_widgets import choice_for
-from viz.widgets.errors import errors_as_sentences, fetch
 from viz.widgets.export_menu import export_menu
-from viz.widgets.fields import segments, toggle
+from viz.widgets.fields import choice_for, segments, toggle
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded, folded_formula, fragment
+from viz.widgets.fragment import errors_as_sentences, fetch, folded, folded_formula, fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.pictures.choice import picture_name, picture_pills
-from viz.widgets.pictures.strip import open_picture
-from viz.widgets.reading import FETCHED, is_unknown, picture_models
+from viz.widgets.picture import FETCHED, is_unknown, open_picture, picture_models, picture_name, picture_pills
 
 PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(
     Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),

@@ -16,8 +16,7 @@ from viz.format import format_number
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Steps
 from viz.text import escape_markdown
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
 

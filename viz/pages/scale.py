@@ -13,7 +13,7 @@ from viz.format import format_share
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch
 from viz.text import escape_markdown
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_picker import real_head
 from viz.widgets.lesson import QUESTIONS, Lesson, computing

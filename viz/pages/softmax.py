@@ -21,7 +21,7 @@ from viz.format import token_markdown, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.text import escape_markdown
-from viz.widgets.control_widgets import button_setting, choice_for, log_steps, pills_for, slider_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, log_steps, pills_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head

@@ -7,14 +7,12 @@ import streamlit as st
 
 from model.ask import sources
 from model.lessons.story import Story, StoryQuery, clearest_head, lengths, looks_back, strongest_share
-from viz.components.story import STEPS, Event, Scene, Step, story
-from viz.components.story.payload import CELLS
+from viz.components.story import CELLS, STEPS, Event, Scene, Step, story
 from viz.format import format_number, true_minus, visible_token
 from viz.page import Page, PageContext, pages
 from viz.page_controls import Choice, Number, Steps, Words
 from viz.text import escape_markdown, strings
-from viz.widgets.control_widgets import button_setting
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, button_setting
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson
 

@@ -24,11 +24,11 @@ from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.control_widgets import button_setting, choice_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.handout_button import picture_button
-from viz.widgets.sentence_strip import sentence_strip
+from viz.widgets.head_picker import sentence_strip
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 OURS = "translator"

@@ -18,8 +18,7 @@ from viz.figures.matrix import CellStyle, matrix
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
-from viz.widgets.control_widgets import button_setting, choice_for, slider_for, toggle_for
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.lesson import QUESTIONS, Lesson
 

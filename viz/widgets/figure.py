@@ -1,27 +1,28 @@
-"""The one way a figure comes onto a page: drawn in the page's theme, with words for those who do not see it, and with
-ways to take it away.
-
-PNG and SVG come from the camera in the figure's own menu, which saves what *Save* says. HTML (self-contained, works
-offline) and CSV (the figure's numbers) are made when their button is pressed, always in the light theme; PDF needs a
-Chromium on the machine that runs Clearhead. """
+"""Figures on a page, with ways to take them away, and vectors as coloured strips."""
 import csv
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from model.core.files import name_for
+from model.core.record import Tokens
 from viz.components.chart import CONFIG, chart
 from viz.export.tables import guard_cell
 from viz.figures import drawing as table
 from viz.figures.drawing import FigureSpec
+from viz.figures.matrix import CellStyle, matrix
+from viz.format import visible_token
 from viz.handout.files import Item
 from viz.handout.pdf import browser, printed
+from viz.page import PageContext
 from viz.session import Kept
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import strings
+from viz.widgets.fields import bind
 from viz.widgets.handout_button import add_item, show_result
 
 WIDE = 720   # pixels of a figure's PDF
@@ -122,3 +123,34 @@ def as_csv(drawn: FigureSpec) -> bytes:
     csv.writer(text).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
                                 for row in table.figure_rows(drawn)])
     return text.getvalue().encode("utf-8")
+
+
+STANDING = 520   # pixels: how tall columns stand
+
+
+def columns_switch(page: PageContext, words: dict) -> bool:
+    """The remembered switch; True for columns."""
+    shown = page.view().transpose
+    st.toggle(words["columns"], help=words["columns_help"], **bind(page.set, "transpose", shown))
+    return shown
+
+
+def token_name(tokens: Tokens, place: int) -> str:
+    """A token and its place, for an axis."""
+    return f"{visible_token(tokens.texts[place])} {place}"
+
+
+def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
+                  axis: str = "dimension", bound: float | None = None, name: str = "") -> None:
+    """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a
+    figure."""
+    names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
+    places = [str(place) for place in range(numbers.shape[1])]
+    if columns:
+        figure(lambda theme: matrix(theme, numbers.T, places, names, axes=("", axis), height=STANDING,
+                                    style=CellStyle("signed", bound=bound, square=False)),
+               key=key, alt=alt, name=name)
+    else:
+        figure(lambda theme: matrix(theme, numbers, names, places, axes=(axis, ""), height=112 + 25 * len(names),
+                                    style=CellStyle("signed", bound=bound, square=False)),
+               key=key, alt=alt, name=name)

@@ -12,8 +12,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import UserError
 from model.core.record import AttentionRecord
-from viz.components.component import Picture
-from viz.components.files import module_code
+from viz.components.component import Picture, registered
 from viz.handout.files import Handout, Item
 from viz.handout.store import HandoutStore, Stored
 from viz.link import address
@@ -31,7 +30,6 @@ _TOAST = Kept("")   # what came of "add to handout", to be said once
 COOKIE = "clearhead_handout"
 BETWEEN = " · "   # the parts of where a figure stands: the page's title, the model, the text
 STORE = HandoutStore(folder=sources.handout_folder)
-_CODE = st.components.v2.component("clearhead_cookie", js=module_code("js/cookie.js", "module.cookie", otherwise=""))
 
 
 def _name() -> str:
@@ -58,7 +56,7 @@ def update(how: Callable[[Handout], Handout]) -> Handout:
 def set_cookie() -> None:
     """Gives the browser the name, once there is something to find again."""
     if st.context.cookies.get(COOKIE) != _name() and handout() != Handout():
-        _CODE(key="handout-name", data=[COOKIE, _name()])
+        registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name()])
 
 
 def page_and_link() -> tuple[str, str]:

@@ -1,19 +1,75 @@
-"""A row of a real head on a lesson page: which head and which token of the current model and sentence, shared with the
-page Heads."""
+"""Which head and which token a page is about, and whether its weights are the model's own."""
 from collections.abc import Callable
 
 import streamlit as st
 
 from model.core.measures import head_ids
-from model.core.record import AttentionMap, AttentionRecord
+from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.types import HeadId
 from model.core.view import View
-from viz.components.token_strip import StripEvent
+from viz.components.token_strip import StripEvent, token_strip
+from viz.format import format_difference
 from viz.page import PageContext
+from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, segments
-from viz.widgets.sentence_strip import sentence_strip
-from viz.widgets.verification import verdict
+from viz.widgets.handout_button import add_to_handout, item_maker
+
+MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○"}
+
+
+def verdict(record: AttentionRecord) -> str:
+    """In a word, with its mark."""
+    status = record.verification.status
+    return f"{MARKS.get(status, '✗')} {strings('frame')[status]}"
+
+
+def badge_label(record: AttentionRecord) -> str:
+    """The verdict and, of a verified record, the difference in the pass that made it, which a picture's caption quotes
+    too."""
+    verification = record.verification
+    if verification.status != "verified":
+        return verdict(record)
+    difference = strings("frame")["in_this_pass"].format(error=format_difference(verification.max_error))
+    return f"{verdict(record)} · {difference}"
+
+
+def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
+    """The verification and its figures, under the model's name."""
+    words, verification = strings("frame"), record.verification
+    card = record.card
+    changed = f" · {words['version']}" if card.changed else ""
+    with badge.popover(badge_label(record) + changed):
+        if card.changed:
+            st.warning(escape_markdown(card.changed))
+        if verification.status == "imported":
+            st.markdown(f"**{escape_markdown(card.title)}**  \n{card.layers} × {card.heads}  \n`{card.revision[:16]}`")
+        else:
+            st.markdown(f"**{escape_markdown(card.title)}**  \n{card.architecture} · {card.layers} × {card.heads} · "
+                        f"d_model {card.d_model} · "
+                    f"d_head {card.d_head} · {card.parameters:,} parameters · positions: "
+                    f"{escape_markdown(card.positions)} · {escape_markdown(card.licence)}  \n"
+                    f"`{card.revision[:16]}`")
+        if card.note:
+            st.markdown(escape_markdown(card.note))
+        rows = {"load": verification.load_error, "pass": verification.max_error, "row_sum": verification.row_sum_error,
+                "tolerance": verification.tolerance}
+        st.markdown("\n".join(f"- {words['badge'][name]}: **{format_difference(value)}**"
+                              for name, value in rows.items() if value == value)
+                    + f"\n- {words['badge']['rows']}: **{verification.rows_checked}**")
+        for reason in verification.reasons:
+            st.markdown(f"- {escape_markdown(reason)}")
+
+
+def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
+                   chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> None:
+    """Draws both. What is in focus, what a pair is, whether somebody chose it and when on_event is called: as of
+    `token_strip`."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        with st.container(width="stretch"):
+            picture = token_strip(tokens, focus=focus, pair=pair, pairs=pairs, chosen=chosen, key=key,
+                                  on_event=on_event)
+        add_to_handout(key, item_maker(picture), sign=True)
 
 
 def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:

@@ -34,7 +34,7 @@ The prose (all of it Markdown with $LaTeX$; {names} are filled in with the keywo
 explanation draws what to notice, then a row that opens Formula, Code (the source of the functions in `shown` and the
 shapes now), More to notice, Where it matters, Sources; one without text is left out. Before the page computes anything
 with torch it must have drawn its header, and it computes inside `with computing():`, which says so while torch is
-still being loaded. Controls are widgets of control_widgets.py (this file's neighbour), which show page.controls and
+still being loaded. Controls are widgets of fields.py (this file's neighbour), which show page.controls and
 call page.set; what one drags is `viz.components.handles`; a head of the record is chosen with
 `viz.widgets.head_picker`. """
 import functools

@@ -1,10 +1,7 @@
 """What was answered in the lessons: this browser remembers it, the start page shows it, and it can be forgotten."""
 from typing import Any
 
-import streamlit as st
-
-from viz.components.component import component_value
-from viz.components.files import module_code
+from viz.components.component import component_value, registered
 from viz.page import PageContext, pages
 from viz.session import Kept
 from viz.text import strings
@@ -15,8 +12,6 @@ _KNOWN = Kept[dict[str, dict[str, str]] | None](None)   # what the browser remem
 _FORGET = Kept(False)                                    # whether it shall forget that
 # the answers at one lesson: {control: letter}
 Answers = dict[str, str]
-_CODE = st.components.v2.component("clearhead_progress",
-                                   js=module_code("js/progress.js", "module.progress", otherwise=""))
 
 
 def remember_answers(page: PageContext) -> None:
@@ -27,13 +22,12 @@ def remember_answers(page: PageContext) -> None:
         return
     if known is not None:
         _KNOWN.value = known | {page.name: known.get(page.name, {}) | answers}
-    _CODE(key=KEY, data={"lesson": page.name, "answers": answers, "read": False, "forget": False})
+    _tell({"lesson": page.name, "answers": answers})
 
 
 def answered() -> dict[str, Answers]:
     """By lesson what this browser remembers; empty until it has said so, and the page then runs again."""
-    _CODE(key=KEY, data={"lesson": "", "answers": {}, "read": _KNOWN.value is None, "forget": _FORGET.value},
-          on_event_change=_take)
+    _tell({"read": _KNOWN.value is None, "forget": _FORGET.value})
     _FORGET.value = False
     return _KNOWN.value or {}
 
@@ -55,6 +49,10 @@ def right_answers(name: str, answers: Answers) -> tuple[int, int]:
     found = [asked[control]["right"] == LETTERS.index(letter) for control, letter in answers.items()
              if control in asked]
     return sum(found), len(found)
+
+
+def _tell(data: dict[str, object]) -> None:
+    registered("progress", "js/progress.js", "module.progress")(key=KEY, data=data, on_event_change=_take)
 
 
 def _take() -> None:

@@ -12,7 +12,7 @@ from viz.page import PageContext, own_address, pages
 from viz.page_controls import Choice
 from viz.text import strings
 from viz.theme import READABLE
-from viz.widgets.control_widgets import choice_for
+from viz.widgets.fields import choice_for
 
 
 def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:

@@ -11,10 +11,9 @@ from viz.page import PageContext
 from viz.session import Kept, session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
-from viz.widgets.errors import FETCHING
 from viz.widgets.fields import text_value
-from viz.widgets.pictures.choice import picture_widgets
-from viz.widgets.reading import what_it_reads
+from viz.widgets.fragment import FETCHING
+from viz.widgets.picture import picture_widgets, what_it_reads
 from viz.widgets.upload import most_megabytes, take
 
 _IMPORT_ERROR = Kept("")   # what is wrong with the file that was dropped
@@ -170,6 +169,16 @@ def fetch_model(page: PageContext) -> None:
         job.withdraw(session().id)
         place.empty()
     st.rerun()
+
+
+def require_texts(page: PageContext) -> None:
+    """Raises UserError where the link named a text that it did not hold, with the button that goes on without it."""
+    words, absent = strings("frame"), page.state.absent
+    if not absent:
+        return
+    st.button(words["absent_go_on"], key="absent-go-on", on_click=page.correct, kwargs={"absent_texts": frozenset()})
+    which = " and ".join(words["absent_fields"][field] for field in absent)
+    raise UserError(words["absent" if all(absent.values()) else "absent_damaged"].format(texts=which))
 
 
 def _end_fetching() -> None:

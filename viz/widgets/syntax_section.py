@@ -27,11 +27,9 @@ from viz.page import PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.control_widgets import choice_for
-from viz.widgets.errors import errors_as_sentences
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, choice_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded
+from viz.widgets.fragment import errors_as_sentences, folded
 from viz.widgets.handout_button import table_button
 from viz.widgets.lesson import source_listing
 from viz.widgets.upload import most_megabytes, uploader

@@ -13,7 +13,7 @@ def dead_end():
     from viz.page import PageContext
     from viz.pages.next_word import PAGE, _ways_out
     from viz.session import session
-    from viz.widgets.errors import FETCHING
+    from viz.widgets.fragment import FETCHING
 
     _ways_out(PageContext("next_word", PAGE, {}), "This one reads.")
     st.write(f"{session().state.model} | {session().state.text} | {FETCHING.value[0]}")

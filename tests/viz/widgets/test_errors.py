@@ -15,7 +15,7 @@ def adapter_page():
     from viz.page import PageContext
     from viz.pages.next_word import PAGE
     from viz.session import session
-    from viz.widgets.errors import errors_as_sentences
+    from viz.widgets.fragment import errors_as_sentences
     from viz.widgets.sidebar import fetch_model
 
     page = PageContext("next_word", PAGE, {})

@@ -6,15 +6,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from viz.components.block_diagram import payload as block_diagram
-from viz.components.handles import payload as handles
-from viz.components.mask_editor import payload as cells
+from viz.components import block_diagram as block_diagram
+from viz.components import handles as handles
+from viz.components import mask_editor as cells
+from viz.components import transformer_diagram as anatomy
 from viz.components.messages import unpack
-from viz.components.transformer_diagram import payload as anatomy
 from viz.page import pages
 from viz.page_controls import Numbers
 from viz.text import FOLDER, strings
-from viz.widgets.control_widgets import log_steps, slider_for
+from viz.widgets.fields import log_steps, slider_for
 from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_line, lessons, source_listing
 
 Z = Numbers("z", (1.0, 0.0), -10, 10, 2, 5)
@@ -29,8 +29,6 @@ def test_handles_take_nothing_but_numbers_in_range(value):
 
 def test_handles_hand_on_what_was_dragged_rounded_to_hundredths():
     assert handles.parse_event({"values": [1.234, -10]}, Z, 2) == (1.23, -10.0)
-    with pytest.raises(ValueError, match="expected a mode"):
-        handles.HandleSet(["a", "b"], "n", mode="knobs")
 
 
 @pytest.mark.parametrize("value", [None, {"allowed": [1, 0]}, {"allowed": [1, 0, 2, 0]}, {"allowed": [True, 0, 1, 0]},
@@ -86,7 +84,7 @@ def test_the_listing_is_the_functions_own_source_and_compiles():
                          [(3, True, (1, 2, 3)), (99, True, (1, 2, 3)), (99, False, (1, 2, 3, 99))])
 def test_a_slider_shows_what_the_page_takes_of_a_value_that_is_none_of_its_options(monkeypatch, value, closed, shown):
     drawn = []
-    monkeypatch.setattr("viz.widgets.control_widgets.slider",
+    monkeypatch.setattr("viz.widgets.fields.slider",
                         lambda label, options, value, **more: drawn.append((tuple(options), value)))
     slider_for(SimpleNamespace(controls={"n": value}), "n", "label", range(1, 4), closed=closed)
     assert drawn == [(shown, min(value, shown[-1]))]

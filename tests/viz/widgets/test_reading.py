@@ -12,8 +12,8 @@ from model.core.query import UserError
 from viz.page import Page, PageContext
 from viz.session import Session
 from viz.state import State
-from viz.widgets import reading
-from viz.widgets.pictures.choice import OWN_PICTURES
+from viz.widgets import picture as reading
+from viz.widgets.picture import OWN_PICTURES
 
 OF_PICTURES = Page("Fabricated", "Look", 9, "record", reads="picture")
 OF_TEXT = replace(OF_PICTURES, reads="text")
@@ -25,7 +25,7 @@ def visit(monkeypatch):
     """A new session, and what fits its question to a page."""
     def begin(state: State = State()):   # noqa: B008
         now = Session(state=state)
-        for room in ("viz.session", "viz.page", "viz.widgets.reading"):
+        for room in ("viz.session", "viz.page", "viz.widgets.picture"):
             monkeypatch.setattr(f"{room}.session", lambda: now)
         return now, lambda page: reading.fit_question(PageContext("fabricated", page, {}))
     return begin

@@ -1,6 +1,5 @@
 """The sidebar: what stands in it is used by the page beside it."""
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -27,8 +26,8 @@ def _run(name: str, controls: dict, question: dict) -> None:
     from viz.page import PageContext, pages, with_controls
     from viz.session import session
     from viz.state import State
-    from viz.widgets.errors import errors_as_sentences
-    from viz.widgets.reading import fit_question
+    from viz.widgets.fragment import errors_as_sentences
+    from viz.widgets.picture import fit_question
 
     about, render = pages()[name]
     session().state = with_controls(replace(State(), **question), name, about, controls)
@@ -98,12 +97,6 @@ def test_the_switch_of_a_chat_is_there_for_a_tokenizer_with_a_template_and_is_as
     assert not app.exception and app.text[0].value == "chat True"
     app.toggle(key="ask_chat").set_value(False).run()
     assert app.text[0].value == "chat False"
-
-
-def test_a_page_that_needs_nothing_and_shows_a_sidebar_is_found(monkeypatch):
-    monkeypatch.setattr("viz.page.pages", lambda: {"vectors": (replace(about, needs="head"), render)})
-    about, render = pages()["vectors"]
-    assert not questions(monkeypatch, "vectors", {})
 
 
 def seen(monkeypatch, name: str, controls: dict, **question: str) -> list:

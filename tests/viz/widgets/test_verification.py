@@ -9,7 +9,7 @@ def page(changed):
     import streamlit as st
 
     from tests import fabricate
-    from viz.widgets.verification import show_badge
+    from viz.widgets.head_picker import show_badge
 
     record = fabricate.record()
     show_badge(st.empty(), replace(record, card=replace(record.card, changed=changed)))

@@ -18,13 +18,11 @@ from viz.page_controls import Choice, Number, Words
 from viz.pages.compare.difference import difference_section, grid_section, patching_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.control_widgets import choice_for, log_steps, slider_for
 from viz.widgets.export_menu import link_box
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, choice_for, log_steps, slider_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head
-from viz.widgets.pictures.choice import picture_options
-from viz.widgets.pictures.strip import patch_strip
+from viz.widgets.picture import patch_strip, picture_options
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
 OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # what can be done to either

@@ -39,7 +39,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import pills, segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.pictures.choice import picture_name
+from viz.widgets.picture import picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
 SHOWN = 6          # heads that are offered

@@ -43,13 +43,12 @@ from viz.page_controls import Choice, Switch, Words
 from viz.pages.coreference.case_set import case_set_section, percent
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.control_widgets import choice_for, toggle_for
-from viz.widgets.fields import bind
+from viz.widgets.fields import bind, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded_formula
 from viz.widgets.handout_button import picture_button
+from viz.widgets.head_picker import sentence_strip
 from viz.widgets.head_table import plain_table
-from viz.widgets.sentence_strip import sentence_strip
 from viz.widgets.vocabulary import unknown_words, vocabulary
 
 ROLES = ("pronoun", "correct", "wrong")

@@ -21,7 +21,7 @@ from viz.format import format_share, format_weight, head_label, paper_head_label
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.control_widgets import choice_for, toggle_for
+from viz.widgets.fields import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_table import plain_table
 from viz.widgets.upload import uploader

@@ -31,10 +31,9 @@ from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import bind, pills, segments, select, toggle
 from viz.widgets.fragment import folded_formula, fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
-from viz.widgets.head_picker import kind_choice
+from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
-from viz.widgets.pictures.strip import open_picture, patch_strip
-from viz.widgets.sentence_strip import sentence_strip
+from viz.widgets.picture import open_picture, patch_strip
 from viz.widgets.vocabulary import vocabulary
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by

@@ -18,12 +18,10 @@ from viz.page_controls import Choice, Number, Numbers
 from viz.pages.inside.steps import STEPS, TRACED, StepContext
 from viz.text import escape_markdown
 from viz.theme import READABLE
-from viz.widgets.control_widgets import choice_for
-from viz.widgets.figure import figure
-from viz.widgets.head_picker import real_head
+from viz.widgets.fields import choice_for
+from viz.widgets.figure import columns_switch, figure
+from viz.widgets.head_picker import real_head, sentence_strip
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
-from viz.widgets.sentence_strip import sentence_strip
-from viz.widgets.vector_heatmap import columns_switch
 
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")

@@ -12,8 +12,7 @@ from model.lessons import head_steps
 from model.lessons.head_steps import HeadSteps
 from viz.figures.bars import bars
 from viz.figures.matrix import CellStyle, matrix
-from viz.widgets.figure import figure
-from viz.widgets.vector_heatmap import token_name, vector_strips
+from viz.widgets.figure import figure, token_name, vector_strips
 
 SHOWN = 24       # keys that have a bar of their own; of a longer text those with the largest weights
 KEPT = 12        # products that are bars of their own

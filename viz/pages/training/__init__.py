@@ -17,7 +17,7 @@ from viz.pages.training.film import film_stage
 from viz.pages.training.own_run import HEADS, LAYERS, TRAINING, background_training, end_training, own_training
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.control_widgets import choice_for
+from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.head_table import plain_table

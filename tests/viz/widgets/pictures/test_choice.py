@@ -5,7 +5,7 @@ from model.core import pictures
 from viz.session import Session
 from viz.state import State
 from viz.text import strings
-from viz.widgets.pictures import choice
+from viz.widgets import picture as choice
 
 
 @pytest.mark.parametrize("url, works", [

@@ -1,0 +1,227 @@
+"""The picture that a model looks at: the choice of one, its strip, and which page takes which."""
+import contextlib
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core import pictures
+from model.core.limits import LIMITS
+from model.core.query import UserError
+from model.core.record import AttentionRecord
+from model.core.view import View
+from viz import glow
+from viz.components.component import Picture, registered
+from viz.components.head_view import Below
+from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
+from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
+from viz.page import PageContext
+from viz.session import Kept, session
+from viz.state import State
+from viz.text import escape_markdown, strings
+from viz.widgets.upload import most_megabytes, take
+
+OWN_PICTURES = Kept[dict[str, str]]({})   # names of those that were brought here, by sha256
+_ERROR = Kept("")                         # what is wrong with the one that was brought last
+
+
+def picture_name(sha256: str | None) -> str:
+    """What a picture is called: the title of one that is shipped, the name of a file; "" of one that is not here."""
+    if sha256 is None:
+        return ""
+    try:
+        return pictures.find(sha256).name
+    except UserError:
+        return ""
+
+
+def picture_options() -> dict[str, str]:
+    """{sha256: name} of what one can choose: those that are shipped, those that were brought in this session, and the
+    one of a link."""
+    chosen = session().state.image
+    known = {each.sha256: each.name for each in pictures.offered(session().state.model)} | OWN_PICTURES.value
+    return known if chosen is None or chosen in known else known | {chosen: picture_name(chosen)
+                                                                    or strings("pictures")["gone"]}
+
+
+def _bring(page: PageContext, key: str) -> None:
+    """Opens what was dropped, pasted or taken; what is wrong with it is said under its place."""
+    _ERROR.value = ""
+    if st.session_state[key] is None:
+        return
+    try:
+        brought = take(key)
+        if brought is None:
+            return
+        picture = pictures.keep(*brought, session().id)
+    except UserError as error:
+        _ERROR.value = str(error)
+        return
+    OWN_PICTURES.value = OWN_PICTURES.value | {picture.sha256: picture.name}
+    page.set(image=picture.sha256)
+
+
+def _choose(page: PageContext) -> None:
+    page.set(image=st.session_state["ask_picture"])
+
+
+def picture_widgets(page: PageContext) -> None:
+    """Draws the choice, the place for a file, and the camera."""
+    words, options, chosen = strings("pictures"), picture_options(), page.state.image
+    st.session_state["ask_picture"] = chosen
+    st.selectbox(words["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
+                 on_change=_choose, args=(page,))
+    _about(chosen)
+    # of any type: what is not read gets a sentence that names it, where Streamlit has three words for all files
+    st.file_uploader(words["own"], key="ask_picture_file", help=words["own_help"],
+                     max_upload_size=most_megabytes(LIMITS.picture_bytes), on_change=_bring,
+                     args=(page, "ask_picture_file"))
+    registered("paste", "js/paste.js", "module.paste")(key="paste", data={"key": "ask_picture_file"})
+    if _ERROR.value:
+        st.error(escape_markdown(_ERROR.value))
+    with st.expander(words["camera"], on_change="rerun", key="camera-open") as opened:
+        if opened.open and not camera_works(st.context.url):
+            st.caption(words["no_camera"])
+        elif opened.open:
+            st.camera_input(words["camera"], key="ask_camera", label_visibility="collapsed",
+                            on_change=_bring, args=(page, "ask_camera"))
+
+
+def _about(chosen: str | None) -> None:
+    """Who made the picture that is chosen, and under which licence; of one's own, where it is, or that it is gone:
+    other pages draw on, as long as they have the answer."""
+    if chosen is None:
+        return
+    words = strings("pictures")
+    try:
+        picture = pictures.find(chosen)
+    except UserError as error:
+        st.caption(escape_markdown(str(error)))
+        return
+    said = words["made_by"].format(source=escape_markdown(picture.source), licence=picture.licence)
+    st.caption(said if picture.licence else words["own_stays"])
+
+
+def camera_works(url: str | None) -> bool:
+    """Whether a browser lets the page of this address have its camera: over HTTPS, or on the same machine (W3C, Secure
+    Contexts, 2023)."""
+    address = urlsplit(url or "")
+    host = (address.hostname or "").lower()
+    return address.scheme == "https" or host in ("localhost", "127.0.0.1", "::1") or host.endswith(".localhost")
+
+
+def picture_pills(page: PageContext) -> None:
+    """The pictures as small buttons in a row, for a page that is about them."""
+    options: dict[str, str] = picture_options()
+    st.session_state["picture-pills"] = page.state.image
+    st.pills(strings("pictures")["picture"], list(options), format_func=partial(_short, options), wrap=True,
+             key="picture-pills", label_visibility="collapsed", on_change=_from_pills, args=(page,))
+
+
+def _short(options: dict[str, str], sha256: str) -> Any:
+    name = options[sha256]
+    return escape_markdown(name if len(name) <= 28 else name[:27] + "…")
+
+
+def _from_pills(page: PageContext) -> None:
+    if st.session_state["picture-pills"] is not None:
+        page.set(image=st.session_state["picture-pills"])
+
+
+HIGH = 150   # pixels of the picture as a strip
+
+
+def open_picture(record: AttentionRecord, view: View, *, key: str, height: int | Below, look: str = "blocky",
+                 opacity: float = glow.OPACITY, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
+    """Draws what the token in focus looks at in the open head, over the picture."""
+    patches = patches_of(record, view.kind, picture_name(record.query.image))
+    shown = PatchState(view.token, look, opacity, hidden_tokens(record))
+    return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
+
+
+def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
+                on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
+    """Draws the picture with the token in focus, small: the place where one chooses it, as in a strip of tokens.
+    says: what one does there, in other words."""
+    patches, words = patches_of(record, view.kind, picture_name(record.query.image)), strings("components")["picture"]
+    nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
+    return picture_view(patches, nothing, PatchState(view.token, opacity=0.0, hidden=hidden_tokens(record),
+                                                     says=says or words["choose"]),
+                        height=HIGH, key=key, on_event=on_event)
+
+
+FETCHED = "dinov2-small"   # offered where no model of pictures is on disk
+_TEXT_MODEL = Kept("")      # the last model of text, for pages that take no other
+_PICTURE_MODEL = Kept("")   # the last model of pictures, for the page Pictures
+_PICTURE = Kept("")         # the last picture, by its sha256
+
+
+def what_it_reads(model: str) -> frozenset[str]:
+    """"text", "picture", or both. Of a model that is not there it is what the catalogue says."""
+    offer = next((offer for offer in sources.catalogue() if offer.id == model), None)
+    try:
+        sides = sources.sides(model)
+    except UserError:
+        return frozenset({"picture" if offer is not None and offer.pictures else "text"})
+    if "image" not in sides:
+        return frozenset({"text"})
+    return frozenset({"picture", "text"} if "text" in sides else {"picture"})
+
+
+def is_unknown(model: str) -> bool:
+    """Whether nobody can say what it reads: an id of the hub, or a folder, that is not on this disk."""
+    try:
+        sources.sides(model)
+    except UserError:
+        return all(offer.id != model for offer in sources.catalogue())
+    return False
+
+
+def picture_models() -> list[str]:
+    """The catalogue's models of pictures that are on this disk, those that were trained here last."""
+    return [offer.id for offer in sources.catalogue() if offer.pictures and offer.on_disk]
+
+
+def _join(image: str | None) -> None:
+    """Keeps a picture that a link or a reloaded page named as long as this session, as if it had been brought here."""
+    if image is None or image in OWN_PICTURES.value:
+        return
+    with contextlib.suppress(UserError):   # one that is gone is said to be where it would be drawn
+        picture = pictures.join(image, session().id)
+        if not picture.licence:
+            OWN_PICTURES.value = OWN_PICTURES.value | {image: picture.name}
+
+
+def fit_question(page: PageContext) -> None:
+    """Puts a model that the page takes in the place of one that it does not, and a picture beside a model of pictures;
+    what was there comes back with the next page that takes it."""
+    if not page.about.asks_with(page.controls):
+        return
+    wanted, reads = page.about.reads, what_it_reads(page.state.model)
+    if wanted != "both" and wanted not in reads and not is_unknown(page.state.model):
+        if wanted == "picture":
+            _TEXT_MODEL.value = page.state.model
+            model = _PICTURE_MODEL.value or next(iter(picture_models()), FETCHED)
+        else:
+            _PICTURE_MODEL.value = page.state.model
+            model = _TEXT_MODEL.value or State().model
+        page.correct(**vars(page.state.with_question(model=model)))
+        reads = what_it_reads(model)
+    state, pictured = page.state, "picture" in reads and wanted != "text"
+    if pictured:
+        if state.image is None:
+            last = _PICTURE.value or pictures.offered(state.model)[0].sha256
+            page.correct(image=last if state.model == _PICTURE_MODEL.value else pictures.fitting(state.model, last))
+        _join(page.state.image)
+    elif state.image is not None:
+        _PICTURE.value = state.image
+        page.correct(image=None)
+    # in the place of the sentence that nobody typed, texts that a picture is compared with, or the other way round
+    plain, compared = State().text, strings("pictures")["compared"]
+    known, fitting = (plain, compared) if pictured and "text" in reads else (compared, plain)
+    if state.text == known:
+        page.correct(text=fitting)

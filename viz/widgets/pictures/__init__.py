@@ -1,1 +1,0 @@
-"""Pictures on pages: which one, and where in it one looks from."""
