@@ -12,7 +12,7 @@ from model.core.query import Kind
 from model.core.view import View
 from model.imported.record_file import read_record
 from model.module.look import look
-from viz.export import csv as csv_export
+from viz.export import export
 from viz.pages.heads import row_claim
 
 TOKENS, WIDTH, HEADS = 6, 16, 4
@@ -150,7 +150,7 @@ def test_pages_and_files_say_what_a_blind_row_is():
     view = View(kind=Kind.CAUSAL, head=1, token=2)
     assert heads.overview(record.maps[0]).masked_out == ((0, 1),)
     assert "sees nothing" in row_claim(record, view) and "sees nothing" not in row_claim(record, View(kind=Kind.CAUSAL))
-    rows = csv_export.export(record, view).decode().splitlines()
+    rows = export(".csv", record, view).decode().splitlines()
     assert rows[2].split(",")[1:TOKENS + 1] == [""] * TOKENS
 
 

@@ -62,7 +62,7 @@ def test_an_uploader_states_the_smaller_of_the_limit_and_what_the_server_takes(m
 
 @pytest.mark.parametrize(("server", "stated"), [(3, 3), (200, 5)])
 def test_no_uploader_states_more_than_the_server_takes(server, stated, monkeypatch):
-    from viz.pages.measures import corpus
+    from viz.pages import measures as corpus
     from viz.widgets import syntax_section
 
     options, captions = [], []
