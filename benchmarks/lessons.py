@@ -119,7 +119,7 @@ def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float,
     """(lesson, {kind of control: [as `moved` has it]}), one after the other."""
     from playwright.sync_api import sync_playwright
 
-    from tests.browser.test_lessons import KINDS, answered
+    from tests.browser.test_every_page import KINDS, answered
     from tests.conftest import FLAGS, ROOT, Server, chromium
 
     server = Server(ROOT / "app.py", Path(tempfile.mkdtemp()) / "server.log").wait()

@@ -42,7 +42,7 @@ if "--all" in sys.argv:
 COMMON: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
-hypothesis.settings.register_profile("short", derandomize=True, max_examples=100, **COMMON)
+hypothesis.settings.register_profile("short", derandomize=True, max_examples=50, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"

@@ -1,9 +1,6 @@
 """Rules of the house: ruff and import-linter check most of them, as pyproject.toml sets them; the rest is here."""
 import ast
-import json
-import os
 import re
-import shutil
 import subprocess
 import sys
 import warnings
@@ -73,7 +70,7 @@ def test_no_view_reaches_for_another_machine():
 # calls that write, or move, a file in its place
 WRITES = re.compile(r"\.write_(?:text|bytes)\(|\bopen\((?:[^()]|\([^()]*\))*?\"[rbt+]*[wax+][wbt+]*\"|"
                     r"\b(?:save_file|np\.save\w*|torch\.save)\(|ZipFile\([^()]*\"[wax]\"|"
-                    r"\.replace\([\w.]+\)|\.rename\((?!columns=|index=)")
+                    r"\.replace\([\w.]+\)|\.rename\((?!\s*(?:columns|index)=)")
 # who may: they write to what model.core.files gave them, or to what nobody takes for whole
 WRITERS = {
     "model/core/files.py", "model/core/npz.py", "model/studies/atlas/files.py",
@@ -86,53 +83,6 @@ def test_files_are_written_by_the_module_that_survives_a_kill():
     """Killed, or on a full disk, a program that writes over a file leaves half of it; model.core.files does not."""
     found = {name for name, text in SOURCES.items() if WRITES.search(text)}
     assert found == WRITERS
-
-
-@pytest.mark.parametrize("line", [
-    "path.write_text('a', encoding='utf-8')", 'open(path, "wb")', 'open(path, mode="a")', 'path.open("r+b")',
-    'path.open("ab" if old else "wb")', "save_file(tensors, path)", "np.savez(path, a=a)", 'zipfile.ZipFile(path, "w")',
-    "part.replace(path)", "part.rename(path)"])
-def test_written_file_is_noticed(line):
-    assert WRITES.search(line)
-
-
-@pytest.mark.parametrize(("source", "rule"), [
-    ("def opened(path: str) -> object:\n    return open(path)\n", "PLW1514"),
-    ("from time import monotonic\nx = monotonic()\n", "TID251"),
-    ("import os\nos.rename('a', 'b')\n", "TID251"),
-    ("from streamlit.runtime import Runtime\nx = Runtime\n", "TID251"),
-    ("from streamlit import config\nx = config\n", "TID251"),
-    ("import transformers.masking_utils as m\nx = m\n", "TID251"),
-    ("def kind(network: object) -> str:\n    return network.config._attn_implementation\n", "SLF001"),
-    ("import torch\nx = torch\n", "TID253"),
-    ("import resource\nx = resource\n", "TID253"),
-    ("from . import theme\nx = theme\n", "TID252")])
-def test_ruff_names_what_the_house_forbids(source, rule):
-    ran = subprocess.run([sys.executable, "-m", "ruff", "check", "--stdin-filename", "viz/planted.py", "--no-cache",
-                          "--output-format", "json", "-"], cwd=ROOT, input=source, capture_output=True,
-                         encoding="utf-8")
-    assert rule in {each["code"] for each in json.loads(ran.stdout)}
-
-
-def test_contracts_name_what_the_design_forbids(tmp_path):
-    planted = [("viz.components.chart", "viz.widgets.fields"), ("viz.pages.softmax", "viz.pages.masks"),
-               ("viz.pages.softmax", "torch"), ("viz.figures.bars", "streamlit"), ("viz.figures.bars", "matplotlib"),
-               ("viz.export.tables", "model.ask.sources"), ("viz.link", "model.studies.patching"),
-               ("viz.pages.heads", "model.scratch.train"), ("viz.widgets.fields", "plotly"),
-               ("model.core.heads", "model.studies.patterns"), ("model.core.record", "viz.text"),
-               ("model.studies.patterns", "model.capture.verify"), ("model.ask.sources", "model.cli.commands"),
-               ("model.scratch.models", "model.pretrained.load"), ("model.lessons.cost", "transformers")]
-    for folder in ("model", "viz"):
-        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for importer, imported in planted:
-        place = (tmp_path / importer.replace(".", "/")).with_suffix(".py")
-        with (place if place.is_file() else place.with_suffix("") / "__init__.py").open("a", encoding="utf-8") as file:
-            file.write(f"\nimport {imported}\n")
-    ran = subprocess.run(LINT_IMPORTS, cwd=tmp_path, capture_output=True, encoding="utf-8",
-                         env=os.environ | {"COLUMNS": "400"})
-    assert ran.returncode == 1
-    assert [pair for pair in planted if f"{pair[0]} -> {pair[1]} " not in ran.stdout] == []
 
 
 def test_missing_encoding_is_an_error_in_our_modules_and_a_warning_in_children():

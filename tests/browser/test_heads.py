@@ -54,6 +54,12 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     assert seen.page.get_by_role("textbox", name="Text", exact=True).input_value() == headline.WIDE
 
 
+def test_the_row_of_it_is_above_the_fold_of_a_small_laptop(open_page):
+    seen = open_page(width=1280, height=720)
+    row = seen.page.locator(".st-key-head .label.down").get_by_text("it", exact=True).first
+    expect(row).to_be_in_viewport(ratio=1)
+
+
 def test_the_source_and_what_highlights_it_come_when_somebody_opens_them(watch):
     seen, asked = watch(), []
     seen.page.on("response", lambda answer: asked.append(answer.url))
@@ -196,17 +202,8 @@ def test_presented_the_whole_head_is_on_a_projector_and_arrows_lead_nowhere_with
     assert urlsplit(seen.rest().page.url).path == "/heads"
 
 
-def test_dark_and_narrow_and_a_change_of_theme_go_without_error(open_page):
-    seen = open_page(width=390, height=844, scheme="dark")
-    wide = seen.page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth")
-    assert wide <= 392
-    seen.page.emulate_media(color_scheme="light")
-    assert "layer 3 · head 1" in head(seen.rest())
-
-
 @pytest.mark.parametrize(("path", "pictures"), [("/", ".st-key-grid canvas, .st-key-head canvas"),
-                                                ("/softmax", ".clearhead-chart .main-svg"),
-                                                ("/measures", ".clearhead-chart .main-svg")])
+                                                ("/softmax", ".clearhead-chart .main-svg")])
 def test_paper_has_whole_pictures_and_no_sidebar(watch, path, pictures):
     seen = watch(width=1440, height=900)
     seen.page.goto(seen.address + path)

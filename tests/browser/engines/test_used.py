@@ -96,6 +96,7 @@ def softmax(engine: Engine, address: str, wanted: Wanted = TWO) -> list[dict]:
     return [first, shown(engine, wanted[1])]
 
 
+@pytest.mark.rest   # what is clicked and dragged here, Back and Forward are tried with below
 @pytest.mark.parametrize("use", [heads, softmax])
 def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, reference, app, use):
     wanted = reference(f"used-{use.__name__}", lambda chromium: use(chromium, app.address))

@@ -1,0 +1,238 @@
+"""One story a page in a real browser: axe-core (WCAG 2.2, A and AA) finds nothing serious in light and dark, no window
+cuts anything, and a lesson's controls move, its link brings the state back, and it asks before it tells."""
+import re
+import time
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from tests.browser.watch import PATIENCE, Watch
+from tests.leaks import given_away
+from viz.page import pages
+from viz.text import strings
+from viz.widgets.lesson import lessons
+
+WINDOWS = ((1280, 720), (768, 1024), (390, 844))
+SETTLED = 10    # s: charts are drawn anew after a window has changed
+
+# by axe's rule: what Streamlit draws and nobody outside it can mend
+STREAMLITS = {
+    # on a phone the menu is a list of sections, whose entries stand in a div between the list and its items
+    "list": "[data-testid=stSidebarNavItems]", "listitem": "[data-testid=stSidebarNavItems]",
+    # a formula wider than the phone; the keyboard reaches it in Chromium and Firefox, which focus what scrolls
+    "scrollable-region-focusable": ".katex-display"}
+WCAG, COLOURS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22a", "wcag22aa"], ["color-contrast"]
+AXE = """([runOnly, streamlits]) => axe.run({
+        runOnly, resultTypes: ["violations"], elementRef: true, iframes: false, preload: false,
+    }).then(({ violations }) => violations.flatMap(({ id, impact, nodes }) => nodes
+        .filter(({ element }) => /serious|critical/.test(impact) && !element.closest(streamlits[id] ?? "no-element"))
+        .map(({ target, html, failureSummary }) => [id, target.flat().at(-1), html.slice(0, 160), failureSummary])))"""
+
+SCROLLS = ", ".join((
+    ".katex-display",   # a formula whose single step is wider than a phone
+    "pre",              # code
+    ".dvn-scroller"))   # a table of Streamlit's with more columns than a phone shows
+UNSEEN = ", ".join((
+    ".katex-mathml", ".unseen",         # for screen readers
+    ".katex svg",                       # KaTeX draws roots and braces too long and shows a part
+    ".subplot .plot, .subplot .overplot",   # what a chart's axes clip
+    ".draglayer", "#js-plotly-tester",  # plotly's handles at the edge of a chart, and where it measures words
+    "[data-testid=stSidebar]"))         # closed on a phone it waits beside the window; its own width is fixed
+# words of an element that end beyond what hides them, elements beyond the window, and what scrolls sideways
+CUT = """([scrolls, unseen]) => {
+    const found = [], roots = [document], up = (each) => each.parentElement ?? each.getRootNode().host;
+    const named = (each) => `${each.localName}.${each.getAttribute("class")}: ${each.textContent.trim().slice(0, 40)}`;
+    const once = (test, known = new Map()) => (each) => known.get(each) ?? known.set(each, test(each)).get(each);
+    const sideways = once((each) => each.scrollWidth > each.clientWidth + 1
+        && /auto|scroll/.test(getComputedStyle(each).overflowX));
+    const hides = once((each) => /hidden|clip/.test(getComputedStyle(each).overflowX));
+    const above = (each, test) => { do each = up(each); while (each && !test(each)); return each; };
+    const texts = (each) => [...each.childNodes].filter(({ nodeType, data }) => nodeType === 3 && data.trim());
+    const boxes = (each) => texts(each).map((node) => {
+        const range = document.createRange();
+        range.selectNodeContents(node);
+        return range.getBoundingClientRect();
+    });
+    while (roots.length) for (const each of roots.pop().querySelectorAll("*")) {
+        if (each.shadowRoot) roots.push(each.shadowRoot);
+        const box = each.getBoundingClientRect();
+        if (each.localName === "g" || box.width < 4 || box.height < 4 || each.closest(unseen) || above(each, sideways)
+            || !each.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+        if (sideways(each) && each.clientWidth > 40 && !each.matches(scrolls)) found.push(`scrolls: ${named(each)}`);
+        if ((box.right > innerWidth + 1 || box.left < -1) && getComputedStyle(each).position !== "fixed") {
+            found.push(`sticks out: ${named(each)}`);
+        }
+        const edge = hides(each) ? each : above(each, hides), ends = edge && edge.getBoundingClientRect().right + 1;
+        if (edge && boxes(each).some(({ right }) => right > ends)) found.push(`cut: ${named(each)}`);
+    }
+    return found;
+}"""
+
+# what a page may hold, and how it is moved: a key for those that one focuses, a click for the others
+KINDS = {"handle": (".drag [role=slider]", "ArrowUp"), "cell": (".cells button", "Space"),
+         "box": (".block [aria-checked=true]", "ArrowUp"),
+         "sketch": (".sketch [role=slider]", "ArrowUp"),
+         "slider": ("input[type=range]", "ArrowLeft"),
+         "choice": (".stElementContainer:not([class*=st-key-tabs-]) [data-testid=stButtonGroup] "
+                    "[role=radio]:not([aria-checked=true])", None),
+         "pill": ("button[data-variant=pills]", None),
+         "switch": ("[role=switch]", "Space")}
+
+
+CUT_FORMULAS = """() => [...document.querySelectorAll('.katex-display')]
+    .filter((each) => each.scrollHeight > each.clientHeight).length"""
+PICTURE = ".clearhead-chart[data-drawn], .story .row"   # without which a lesson is not drawn yet
+
+
+def answered(name: str) -> str:
+    """The page's address with its prompt answered and everything switched on, so that every control and picture is
+    there."""
+    if name not in lessons():
+        return f"/{name}"
+    page, prose = pages()[name][0], strings(f"lessons/{name}")
+    on = {each.name: "1" for each in page.controls if each.start is False}
+    right = {table: "abcd"[each["right"]] for table, each in prose.items()
+             if isinstance(each, dict) and isinstance(each.get("right"), int)}
+    return f"/{name}?" + urlencode(on | {"guess": right["predict"]}
+                                   | {each.name: "a" for each in page.controls if each.name.startswith("guess_")})
+
+
+@pytest.mark.parametrize("name", pages())
+def test_page_serves_every_reader_in_every_window(watch, name):
+    seen = watch(answered(name))
+    seen.page.evaluate(Axe().axe_script)
+    finds_nothing(seen, AXE, WCAG, STREAMLITS)
+    if name in lessons():
+        assert drawn_twice(seen) == []
+        assert below_the_screen(seen) == []
+        assert seen.page.evaluate(CUT_FORMULAS) == 0
+        every_control_moves(seen)
+    nothing_is_cut(seen, *WINDOWS)
+    if name in lessons():
+        link_restores_lesson(seen)
+        lesson_asks_before_it_tells(seen, strings(f"lessons/{name}")["predict"])
+    else:
+        seen.page.emulate_media(color_scheme="dark")
+    finds_nothing(seen.rest(), AXE, COLOURS, STREAMLITS)
+
+
+def finds_nothing(seen: Watch, script: str, *given: object) -> None:
+    """What the script finds, which may go as the page settles."""
+    end = time.perf_counter() + SETTLED
+    while (found := seen.page.evaluate(script, given)) and time.perf_counter() < end:
+        seen.page.wait_for_timeout(200)
+    assert found == [], f"{len(found)} on {seen.page.url} at {seen.page.viewport_size}, such as {found[:3]}"
+
+
+def nothing_is_cut(seen: Watch, *windows: tuple[int, int]) -> None:
+    for width, height in windows:
+        seen.page.set_viewport_size({"width": width, "height": height})
+        finds_nothing(seen, CUT, SCROLLS, UNSEEN)
+
+
+def link_restores_lesson(seen: Watch) -> None:
+    """Opened anew by its link, narrow and dark, the lesson has the same state and the same charts."""
+    wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
+    seen.page.emulate_media(color_scheme="dark")
+    assert seen.open(f"{link.path}?{link.query}").params() == wanted
+    expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
+    expect_pictures(seen, pictures)
+    finds_nothing(seen, CUT, SCROLLS, UNSEEN)
+    seen.page.evaluate(Axe().axe_script)
+
+
+def lesson_asks_before_it_tells(seen: Watch, prompt: dict) -> None:
+    """Asked again, the page has no word of the answer; an answer brings it back."""
+    why = re.split(r"[*_$`]", prompt["answers"][0]["why"])[0].strip()
+    seen.main.locator(".st-key-again-guess button").click()
+    expect(seen.main.get_by_text(why[:40])).to_have_count(0, timeout=PATIENCE)
+    assert why not in seen.rest().main.inner_text() and "guess" not in seen.params()
+    assert given_away(prompt, beside_the_question(seen)) == []
+    seen.main.locator(".st-key-predict-guess label[data-testid=stRadioOption], .st-key-predict-guess "
+                      "[data-testid=stRadio] label").last.click()
+    expect(seen.main.get_by_text(why[:40]).first).to_be_visible(timeout=PATIENCE)
+    assert "guess" in seen.rest().params()
+
+
+def below_the_screen(seen: Watch) -> list:
+    """What of a lesson's first section, its pictures, what moves them and what to notice, a screen of 1440 × 900 does
+    not show without scrolling; with the question answered, which takes more room than asked."""
+    return seen.page.evaluate("""() => {
+        const shown = 'h3, .clearhead-chart, [data-testid^=stBidiComponent], [data-testid=stSlider], '
+            + '[data-testid=stButtonGroup]:not([class*=st-key-proof-] *), [class*=st-key-notices-]';
+        const first = document.querySelector('[data-testid=stMain] [class*=st-key-section-]');
+        const parts = [...first.querySelectorAll(shown)].filter((each) => each.getClientRects().length);
+        if (!parts.length) return ['nothing is shown'];
+        return parts.map((each) => [Math.ceil(each.getBoundingClientRect().bottom), each.className])
+            .filter(([bottom]) => bottom > 900);
+    }""")
+
+
+def beside_the_question(seen: Watch) -> str:
+    """The words and numbers of the page and its charts, without the box of the question."""
+    text = seen.main.evaluate("""(main) => {
+        const boxes = [...main.querySelectorAll('[class*=st-key-predict-]')];
+        boxes.forEach((box) => { box.hidden = true; box.style.display = 'none'; });
+        const text = main.innerText;
+        boxes.forEach((box) => { box.hidden = false; box.style.display = ''; });
+        return text;
+    }""")
+    return "\n".join([text, *drawn(seen)])
+
+
+def drawn(seen: Watch) -> list[str]:
+    """The numbers and words of every chart that the browser shows, without its colours and sizes. Which of a matrix'
+    numbers are black is a matter of colour, so those of its two heatmaps are put together."""
+    return seen.rest().page.evaluate(
+        """() => [...document.querySelectorAll('[data-testid=stMain] .js-plotly-plot')].map((chart) => {
+        const maps = chart.data.filter(({ type, text }) => type === 'heatmap' && text);
+        const cell = (i, j) => maps.map(({ text }) => text[i][j]).join('').trim();
+        const cells = maps[0]?.text.map((row, i) => row.map((_, j) => cell(i, j)));
+        const traces = chart.data.map(({ type, name, x, y, z, text }) =>
+            [name, x, y, z, type === 'heatmap' ? null : text]);
+        return JSON.stringify([traces, cells, (chart.layout.annotations ?? []).map(({ text }) => text)]);
+    })""")
+
+
+def drawn_twice(seen: Watch) -> list[str]:
+    """The charts whose margins were too small for the names of their axes, so that plotly drew them again, which takes
+    as long once more."""
+    expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
+    return seen.rest().page.evaluate("""() => [...document.querySelectorAll('.clearhead-chart.js-plotly-plot')]
+        .filter((chart) => chart._fullLayout._redrawFromAutoMarginCount !== undefined)
+        .map((chart) => chart.closest('[class*=st-key-chart-]').className)""")
+
+
+def expect_pictures(seen: Watch, pictures: list[str]) -> None:
+    """Controls that were moved have led to what their link shows a newcomer: no chart kept what it showed before."""
+    end = time.perf_counter() + PATIENCE / 1000
+    while (found := drawn(seen)) != pictures and time.perf_counter() < end:
+        seen.page.wait_for_timeout(200)
+    assert [one[:300] for one, other in zip(found, pictures, strict=True) if one != other] == []
+
+
+def every_control_moves(seen: Watch) -> None:
+    """One control of each kind; a switch twice, so that what it shows is there again."""
+    for selector, key in KINDS.values():
+        found = seen.main.locator(selector)
+        for _ in range(min(found.count(), 1) * (2 if selector == KINDS["switch"][0] else 1)):
+            before = seen.page.url
+            if key:
+                found.first.focus()
+                seen.page.keyboard.press(key)
+            else:
+                found.first.click()
+            # these may stand at their end, or choose what is not in the URL
+            if selector not in (KINDS["choice"][0], KINDS["slider"][0]):
+                seen.page.wait_for_function("before => location.href !== before", arg=before, timeout=PATIENCE)
+            seen.rest().fine()
+
+
+def test_chart_drawn_twice_is_noticed(watch):
+    seen = watch("/softmax")
+    assert drawn_twice(seen) == []
+    seen.page.evaluate("() => Plotly.relayout(document.querySelector('.clearhead-chart.js-plotly-plot'), {'margin.l': "
+                       "0})")
+    assert len(drawn_twice(seen)) == 1

@@ -1,0 +1,161 @@
+"""What Clearhead writes, it reads: handouts, atlas folders, links, exports and tables, each over all its types. Records
+with every mask, bias and edit: tests/model/core/saving/test_record_file.py."""
+import csv
+import inspect
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from model.ask import sources
+from model.cli.commands import answer_to
+from model.core import heads
+from model.core.measures import measure
+from model.core.query import Kind
+from model.core.view import LENSES, QUADRANTS, SCALES, View
+from model.studies import coreference, corpus
+from model.studies.atlas.build import atlas_of
+from model.studies.atlas.files import open_atlas, write_atlas, write_csv
+from model.studies.patterns import fit
+from tests import fabricate
+from tests.fabricate import items
+from tests.model.studies.atlas.made import SAID, summary
+from viz import page_controls
+from viz.export import export, formats
+from viz.export.csv import unguard_cell
+from viz.export.head_table import as_csv
+from viz.handout.files import Handout, load, save
+from viz.handout.item import KINDS
+from viz.link import address, from_params
+from viz.page import pages
+from viz.page_controls import Choice, Number, Numbers, Places, Steps, Switch, Words
+from viz.state import State
+
+FIGURES = (items.head, items.grid, items.coloured, items.change, items.covered, items.picture, items.photos,
+           items.handles, items.cells, items.strip, items.figure, items.table, items.block, items.story, items.squares,
+           items.curve)
+
+
+def moved(control):
+    """A value of a page's control other than that it starts with, as far out as it can be."""
+    match control:
+        case Number(low=low, high=high, start=start):
+            return high if start != high else low
+        case Choice(options=options, start=start):
+            return next(option for option in reversed(options) if option != start)
+        case Switch(start=start):
+            return not start
+        case Numbers(low=low, longest=longest):
+            return (low,) * longest
+        case Places(below=below) | Steps(below=below):
+            return (below - 1,)
+        case Words(longest=longest):
+            return ("ä & 中 " * longest)[:longest].strip()
+
+
+def reopened(state: State, name: str = "", controls=()) -> State:
+    query = urlsplit(address("https://example.org", state, name, controls)).query
+    return from_params(dict(parse_qsl(query, keep_blank_values=True, strict_parsing=True)), name, controls)
+
+
+def test_every_kind_of_control_is_moved_on_some_page():
+    kinds = {each for _, each in inspect.getmembers(page_controls, inspect.isclass) if "start" in vars(each).get(
+        "__annotations__", {})}
+    assert kinds == {type(control) for page, _ in pages().values() for control in page.controls}
+
+
+@pytest.mark.parametrize("name", pages())
+def test_a_link_holds_every_control_of_its_page(name):
+    controls = pages()[name][0].controls
+    for control in controls:
+        value = control.clean(moved(control))
+        assert value is not None and control.read(control.write(value)) == value, control.name
+    values = {control.name: control.clean(moved(control)) for control in controls}
+    state = State().with_control_values(name, **values)
+    assert {each: reopened(state, name, controls).controls_of(name)[each] for each in values} == values
+
+
+@pytest.mark.parametrize(("field", "values"), [
+    ("kind", Kind.every()), ("lens", LENSES), ("scale", SCALES), ("quadrant", QUADRANTS)])
+def test_a_link_holds_every_choice_of_a_view(field, values):
+    for value in values:
+        state = State().with_view(**{field: value})
+        assert getattr(reopened(state).view, field) == value
+
+
+def test_a_handout_holds_every_kind_of_figure():
+    made = Handout("Ünïted <b>", tuple(each() for each in FIGURES))
+    assert {item.kind for item in made.items} == set(KINDS)
+    assert load(save(made)) == made
+
+
+@pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
+def test_an_atlas_folder_and_its_tables_hold_every_number(kind, tmp_path):
+    atlas = atlas_of(summary(range(12), kind), SAID)
+    write_atlas(tmp_path, atlas, {"engine": "here"})
+    back = open_atlas(tmp_path)
+    assert back.about == dict(atlas.about) and back.kind is kind
+    write_csv(atlas, tmp_path)
+    for name, table in atlas.tables.items():
+        pd.testing.assert_frame_equal(table, back.tables[name], check_dtype=False)
+        read = pd.read_csv(tmp_path / f"{name}.csv", keep_default_na=False, na_values=[""])
+        for column in read:
+            told = [json.loads(each) for each in read[column]] if column in ("tokens", "keys") else read[column]
+            if table[column].dtype.kind == "f":
+                np.testing.assert_array_equal(np.asarray(told, table[column].dtype), table[column])
+            else:
+                written = [list(each) if column in ("tokens", "keys") else each for each in table[column]]
+                assert written == list(told)
+
+
+def test_exported_weights_open_as_attention_from_elsewhere(tmp_path):
+    made = fabricate.record(7)
+    content = export(".npz", made, View())
+    found = answer_to(sources.open_query(*sources.import_file(content, "mine.npz")))
+    for ours, theirs in zip(made[Kind.SELF].layers, found[Kind.SELF].layers, strict=True):
+        for head in range(ours.heads):
+            np.testing.assert_allclose(heads.weights(theirs, head), heads.weights(ours, head), atol=1e-6)
+    assert found.maps[0].queries.texts == made.maps[0].queries.texts
+
+
+HOSTILE = ("=1+1", "a;=b", "'", "''=x", "NA", "1e5", ",", '"', "\t", "中")
+
+
+def test_every_export_of_numbers_is_read_back():
+    numbers = {suffix for suffix, (form, _) in formats().items() if "numbers" in form.subjects}
+    assert numbers == {".csv", ".npz"}, "read a new one back here"
+    made = fabricate.record(len(HOSTILE))
+    side = replace(made.maps[0].queries, texts=HOSTILE)
+    made = replace(made, maps=(replace(made.maps[0], queries=side, keys=side),))
+    table = list(csv.reader(io.StringIO(export(".csv", made, View(layer=1, head=2)).decode("utf-8"), newline="")))
+    weights = heads.weights(made[Kind.SELF].layer(1), 2)
+    assert [unguard_cell(cell) for cell in table[0][1:-1]] == [unguard_cell(row[0]) for row in table[1:]]
+    assert (np.array([row[1:-1] for row in table[1:]], np.float32) == weights).all()
+    assert json.loads(table[1][-1])["head"] == 2
+
+
+def test_the_table_of_heads_gives_every_number_back():
+    made = fabricate.record(9)
+    measures, fits = measure(made.maps[0]), fit(made.maps[0])
+    table = pd.read_csv(io.BytesIO(as_csv(measures, fits, None, '{"a": "=1"}')), index_col=["layer", "head"])
+    for name, column in measures.frame().items():
+        np.testing.assert_array_equal(table[name].astype(column.dtype), column)
+    assert json.loads(table["provenance"].iloc[0]) == {"a": "=1"}
+
+
+def test_every_case_file_that_is_shipped_is_read_by_whom_it_is_for(tmp_path):
+    for name in ("coreference", "agreement"):
+        assert len(coreference.shipped_cases(name)) > 50
+    with (coreference.FOLDER / "explain.csv").open("rb") as file:
+        assert len(list(corpus.texts(file, "explain.csv", "text"))) > 50
+    # cases that are saved with another program's quotes and line ends are the same cases
+    content = Path(coreference.FOLDER, "coreference.csv").read_text(encoding="utf-8")
+    saved = tmp_path / "mine.csv"
+    frame = pd.read_csv(io.StringIO(content), dtype=str, keep_default_na=False)
+    frame.to_csv(saved, index=False, quoting=csv.QUOTE_ALL, lineterminator="\r\n", encoding="utf-8")
+    assert coreference.read_file(saved).cases == coreference.shipped_cases("coreference")
