@@ -71,7 +71,3 @@ def test_sentences_of_ones_own(page):
         timeout=PATIENCE)
     place.set_input_files({"name": "bad.csv", "mimeType": "text/csv", "buffer": b"a,b\n1,2\n"})
     expect(opened.get_by_text("has no column")).to_be_visible(timeout=PATIENCE)
-
-
-def test_a_sentence_without_a_question_says_so(page):
-    expect(page("?text=It+rains.").get_by_text("there is no pronoun with two nouns before it")).to_be_visible()

@@ -69,12 +69,3 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     main.get_by_role("textbox", name=words["word"]).fill("x")
     main.get_by_role("textbox", name=words["word"]).press("Enter")
     expect(main.get_by_text("The model holds x against")).to_be_visible(timeout=PATIENCE)
-
-
-def test_a_model_that_cannot_be_asked_is_one_sentence_and_the_rest_stays(seen):
-    main = at(seen, "model=scratch&text=the+dog+was+too+big&share=1", "softmax", "share")
-    expect(main.get_by_text("answers nothing")).to_be_visible(timeout=PATIENCE)
-    main = at(seen, RESOLVER.replace("resolver-wide", "translator"), "picture", "agreement")
-    expect(main.get_by_text("it follows one stack from its input to its output").first).to_be_visible()
-    expect(main.get_by_text("The model holds elle against")).to_be_visible()
-    expect(main.get_by_text("Attention is not not Explanation").first).to_be_visible()

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from tests import headline, links
+from tests import headline
 from tests.browser.watch import PATIENCE
 
 
@@ -94,28 +94,6 @@ def test_a_deep_link_gives_the_same_picture_in_a_new_browser(seen):
         # the next one knows nothing
         seen.page.evaluate("() => [localStorage, sessionStorage].forEach(each => each.clear())")
     assert found[0] == found[1] and found[0][0] == "layer 5 · head 11"
-
-
-HOSTILE = ({"layer": 10**9, "head": "NaN"}, {"kind": "cross"}, {"pair": "900,900"},
-           {"lens": "<script>alert(1)</script>"}, {"token": "999999"},
-           {"overlay": "9.9,1.1"})
-
-
-def test_a_model_that_does_not_exist_is_one_sentence(app):
-    page, = links.opened(app.address, {"model": "no/such-model"})
-    assert page.wrong == [] and "no/such-model" in page.words and "Traceback" not in page.words
-    assert "head" not in page.bodies
-
-
-def test_hostile_links_open_a_page_that_works(seen):
-    for params, page in zip(HOSTILE, links.opened(seen.address, *HOSTILE), strict=True):
-        (layer, number), grid = page.bodies["head"][1]["heads"][0], page.bodies["grid"][1]
-        assert page.wrong == [] and layer in grid["layers"], params
-        assert 0 <= number < grid["heads"][grid["layers"].index(layer)], params
-    seen.page.goto(seen.address + "/?"
-                   + urlencode({name: value for params in HOSTILE for name, value in params.items()}))
-    assert "layer" in head(seen)
-    seen.rest().fine()
 
 
 def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_drawn_literally(open_page):

@@ -2,6 +2,7 @@
 view."""
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, soon
@@ -38,6 +39,7 @@ def test_an_arrow_is_dragged_to_the_goal_by_mouse_and_keys_and_the_mix_waits_for
     expect(again.main.locator(".arrows .arrow.q")).to_have_attribute("aria-valuetext", moved, timeout=PATIENCE)
 
 
+@pytest.mark.rest
 def test_before_a_hall_the_arrows_have_the_width_of_the_window_and_letters_that_are_read(watch):
     seen = watch(width=1920, height=1080)
     seen.page.goto(seen.address + "/inside?present=1&guess=b&screen=hand")

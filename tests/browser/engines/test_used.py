@@ -1,5 +1,4 @@
-"""Heads, a lesson, a presentation, a handout and a live export used in WebKit and in Firefox: every move shows what it
-shows in Chromium."""
+"""Back and Forward, a handout, a live export and a presentation used in WebKit and in Firefox."""
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,53 +57,6 @@ def cell(engine: Engine, kind: str, across: float, down: float) -> tuple[float, 
     return x + (across - 0.5) * width, y + (down - 0.5) * height
 
 
-Wanted = Sequence[dict | None]   # by step: what Chromium showed, None in Chromium itself
-TWO, FOUR = (None,) * 2, (None,) * 4
-
-
-def shown(engine: Engine, wanted: dict | None) -> dict:
-    """What is painted, and the address that leads there."""
-    return {**painted(engine, wanted), "search": engine.run("() => location.search")}
-
-
-def heads(engine: Engine, address: str, wanted: Wanted = TWO) -> list[dict]:
-    """A head is clicked, then a token."""
-    begin(engine, f"{address}/heads")
-    middle(engine, ".view[data-drawn]")   # the last of the page
-    painted(engine)
-    engine.click(*cell(engine, ".grid canvas", 0.72, 0.3))
-    engine.until(OPENED)
-    first = shown(engine, wanted[0])
-    click(engine, ".strip button", 4)
-    engine.until("() => location.search.includes('token=')")
-    return [first, shown(engine, wanted[1])]
-
-
-def softmax(engine: Engine, address: str, wanted: Wanted = TWO) -> list[dict]:
-    """A bar is dragged to its upper end, then a slider's thumb to its right one: between them a number may differ by
-    half a pixel from engine to engine, and all that is drawn from it."""
-    begin(engine, f"{address}/softmax?guess=c")
-    middle(engine, ".clearhead-chart[data-drawn]")
-    painted(engine)
-    x, y, *_ = middle(engine, ".drag circle")
-    engine.drag(x, y, x, 2)
-    engine.until("() => location.search.includes('z=')")
-    first, before = shown(engine, wanted[0]), engine.run("() => location.search")
-    x, y, width, _ = middle(engine, "input[type=range]")
-    engine.drag(x, y, x + width, y)
-    engine.until(f"() => location.search !== {json.dumps(before)}")
-    return [first, shown(engine, wanted[1])]
-
-
-@pytest.mark.rest   # what is clicked and dragged here, Back and Forward are tried with below
-@pytest.mark.parametrize("use", [heads, softmax])
-def test_what_is_clicked_and_dragged_leads_where_it_leads_in_chromium(engine, reference, app, use):
-    wanted = reference(f"used-{use.__name__}", lambda chromium: use(chromium, app.address))
-    found = use(engine, app.address, wanted)
-    assert [each["search"] for each in found] == [each["search"] for each in wanted]
-    assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[], []] and engine.wrong() == []
-
-
 def test_back_and_forward_bring_back_heads_sliders_and_pages(engine, app):
     def entries() -> int:
         return engine.run("() => history.length")
@@ -160,7 +112,8 @@ def live(tmp_path_factory) -> Path:
     return path
 
 
-def pages_of_its_own(engine: Engine, handout: Path, live: Path, wanted: Wanted = FOUR) -> list[dict]:
+def pages_of_its_own(engine: Engine, handout: Path, live: Path,
+                     wanted: Sequence[dict | None] = (None,) * 4) -> list[dict]:
     """The handout as it opens and with another lens; the live head as it opens and with another token in focus."""
     begin(engine, handout.as_uri())
     middle(engine, "caption")   # the row in focus as a table, which waits a little
