@@ -101,8 +101,10 @@ def answered(name: str) -> str:
 
 @pytest.mark.parametrize("name", pages())
 def test_page_serves_every_reader_in_every_window(watch, name):
-    seen = watch(answered(name))
-    seen.page.evaluate(Axe().axe_script)
+    seen = watch()
+    seen.page.goto(seen.address + answered(name))
+    expect(seen.main.get_by_role("heading").first).to_be_visible(timeout=PATIENCE)
+    seen.rest().page.evaluate(Axe().axe_script)
     finds_nothing(seen, AXE, WCAG, STREAMLITS)
     if name in lessons():
         assert drawn_twice(seen) == []
