@@ -32,8 +32,8 @@ def test_imports_keep_their_contracts():
 
 
 @pytest.mark.rest
-@pytest.mark.parametrize("system", ["linux", "darwin", "win32"])
-def test_types_hold_on_every_system(system, tmp_path):
+@pytest.mark.parametrize("system", ["darwin", "win32"])   # Linux: .ci/run
+def test_types_hold_on_other_systems(system, tmp_path):
     passes(sys.executable, "-m", "mypy", "--platform", system, "--no-incremental", "--cache-dir", str(tmp_path))
 
 
