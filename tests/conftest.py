@@ -47,7 +47,7 @@ hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
 if LONG:
-    os.environ.setdefault("PYTEST_TIMEOUT", "7200")   # s; fifty times as many examples take fifty times as long
+    os.environ.setdefault("PYTEST_TIMEOUT", "7200")   # s; a hundred times as many examples take long
 
 
 def chromium() -> str:
