@@ -1,17 +1,13 @@
 """A lesson's sentences read again: the numbers that are printed in them, held against numbers computed anew."""
 import re
-from collections.abc import Callable
 
 import numpy as np
 from scipy import special
 
 from model.core.record import Layer
-from tests.lesson_pages import Shown
 
 # a digit in a name (tensor2tensor) is no number
 NUMBER = re.compile(r"(?<![A-Za-z])[-−+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:e[-+]?\d+)?%?|∞")
-# by place ("notice lengths 0", "alt learning-lengths"): what must be true of the sentence that stands there
-Rules = dict[str, Callable[[str], bool]]
 
 
 def printed(sentence: str) -> list[tuple[float, float]]:
@@ -40,17 +36,3 @@ def head_rows(layer: Layer, temperature: float = 1.0) -> np.ndarray:
     q · k / √d_k in float64, once more divided by a temperature."""
     query, key = (np.asarray(each, np.float64) for each in (layer.query, layer.key))
     return special.softmax(query @ key.swapaxes(-1, -2) / np.sqrt(query.shape[-1]) / temperature, axis=-1)
-
-
-def sentences(found: Shown) -> dict[str, str]:
-    """Every sentence that may depend on the controls, by its place."""
-    placed = {f"{kind} {section} {place}": line
-              for kind, by_section in (("notice", found.notices), ("more", found.more))
-              for section, lines in by_section.items() for place, line in enumerate(lines)}
-    return placed | {f"alt {key}": text for key, text in found.alts.items()}
-
-
-def wrong(placed: dict[str, str], rules: Rules) -> list[str]:
-    """The sentences that are not true, and those with a number and without a rule."""
-    return [f"{place}: {line}" for place, line in placed.items()
-            if (not rules[place](line) if place in rules else NUMBER.search(line))]
