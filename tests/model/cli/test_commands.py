@@ -29,7 +29,6 @@ from tests import fabricate
 from tests.conftest import ROOT
 from tests.fabricate import items
 from tests.model.cli.command_lines import COMMANDS, DIGITS, LINES, PROGRAMS, command_lines
-from viz.export import pdf
 from viz.handout import pdf as handout_pdf
 from viz.handout.files import Handout, save
 
@@ -110,7 +109,6 @@ def stubbed(monkeypatch, tmp_path):
     few = coreference.shipped_cases("coreference")[:4]
     monkeypatch.setattr(studies, "answer_to", no_measurement)
     monkeypatch.setattr(coreference, "shipped_cases", lambda name: few)
-    monkeypatch.setattr(pdf, "export", lambda *_: b"%PDF-1.4")
     monkeypatch.setattr(handout_pdf, "pdf", lambda _: b"%PDF-1.4")
     return folder
 
