@@ -220,20 +220,52 @@ def _rounding(weights: np.ndarray) -> tuple[str, float]:
 
 
 def _check(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> None:
-    """Raises UserError, with the place, where the numbers are no softmax weights."""
+    """Raises UserError, with the place and the likely cause, where the numbers are no softmax weights."""
     low, high, tolerance = float(weights.min()), float(weights.max()), _rounding(weights)[1]
-    if not np.isfinite(weights).all() or low < 0 or high > 1 + tolerance:
-        raise arrays.refused(f"layer {index} has numbers from {low:.3g} to {high:.3g}, and weights are from 0 to 1; "
-                             f"{WAY_OUT}")
+    if not np.isfinite(weights).all():
+        raise arrays.refused(f"layer {index} has NaN or infinite weights; {_not_finite(weights)}")
     sums = _sums(weights, share)
+    if low < 0 or high > 1 + tolerance:
+        raise arrays.refused(f"layer {index} has numbers from {low:.3g} to {high:.3g}, and weights are from 0 to 1; "
+                             f"{_cause(weights, sums, tolerance)}")
     off = np.abs(sums - 1) * (sums > 0)   # a row of zeros sees nothing
     if off.max() > tolerance:
         head, row = np.unravel_index(off.argmax(), sums.shape)
         raise arrays.refused(f"row {row} of layer {index} head {head} sums to {sums[head, row]:.4f} instead of 1; "
-                             f"{WAY_OUT}")
+                             f"{_cause(weights, sums, tolerance)}")
     if kind.base is Kind.CAUSAL and np.triu(weights.max(0), 1).any():
         raise arrays.refused(f"layer {index} looks ahead, which a decoder's (causal) attention never does; name the "
                              f"array self")
+
+
+def _not_finite(weights: np.ndarray) -> str:
+    """Why some numbers are not finite, and the way out."""
+    if np.isneginf(weights).any() and not np.isnan(weights).any():
+        return "-inf is what a mask adds before the softmax, so save them after it"
+    if (np.isnan(weights).all(-1) == np.isnan(weights).any(-1)).all():
+        return "whole rows are NaN, as of padding that may look at nothing, so save 0 there"
+    return WAY_OUT
+
+
+def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
+    """Why finite numbers are no rows of weights that sum to 1, and the way out."""
+    if weights.max() <= 0 and np.abs(np.exp(weights).sum(-1) - 1).max() < 0.01:
+        return "they are logarithms of weights, so save their exponential"
+    if weights.min() < 0:
+        return "save them after the softmax"
+    if weights.max() <= 1 and np.abs(weights.sum(-2) - 1).max() <= tolerance:
+        return "the columns sum to 1, so exchange the last two axes: rows are queries"
+    seen = sums[sums > 0]
+    if np.ptp(seen) <= 0.02 * seen.mean():
+        return f"every row sums to {seen.mean():.4g}, so divide by that, or save all keys and a sink's share"
+    # a causal row has zeros that are no dropout's
+    causal = weights.shape[1] == weights.shape[2] and not np.triu(weights.max(0), 1).any()
+    cells = weights[:, *np.tril_indices(weights.shape[1])] if causal else weights
+    if (cells == 0).any() and (seen > 1.02).any() and abs(float(seen.mean()) - 1) < 0.3:
+        return "zeros among them and the rest scaled up are dropout's, so save them in evaluation mode"
+    if (seen <= 1 + tolerance).all():
+        return "a share of some rows is missing: save all keys, and what a sink takes as an array sink"
+    return WAY_OUT
 
 
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
