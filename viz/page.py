@@ -128,7 +128,8 @@ class PageContext:
         nothing, stay, and a text that was too long for the address is the one that this session had there."""
         read, others = from_params(st.query_params, self.name, self.about.controls), self.state.control_values
         known = LONG_TEXTS.value
-        read = replace(read, **{field: known[name] for field, name in read.absent.items() if name in known})
+        there: dict[str, Any] = {field: known[name] for field, name in read.absent.items() if name in known}
+        read = replace(read, **there)
         kept = {each for each in others if each[0] != self.name}
         self._put(replace(read, control_values=read.control_values | kept), restored=True)
 

@@ -193,7 +193,8 @@ class Adapter:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")   # of what cannot be trained any further
                 adapted = peft.get_peft_model(network, config, autocast_adapter_dtype=False)
-                missing, unexpected = tuple(peft.set_peft_model_state_dict(adapted, weights))   # type: ignore[misc]
+                load: Callable[..., tuple[list[str], list[str]]] = peft.set_peft_model_state_dict
+                missing, unexpected = load(adapted, weights)
                 lacking = [name for name in missing if ".lora_" in name or ".modules_to_save." in name]
                 if lacking or unexpected:
                     raise ValueError(f"it lacks {lacking[0]}" if lacking else f"there is no place for {unexpected[0]}")
