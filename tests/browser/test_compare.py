@@ -28,7 +28,7 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     words = strings("compare")
     main = at(seen, "/compare?layer=3&head=1")
     expect(main.get_by_text(words["most"].split("**")[0])).to_be_visible()
-    expect(main.get_by_text("Cosine of the two sentence vectors")).to_be_visible()
+    expect(main.get_by_text("Cosine of the two vectors")).to_be_visible()
     first, second, change = (hovered(seen, f"compare-{name}", 10, 2, 16) for name in ("first", "second", "difference"))
     numbers = [float(said.split("\n")[-1].replace("−", "-")) for said in (first, second, change)]
     main.get_by_role("button", name=words["save"]).click()

@@ -31,7 +31,6 @@ def test_controls_leave_the_url_with_their_page_and_come_back_with_it_and_a_box_
 
 def test_every_step_inside_a_head_draws_its_picture_and_says_its_numbers(watch):
     seen = watch("/inside?guess=a")
-    seen.main.get_by_text(strings("lessons/inside")["widgets"]["strips"]).click()
     for name, prose in strings("lessons/inside")["steps"].items():
         seen.main.get_by_role("radio", name=re.compile(f"\\d {re.escape(prose['short'])}$")).click()
         expect(seen.main.get_by_role("heading", name=prose["title"])).to_be_visible(timeout=PATIENCE)

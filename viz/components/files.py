@@ -6,6 +6,7 @@ their places in the folder. So a browser keeps them for a year, and a page never
 an address with another hash there is nothing.
 """
 import functools
+import gzip
 import hashlib
 import json
 from pathlib import Path
@@ -82,12 +83,21 @@ def module_code(name: str, function: str, otherwise: str | None = None, beside: 
             "export default async (call) => (await drawing)(call);\n")
 
 
+@functools.cache
+def _compressed(name: str) -> bytes:
+    """The file as gzip, made once: a class of thirty would wait 30 × 0.15 s for plotly alone."""
+    return gzip.compress(content(name), mtime=0)
+
+
 async def answer(request: Request) -> Response:
     """The file that an address names, or 404."""
     name = request.path_params["name"]
     if name not in {PLOTLY, *_modules()} or request.path_params["version"] != version(name):
         return Response("There is no such file in this version.", 404, {"Cache-Control": "no-store"})
-    return Response(content(name), 200, {"Cache-Control": YEAR}, TYPES[Path(name).suffix])
+    headers = {"Cache-Control": YEAR, "Vary": "Accept-Encoding"}
+    if "gzip" not in request.headers.get("Accept-Encoding", ""):
+        return Response(content(name), 200, headers, TYPES[Path(name).suffix])
+    return Response(_compressed(name), 200, headers | {"Content-Encoding": "gzip"}, TYPES[Path(name).suffix])
 
 
 def routes() -> list[Route]:

@@ -60,7 +60,7 @@ def test_what_could_not_be_fetched_names_the_nearest_known_ones(monkeypatch, not
     def unreachable(*_):
         raise Unreachable("The hub cannot be reached; models on this disk still work.")
 
-    monkeypatch.setattr(fetch, "_from_hub", unreachable)
+    monkeypatch.setattr(fetch, "download", unreachable)
     with pytest.raises(Unreachable, match=r"still work; nearest by name are .*minilm"):
         sources.fetch_now("minilmm", quiet)
     with pytest.raises(Unreachable, match=r"still work\.$"):

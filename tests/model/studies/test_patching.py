@@ -1,10 +1,12 @@
 """What is read from two answers, by hand."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from model.core.query import Kind, Patch, Query, UserError
 from model.core.statistics import cosine
-from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, check_lengths, measure_of, patch_effects
+from model.studies.patching import PassAnswer, PatchEffects, PatchQuery, check_lengths, measure_of, patch_heads
 
 FIRST = PassAnswer("target", (4, 7), np.array([[0.0, 3.0, 1.0], [5.0, 1.0, 2.0]], np.float32))
 SECOND = PassAnswer("target", (4, 7), np.array([[0.0, 2.0, 1.0], [1.0, 6.0, 2.0]], np.float32))
@@ -33,16 +35,37 @@ def test_vectors_are_read_by_their_cosine_with_the_seconds():
     assert cosine(one.numbers, -one.numbers) == -1
 
 
+FROM, TO = Query("m", "r", "a b"), Query("m", "r", "b b")
+
+
+class OfThreeHeads:
+    """A model of two layers, 0 with two heads and 2 with one; each patched head brings a third of the way."""
+
+    card, vocabulary = SimpleNamespace(title="stub"), SimpleNamespace(name="abc".__getitem__)
+
+    def __init__(self, first=FIRST, second=SECOND):
+        self.answers, self.patched = {FROM: first, TO: second}, []
+
+    def tokens(self, query):
+        return SimpleNamespace(query=query, picture=None, source=(0, 1))
+
+    def run(self, asked, rows=()):
+        self.patched += [tuple((layer, head) for _, layer, head in row) for row in rows]
+        heads = {(Kind.SELF, 0): np.zeros((2, 2, 1)), (Kind.SELF, 2): np.zeros((2, 1, 1))}
+
+        def answer(row):
+            if not rows:
+                return self.answers[asked.query]
+            share = len(rows[row]) / 3
+            return PassAnswer("target", (4, 7), FIRST.numbers + share * (SECOND.numbers - FIRST.numbers))
+
+        return SimpleNamespace(answer=answer, heads=heads)
+
+
 def test_each_head_each_layer_and_all_are_asked_once():
-    asked = []
-
-    def again(trials):
-        for places in trials:
-            asked.append(tuple(places))
-            yield PassAnswer("target", (4, 7), FIRST.numbers + len(places) * (SECOND.numbers - FIRST.numbers) / 3)
-
-    found = patch_effects(FIRST, SECOND, [(0, 0), (0, 1), (2, 0)], again, "abc".__getitem__, quiet)
-    assert asked == [((0, 0),), ((0, 1),), ((2, 0),), ((0, 0), (0, 1)), ((2, 0),), ((0, 0), (0, 1), (2, 0))]
+    model = OfThreeHeads()
+    found = patch_heads(model, PatchQuery(FROM, TO, Kind.SELF), quiet)
+    assert model.patched == [((0, 0),), ((0, 1),), ((2, 0),), ((0, 0), (0, 1)), ((2, 0),), ((0, 0), (0, 1), (2, 0))]
     assert found.words == ("a", "b") and found.place == 7 and not found.same and found.whole == found.other == 5
     assert found.layers == pytest.approx({0: 2, 2: -1}) and found.share(2) == pytest.approx(2 / 3)
     assert found.turns(found.layers[0]) and not found.turns(found.layers[2])
@@ -54,7 +77,7 @@ def test_each_head_each_layer_and_all_are_asked_once():
 def test_an_answer_that_is_none_and_edits_beside_are_refused():
     nothing = PassAnswer("label", (), np.zeros((0, 3), np.float32))
     with pytest.raises(UserError, match="answers nothing"):
-        patch_effects(nothing, nothing, [(0, 0)], lambda trials: iter(()), str, quiet)
+        patch_heads(OfThreeHeads(nothing, nothing), PatchQuery(FROM, TO, Kind.SELF), quiet)
     plain = Query("m", "r", "a b")
     with pytest.raises(UserError, match="take the edits away"):
         PatchQuery(plain, Query("m", "r", "a b", edits=frozenset({Patch(Kind.SELF, 0, 0, plain)})), Kind.SELF)

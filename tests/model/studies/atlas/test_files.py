@@ -94,7 +94,7 @@ def test_csv_has_the_same_rows_and_lists_as_json(tmp_path, atlas):
 
 def test_a_file_above_the_limit_is_not_read(folder, monkeypatch):
     monkeypatch.setattr(files, "LIMITS", Limits(atlas_bytes=1000))
-    with pytest.raises(UserError, match="CLEARHEAD_ATLAS_MB"):
+    with pytest.raises(UserError, match="limit is 1,000"):
         open_atlas(folder)
     assert LIMITS.atlas_bytes > 1000
 
