@@ -81,11 +81,11 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
             for place, (name, places, rows) in zip(st.columns(2, gap="medium"), sides, strict=True):
                 with place:
                     if name == "after" and not lesson.answered:
-                        lesson.placeholder(name, height=190)
+                        lesson.placeholder(name, height=200)
                         continue
                     names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
                     figure(matrix, drawn, names, [str(dimension) for dimension in range(SHOWN)], axes=("dimension", ""),
-                           height=190, title=words[name], style=style, key=f"positions-{name}",
+                           height=200, title=words[name], style=style, key=f"positions-{name}",
                            alt=words["alt_rows"].format(order=" ".join(names)))
         with right:
             lesson.predict()
@@ -98,7 +98,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                 choice_for(page, "scheme", words["scheme"], words["schemes"])
                 choice_for(page, "stack", words["stack"], words["stacks"])
             figure(bars, WORDS, {"change": moved}, axes=(words["word"], words["changed"]),
-                   y_range=(0, max(0.2, 1.1 * most)), height=160, title=words["change"], key="positions-shuffle",
+                   y_range=(0, max(0.2, 1.1 * most)), height=175, title=words["change"], key="positions-shuffle",
                    alt=lesson.alt("shuffle", scheme=scheme, most=most, least=least))
         apart = np.linalg.norm(before - before.mean(0), axis=-1).mean() / np.linalg.norm(before, axis=-1).mean()
         lesson.explanation("shuffle", shown=(positions.shuffle_outputs, positions.changes), shapes={"outputs": before},
