@@ -139,7 +139,7 @@ def test_what_one_teaches_with_stays_and_a_clicker_steps_whatever_was_pressed(wa
     seen.main.get_by_role("button", name=WORDS["leave"]).click()
     expect(seen.page.get_by_test_id("stTopNavSection").first).to_be_visible(timeout=PATIENCE)
     assert set(seen.rest().params()) == {"t", "guess"}
-    assert seen.main.locator("[data-seen], [data-said]").count() == 0
+    expect(seen.main.locator("[data-seen], [data-said]")).to_have_count(0)
     seen.fine()
 
 

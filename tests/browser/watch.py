@@ -13,13 +13,14 @@ PATIENCE = 90_000   # ms: the first answer includes importing torch on a busy ma
 REST = "[data-testid=stApp][data-test-script-state=notRunning]"
 # a part is drawn, and the page after it: it rests when it has not run for 120 ms and nothing on it still waits for its
 # code, as plots do; what stands on another screen of a lecture, or is folded away, is drawn when it is seen
-WAITS = "[data-testid=stSkeleton], .clearhead-chart:not([data-drawn], [data-off] *, details:not([open]) *)"
+WAITS = """(document.querySelector("[data-testid=stSkeleton]") || [
+        ...document.querySelectorAll(".clearhead-chart:not([data-drawn])")].some((each) => each.checkVisibility()))"""
 # so it is once what was done on it has been answered; what led to no question within 250 ms leads to none, and a
 # question whose run was not seen to begin within two seconds began none, or joined one
 STILL = f"""(call) => {{
     const ran = window.ran, now = performance.now();
     if (ran.call !== call) Object.assign(ran, {{ call, since: now, last: now }});
-    if (!document.querySelector('{REST}') || document.querySelector('{WAITS}')) ran.last = now;
+    if (!document.querySelector('{REST}') || {WAITS}) ran.last = now;
     const asked = ran.asked > ran.before, answered = asked && ran.began > ran.asked;
     const waits = asked && !answered && now - ran.asked < 2000;
     const still = now - ran.last > 120 && !waits && (answered || now - ran.since > 250);

@@ -38,7 +38,7 @@ QUIET = f"""async (milliseconds) => {{
     }}
     for (const {{ shadowRoot }} of root.querySelectorAll("*")) if (shadowRoot) listen(shadowRoot);
   }};
-  const rests = () => document.querySelector("{REST}, main > figure") && !document.querySelector("{WAITS}");
+  const rests = () => document.querySelector("{REST}, main > figure") && !{WAITS};
   const end = performance.now() + {1000 * PATIENCE // 2};
   stir();
   for (listen(document); performance.now() < end; await new Promise((next) => setTimeout(next, 20))) {{
