@@ -122,6 +122,7 @@ export function stage(start, tell) {
     inside.disconnect();
     removeEventListener("resize", soon);
     cancelAnimationFrame(waiting);
+    waiting = -1;   // a late call shows nothing any more
     document.documentElement.style.removeProperty("--lecture");
     for (const each of ["seen", "said"]) mark(each, []);
   };
