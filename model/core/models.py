@@ -171,18 +171,6 @@ class Models(Protocol):
 
 
 @dataclass(frozen=True)
-class CardQuery:
-    """A model's card, without a text. Opens the model, which verifies it."""
-
-    model: str
-    revision: str
-
-    def answer(self, models: Models, report: Progress) -> Card:
-        """What the model is."""
-        return models.open(self, report).card
-
-
-@dataclass(frozen=True)
 class TraceQuery:
     """Everything between the embeddings and the last block of one query's pass."""
 

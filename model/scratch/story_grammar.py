@@ -7,7 +7,6 @@ when it is happy follow from the animal, the form of a verb from its subject, ho
 A story is drawn from a `random.Random` (`draw`); what may follow its first words, and how probably, is said by
 `following` without any drawing. Split by pairs of animals: a pair that is tested never meets in a training. """
 import random
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -119,12 +118,6 @@ def draw(rng: random.Random, split: str = "train") -> Story:
     return Story(opening, adjective, first, rng.random() < 1 / 2, near, rng.choice(VERBS),
                  rng.choice(acquaintances(first, split)), rng.random() < 1 / 2, rng.choice(STATES),
                  rng.random() < 1 / 2, rng.choice(ENDINGS))
-
-
-def stories(rng: random.Random, split: str = "train") -> Iterator[Story]:
-    """Stories without end."""
-    while True:
-        yield draw(rng, split)
 
 
 # What may follow, read off the words alone: one short rule for each place in a story.

@@ -102,11 +102,6 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
     return model.eval(), metadata
 
 
-def history(path: Path) -> dict[str, list[float]]:
-    """The curves of a film file: step, loss (nats) and right (share of a batch), as long as each other."""
-    return {name: content.tolist() for name, content in contents(path, "history.").items()}
-
-
 def described(config: Config) -> dict:
     """A Config as JSON can hold it."""
     return asdict(config)

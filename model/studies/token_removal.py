@@ -185,9 +185,9 @@ class ExplainedAnswer:
         return network.get_input_embeddings()
 
     def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray,
-                         report: Progress) -> tuple[np.ndarray, np.ndarray]:
-        """(distances of the output from what it is, changes of the answer), float64 (variant), when the head's mixed
-        values are `mixes` (variant, token, d_v). output: W_O of the layer by head (head, d_v, d_model)."""
+                         report: Progress) -> np.ndarray:
+        """How far the output moves, float64 (variant), when the head's mixed values are `mixes` (variant, token, d_v).
+        output: W_O of the layer by head (head, d_v, d_model)."""
         import torch
 
         size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
@@ -201,8 +201,7 @@ class ExplainedAnswer:
                 with _hooked(module.register_forward_pre_hook(exchange)):
                     outputs.append(self.forward({name: tensor.repeat(len(some), 1)
                                                  for name, tensor in self.tensors.items()}, self.place))
-            plain, others = outputs[0], torch.cat(outputs[1:])
-            return self._distances(plain, others), (self.value(others) - self.value(plain)).numpy()
+            return self._distances(outputs[0], torch.cat(outputs[1:]))
 
     def _distances(self, plain: "Tensor", others: "Tensor") -> np.ndarray:
         """1 − cosine of sentence vectors, or total variation of probabilities, (variant)."""

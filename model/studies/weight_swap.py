@@ -25,26 +25,24 @@ class SwapQuery:
     draws: int = 100                # how many other orders
 
     def answer(self, models: Models, report: Progress) -> "Swapped":
-        """How far output and answer move. Raises UserError for a model whose heads cannot be changed so."""
+        """How far the output moves. Raises UserError for a model whose heads cannot be changed so."""
         return swap_weights(self, *self.attribution.explained(models, report), report)
 
 
 @dataclass(frozen=True, eq=False)
 class Swapped:
-    """How far the model's output and its answer move. A distance is the total variation of the probabilities, or
-    1 − cosine of the sentence vectors; a change is in units of the answer."""
+    """How far the model's output moves. A distance is the total variation of the probabilities, or 1 − cosine of the
+    sentence vectors."""
 
     even: float                   # distance with equal weights
-    even_change: float            # change with equal weights
     permuted: np.ndarray          # distances with permuted weights, float64 (draw)
-    permuted_change: np.ndarray   # changes with permuted weights, float64 (draw)
     largest: float                # the head's largest weight in the row that answers
     entropy: float                # of that row, in bits
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.permuted.nbytes + self.permuted_change.nbytes
+        """Bytes of the array."""
+        return self.permuted.nbytes
 
 
 def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
@@ -67,11 +65,10 @@ def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: Attent
               *(permute_rows(weights, may, rng) for _ in range(question.draws))]
     value = layer.value[question.head * len(layer.value) // layer.heads][:size[1]]
     output = trace.attention(kind, question.layer).w_output
-    distances, changes = explained.with_head_values((kind, question.layer, question.head), output,
-                                                  np.stack(others) @ value, report)
+    distances = explained.with_head_values((kind, question.layer, question.head), output, np.stack(others) @ value,
+                                           report)
     row = explained.rows @ weights
-    return Swapped(float(distances[0]), float(changes[0]), distances[1:], changes[1:], float(row.max()),
-                   float(statistics.entropy(row, base=2)))
+    return Swapped(float(distances[0]), distances[1:], float(row.max()), float(statistics.entropy(row, base=2)))
 
 
 def permute_rows(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:

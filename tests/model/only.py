@@ -1,9 +1,12 @@
-"""One open model in the place of all models, for questions that are asked of it alone; a layer's own outputs."""
+"""What several tests ask of models: one open model in place of all, a model's card alone, a layer's own outputs."""
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from model.core.record import Layer
+from model.core.models import Models
+from model.core.record import Card, Layer
+from model.core.types import Progress
 
 
 class Only:
@@ -28,3 +31,15 @@ class Only:
 def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
     """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
     return layer.mix(layer.weights(slice(None), rows, slice(0, layer.shape[2]))).numpy()
+
+
+@dataclass(frozen=True)
+class CardQuery:
+    """A model's card, without a text. Opens the model, which verifies it."""
+
+    model: str
+    revision: str
+
+    def answer(self, models: Models, report: Progress) -> Card:
+        """What the model is."""
+        return models.open(self, report).card

@@ -169,9 +169,9 @@ def test_equal_weights_are_the_edit_of_a_high_temperature_and_ones_own_change_no
     layer = record[Kind.CAUSAL].layer(1)
     count = len(explained.tokens)
     own = heads.weights(layer, 2)[:count, :count] @ layer.value[1][:count]
-    distances, changes = explained.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output,
-                                                  own[None], report)
-    assert distances[0] < 1e-5 and abs(changes[0]) < 1e-5 and len(swapped.permuted) == 5
+    distances = explained.with_head_values((Kind.CAUSAL, 1, 2), found.attention(Kind.CAUSAL, 1).w_output, own[None],
+                                           report)
+    assert distances[0] < 1e-5 and len(swapped.permuted) == 5
     assert (swapped.permuted > 1e-4).all()
     assert hooks() == before
 

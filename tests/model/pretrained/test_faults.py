@@ -6,9 +6,9 @@ import pytest
 from model.ask import sources
 from model.ask.sources import models
 from model.core import memory
-from model.core.models import CardQuery
 from model.core.query import UserError
 from tests.model import tiny
+from tests.model.only import CardQuery
 
 TEXT = "the cat sat on mat"
 

@@ -34,7 +34,7 @@ def test_the_conditional_probabilities_of_a_story_multiply_to_its_own_and_each_s
 def test_what_is_drawn_has_the_probabilities_that_are_said():
     rng, found = random.Random(2), Counter()
     prefix = ("the",)
-    drawn = [story.words for _, story in zip(range(20_000), grammar.stories(rng), strict=False)]
+    drawn = [draw(rng, "train").words for _ in range(20_000)]
     found.update(words[1] for words in drawn if words[:1] == prefix)
     truth, count = following(prefix), sum(found.values())
     assert set(found) == set(truth)
@@ -57,8 +57,8 @@ def test_animals_of_a_tested_pair_never_meet_in_a_training():
     for animal in grammar.ANIMALS:
         groups = [set(acquaintances(animal, split)) for split in ("train", "validation", "test")]
         assert sum(map(len, groups)) == len(grammar.ANIMALS) - 1 == len(set.union(*groups))
-    assert all(story.second in acquaintances(story.first, "test")
-               for _, story in zip(range(50), grammar.stories(random.Random(4), "test"), strict=False))
+    rng = random.Random(4)
+    assert all(story.second in acquaintances(story.first, "test") for story in (draw(rng, "test") for _ in range(50)))
 
 
 def test_the_vocabulary_has_every_word_once_and_each_animal_food_home_and_action_of_its_own():

@@ -4,7 +4,6 @@ import pytest
 
 from model.ask import sources
 from model.core import heads
-from model.core.models import CardQuery
 from model.core.query import Kind, UserError
 from model.studies.coreference import (
     Case,
@@ -19,6 +18,7 @@ from model.studies.coreference import (
 )
 from tests import headline
 from tests.fabricate import record, tokens
+from tests.model.only import CardQuery
 
 
 def by_hand(attention_map, place: Words):
