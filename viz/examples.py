@@ -16,7 +16,6 @@ class Example:
     title: str                            # in the menu
     text: str                             # the sentence
     look: str                             # what to look at
-    works: str                            # where it works
     kinds: tuple[str, ...]                # of the attention that shows it
     pair: tuple[str, str]                 # (from, to), words of the texts
     text_b: str | None = None             # the second text
