@@ -10,10 +10,11 @@ from model.ask import sources
 from model.core.query import UserError
 from viz.components.component import registered
 from viz.components.files import COMPRESSION, routes
-from viz.page import PRESENTED_FROM, SECTIONS, Page, PageContext, page_after, pages
+from viz.page import PRESENTED_FROM, Page, PageContext, page_after, pages
 from viz.session import session
 from viz.startup import local_lifespan
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
+from viz.text import menu as sections
 from viz.text import strings
 from viz.widgets.figure import page_theme
 from viz.widgets.fragment import errors_as_sentences, pause
@@ -77,6 +78,7 @@ def show_next(page: PageContext) -> None:
 
 def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapping[str, StreamlitPage]) -> None:
     """Draws one page."""
+    st.set_page_config(page_title=strings("frame")["title"].format(page=page.title))
     now, context = session(), PageContext(name, page, menu)
     first, left = not now.page, now.page not in ("", name)
     if left and (leave := pages()[now.page][0].leave) is not None:
@@ -99,6 +101,8 @@ def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapp
     if now.state.present:
         prepare_room(name in lessons())
     context.follow()
+    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
+        st.html(f"<h1>{page.title}</h1>", width="stretch")
     draw(context, render)
     if not now.state.present:
         show_next(context)
@@ -107,21 +111,22 @@ def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapp
 
 def main() -> None:
     """Builds the menu and runs the page that is open."""
-    st.set_page_config(page_title=strings("frame")["title"], layout="wide")
+    st.set_page_config(layout="wide")
     st.logo(IMAGES / f"logo-{page_theme()}.svg", size="large")
-    sections: dict[str, list[StreamlitPage]] = {section: [] for section in SECTIONS}
+    listed: dict[str, list[StreamlitPage]] = {section: [] for section in sections()}
     menu: dict[str, StreamlitPage] = {}
     for name, (page, render) in pages().items():
         entry = partial(st.Page, partial(run, name, page, render, menu), title=page.title)
         if name == HOME:
             # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its
             # own
-            sections[page.section].append(entry(url_path="start", default=True))
+            listed[page.section].append(entry(url_path="start", default=True))
             menu[name] = entry(url_path=name, visibility="hidden")
         else:
             menu[name] = entry(url_path=name)
-        sections[page.section].append(menu[name])
-    st.navigation({section: entries for section, entries in sections.items() if entries}, position="top").run()
+        listed[page.section].append(menu[name])
+    st.navigation({section: entries for section, entries in listed.items() if entries}, position="top",
+                  expanded=True).run()
 
 
 if __name__ == "__main__":   # a session's run; the server itself reads this file as a module

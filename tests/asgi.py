@@ -7,7 +7,8 @@ from typing import Any
 def ask(app: Any, path: str, method: str = "GET", **headers: str) -> tuple[int, dict[str, str], bytes]:
     """(status, headers, body) of the answer. headers: of the request, with _ for -."""
     sent: list[dict] = []
-    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": b"",
+    path, _, query = path.partition("?")
+    scope = {"type": "http", "method": method, "path": path, "raw_path": path.encode(), "query_string": query.encode(),
              "root_path": "", "scheme": "http", "http_version": "1.1", "server": ("x", 80), "client": ("y", 1),
              "asgi": {"version": "3.0", "spec_version": "2.4"},
              "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]}

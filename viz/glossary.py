@@ -3,7 +3,6 @@
 The words are assets/text/LANGUAGE/glossary/PAGE.toml, one file for each page that brings terms; a page that is not
 there takes its terms with it. A term that model/core/measures.py knows has its equation, unit and paper from there. """
 import functools
-import tomllib
 from dataclasses import dataclass
 
 from model.core.measures import BY_NAME
@@ -38,7 +37,7 @@ def terms() -> dict[str, Term]:
     for path in sorted((FOLDER / "glossary").glob("*.toml")):
         if path.stem not in pages():
             continue
-        for name, fields in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        for name, fields in strings(f"glossary/{path.stem}").items():
             if name in by_name:
                 raise ValueError(f"glossary: {name!r} is on {by_name[name].page} and on {path.stem}; give one another "
                                  f"name.")

@@ -1,7 +1,7 @@
 """The contract between the frame and a page.
 
 A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with `PAGE = Page(...)` and
-`def render(page: PageContext) -> None`. It is found by being there.
+`def render(page: PageContext) -> None`; assets/text/LANGUAGE/menu.toml has its title and its place in the menu.
 """
 import importlib
 import pkgutil
@@ -23,8 +23,8 @@ from viz.provenance import stated_address
 from viz.session import Kept, session
 from viz.state import LECTURE, QUESTION, VIEW, State, complete_view
 from viz.streamlit_patch import StreamlitPage
+from viz.text import menu
 
-SECTIONS = ("Look", "Test", "Learn", "Take away")
 LONG_TEXTS = Kept[dict[str, str]]({})   # by their short names, the last ones that an address was too short for
 PRESENTED_FROM = Kept("")   # the page that a presentation left for the handout's figures
 
@@ -33,9 +33,6 @@ PRESENTED_FROM = Kept("")   # the page that a presentation left for the handout'
 class Page:
     """What a page says of itself."""
 
-    title: str                                # the menu's word
-    section: Literal["Look", "Test", "Learn", "Take away"]   # of the menu
-    order: int                                # its place in the section
     # a record of the text; a head of it, where somebody asks for one; no model and no text
     needs: Literal["record", "head", "nothing"]
     controls: tuple[Control, ...] = ()        # added to the URL while it is open; no name of viz/link.py
@@ -44,6 +41,9 @@ class Page:
     asks_at: tuple[tuple[str, Any], ...] = ()
     asks_after: str = ""                      # of such a page: the control that must have a value first, its question's
     reads: Literal["text", "picture", "both"] = "text"   # what its models look at
+    own_texts: bool = False                   # whether they read the page's own, so that the model alone is chosen
+    title: str = ""                           # in the menu, as its section; `pages` fills in both
+    section: str = ""
 
     @property
     def asks(self) -> bool:
@@ -217,11 +217,12 @@ def pages() -> dict[str, tuple[Page, Callable[[PageContext], None]]]:
     """Every page by name, in the order of the menu."""
     import viz.pages
 
-    by_name = {}
-    for info in pkgutil.iter_modules(viz.pages.__path__):
-        module = importlib.import_module(f"viz.pages.{info.name}")
-        by_name[info.name] = (module.PAGE, module.render)
-    return dict(sorted(by_name.items(), key=lambda entry: (SECTIONS.index(entry[1][0].section), entry[1][0].order)))
+    found, by_name = {info.name for info in pkgutil.iter_modules(viz.pages.__path__)}, {}
+    for section, titles in menu().items():
+        for name in filter(found.__contains__, titles):
+            module = importlib.import_module(f"viz.pages.{name}")
+            by_name[name] = (replace(module.PAGE, title=titles[name], section=section), module.render)
+    return by_name
 
 
 def page_after(name: str) -> str:

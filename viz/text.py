@@ -11,6 +11,7 @@ FOLDER = Path(__file__).parent.parent / "assets" / "text" / "en"
 # dashes
 _REPLACED = re.compile(r"(?<=:)(?=material|streamlit|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[-<>~])(?=[-=>])",
                        re.IGNORECASE)
+_PAGE = re.compile(r"\[\[([a-z_]+)\]\]")   # stands for the title of the page of this name
 JOINER = "\u2060"   # invisible, and no line breaks at it
 _MARKDOWN = str.maketrans({sign: "\\" + sign for sign in "\\`*_{}[]()<>#+-.!|$~:&=^\"'"})
 
@@ -48,8 +49,20 @@ _FILL = _Fill()
 
 @functools.cache
 def strings(name: str) -> dict:
-    """The strings of one page or part: assets/text/en/NAME.toml. Those with a place to fill are `Text`."""
+    """The strings of one page or part: assets/text/en/NAME.toml. Those with a place to fill are `Text`; [[NAME]] is a
+    page's title."""
     return _texts(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
+
+
+@functools.cache
+def menu() -> dict[str, dict[str, str]]:
+    """Return the titles of pages by section and by name, in the order of the menu."""
+    return tomllib.loads((FOLDER / "menu.toml").read_text(encoding="utf-8"))
+
+
+def page_titles() -> dict[str, str]:
+    """Return the titles of all pages by name."""
+    return {name: title for section in menu().values() for name, title in section.items()}
 
 
 def _texts(value: Any) -> Any:
@@ -57,7 +70,10 @@ def _texts(value: Any) -> Any:
         return {name: _texts(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_texts(part) for part in value]
-    return Text(value) if isinstance(value, str) and "{" in value else value
+    if not isinstance(value, str):
+        return value
+    value = _PAGE.sub(lambda found: page_titles()[found[1]], value)
+    return Text(value) if "{" in value else value
 
 
 def escape_markdown(text: str) -> str:

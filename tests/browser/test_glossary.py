@@ -14,7 +14,7 @@ def test_every_entry_is_drawn_and_leads_where_it_is_shown(watch):
     expect(seen.main.locator("[class*=st-key-term-]")).to_have_count(len(terms()))
     expect(seen.main.locator(".katex-display")).to_have_count(len(terms()))
     expect(seen.main.locator(".katex-error")).to_have_count(0)
-    assert seen.page.title() == strings("frame")["title"] == "Clearhead"
+    assert seen.page.title() == "Glossary · Clearhead"
     expect(seen.page.locator("[data-testid=stLogo], [data-testid=stHeaderLogo]").first).to_be_visible()
     asked = seen.page.locator("[data-testid=stSidebar] :is(input, textarea, [data-testid=stSelectbox])")
     expect(asked).to_have_count(0)   # a page without a model shows none

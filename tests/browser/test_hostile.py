@@ -33,7 +33,7 @@ def test_a_hostile_link_opens_a_page_in_which_nothing_runs(seen):
     assert seen.page.locator("[data-testid=stSidebar] textarea").first.input_value() == TEXT
     few = quote(" it ".join(RUNS[:3]))
     for query, follower in (f"compare?versus=text&other={mask}",
-                            "measures"), (f"coreference?correct={mask}", "next_word"):
+                            "corpus"), (f"coreference?correct={mask}", "next_word"):
         seen.page.goto(f"{seen.address}/{query}&model=scratch&text={few}")
         for name in (query.split("?")[0], follower):   # the text goes along with the menu
             if name == follower:

@@ -24,7 +24,7 @@ def type_in(seen, text):
 
 
 def test_long_texts_survive_reload_and_back_and_a_link_says_what_it_lacks(watch):
-    seen, other = watch("/measures"), watch()
+    seen, other = watch("/corpus"), watch()
     type_in(seen, LONG)
     assert "text_z" in seen.params() and seen.params()["model"]
     other.page.goto(seen.page.url)

@@ -59,8 +59,7 @@ def test_a_training_learns_before_ones_eyes_and_ends_with_its_page(watch, app):
     seen.main.get_by_role("button", name=words["again"], exact=True).click()
     expect(seen.main.get_by_role("button", name=words["stop"], exact=True)).to_be_visible(timeout=PATIENCE)
     assert len(trainings(server)) == 1
-    seen.page.get_by_test_id("stTopNavSection").filter(has_text="Look").click()
-    seen.page.locator("[data-testid=stTopNavPopover] a", has_text="Translate").click()
+    seen.follow_menu("translate")
     expect(seen.main.get_by_role("heading", name=strings("translate")["question"])).to_be_visible(timeout=PATIENCE)
     assert ended(server)
     seen.rest()

@@ -79,8 +79,8 @@ class Watch:
     def follow_menu(self, name: str):
         """Opens a page by the menu above the page."""
         page = pages()[name][0]
-        self.page.locator("[data-testid=stTopNavSection]", has_text=page.section).click()
-        self.page.locator("[data-testid=stTopNavPopover] a", has_text=page.title).click()
+        self.page.get_by_test_id("stTopNavSection").get_by_text(page.section, exact=True).click()
+        self.page.get_by_test_id("stTopNavPopover").get_by_text(page.title, exact=True).click()
 
     def params(self) -> dict:
         return parse_qs(urlsplit(self.page.url).query, keep_blank_values=True)

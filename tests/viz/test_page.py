@@ -1,23 +1,26 @@
 """The menu: what stands in it, in which order, and which way leads on."""
+import pkgutil
 
 import pytest
 
 import app
+import viz.pages
 from model.ask import sources
 from tests.lesson_pages import shown
 from viz import page as page_contract
-from viz.page import SECTIONS, Page, PageContext, page_after, pages, with_controls
+from viz.page import Page, PageContext, page_after, pages, with_controls
 from viz.page_controls import Switch
 from viz.session import Session
 from viz.state import LECTURE, QUESTION, VIEW, State
-from viz.text import FOLDER, strings
+from viz.text import FOLDER, menu, page_titles, strings
 from viz.widgets.lesson import lessons
 
 
-def test_every_page_stands_in_a_section_and_no_two_have_one_title():
-    titles = [page.title for page, _ in pages().values()]
-    assert len(set(titles)) == len(titles) >= 20
-    assert {page.section for page, _ in pages().values()} == set(SECTIONS)
+def test_every_page_is_in_the_menu_and_no_two_have_one_title():
+    files = {info.name for info in pkgutil.iter_modules(viz.pages.__path__)}
+    assert files == set(pages()) == set(page_titles()) and len(files) >= 20
+    assert len({page.title for page, _ in pages().values()}) == len(files)
+    assert {page.section for page, _ in pages().values()} == set(menu())
 
 
 def test_no_lesson_builds_on_a_later_one():

@@ -15,7 +15,7 @@ from viz.state import State
 CONTROLS = (Number("t", 1.0, 0.01, 100), Number("n", 3, 0, 11, whole=True), Choice("row", "own", ("own", "head")),
             Switch("inside"),
             Numbers("z", (1.0, 2.0), -10, 10, 2, 5), Places("cells", 64, 7))
-PAGE = Page("Fabricated", "Learn", 1, "nothing", CONTROLS)
+PAGE = Page("nothing", CONTROLS)
 VALUES = st.fixed_dictionaries({}, optional={
     "t": st.floats(0.01, 100), "n": st.integers(0, 11), "row": st.sampled_from(["own", "head"]),
     "inside": st.booleans(),

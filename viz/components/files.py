@@ -1,5 +1,6 @@
 """What a browser gets from this server beside Streamlit's own files: the components' modules and style sheets, and
-plotly.js, the one of the plotly package, with which handouts and exports draw too.
+plotly.js, the one of the plotly package, with which handouts and exports draw too; and where a page is that an old
+address names.
 
 The address of each holds a hash of what is in it, the modules' one hash of them all, as they import one another by
 their places in the folder. So a browser keeps them for a year, and a page never meets modules of another version: at
@@ -14,9 +15,10 @@ from pathlib import Path
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from viz.link import MOVED, moved
 from viz.text import strings
 
 FOLDER = Path(__file__).parent
@@ -100,6 +102,12 @@ async def answer(request: Request) -> Response:
     return Response(_compressed(name), 200, headers | {"Content-Encoding": "gzip"}, TYPES[Path(name).suffix])
 
 
+async def redirect(request: Request) -> Response:
+    """Send a browser from the address of a page that has moved to its present one, parameters included."""
+    return RedirectResponse(moved(request.url.path.rsplit("/", 1)[-1], request.url.query))
+
+
 def routes() -> list[Route]:
     """For st.App, which gives its routes no base path: these answer under any."""
-    return [Route("/{base:path}" + PLACE + "/{version}/{name:path}", answer)]
+    old = [path for page in MOVED for path in (f"/{page}", f"/{{base:path}}/{page}")]
+    return [Route("/{base:path}" + PLACE + "/{version}/{name:path}", answer), *(Route(path, redirect) for path in old)]

@@ -23,7 +23,7 @@ from viz.widgets.lesson import QUESTIONS, Lesson
 
 BOXES = ("in", "attention", "cross", "feed_forward",
          *(f"{name}{number}" for name in ("norm", "behind", "add") for number in (1, 2, 3)))
-PAGE = Page("One block", "Learn", 8, "head", controls=(
+PAGE = Page("head", controls=(
     *QUESTIONS, Choice("box", "attention", BOXES), Number("block", 0, 0, 999, whole=True),
     Number("word", 1, 0, 99_999, whole=True), Choice("which", "first", ("first", "last")),
     Number("units", 8, 0, 32, whole=True), Number("drop", 0.1, 0, 0.9), Number("draw", 0, 0, 99, whole=True),

@@ -39,7 +39,7 @@ ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # what somebody asked for
 STOPPED = Kept(False)                              # whether the opening row is not to be measured either
 ERRORS = Kept[dict[ClaimQuery, str]]({})           # why something could not be measured
 COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "orange", Verdict.UNTESTED: "gray"}
-PAGE = Page("Claims", "Test", 4, "nothing", controls=(Switch("all"),))
+PAGE = Page("nothing", controls=(Switch("all"),))
 Places = tuple[DeltaGenerator, DeltaGenerator]   # of a row's verdict and numbers; of the heads they are of
 
 

@@ -40,7 +40,7 @@ GROWTH = (1.0, float((LENGTHS[-1] // LENGTHS[0]) ** 2))   # of the curve drawn b
 DRAWN = drawn_control()
 PATH = 8                                 # tokens of the pictures of paths
 PATHS = ("convolution", "recurrent", "attention")
-PAGE = Page("What it costs", "Learn", 11, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, Number("width", 512, min(WIDTHS), max(WIDTHS), whole=True), Switch("run"),
     Number("again", 0, 0, 99, whole=True),
     SCORES, Number("tile", 3, 1, 12, whole=True), Number("step", 2, 0, 12, whole=True),

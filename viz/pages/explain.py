@@ -45,7 +45,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
 
-PAGE = Page("Does attention explain?", "Test", 2, "record", controls=(
+PAGE = Page("record", controls=(
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share")))

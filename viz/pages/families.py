@@ -28,7 +28,7 @@ from viz.widgets.figure import figure
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 TEXT = "The animal didn't cross the street because it was too tired."
-PAGE = Page("Encoder, decoder, or both", "Learn", 9, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("say", TEXT, 120), Choice("part", "cross", ("encoder", "decoder", "cross")),
     Number("hide", 5, 1, 60, whole=True),
     Words("french", "", 160), Number("upto", 11, 1, 60, whole=True), Choice("whose", "both", ("both", "decoder"))))

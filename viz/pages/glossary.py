@@ -8,7 +8,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import bind
 
-PAGE = Page("Glossary", "Learn", 90, "nothing", controls=(Words("find", "", 60), Words("term", "", 60)))
+PAGE = Page("nothing", controls=(Words("find", "", 60), Words("term", "", 60)))
 IN_A_ROW = 2
 
 

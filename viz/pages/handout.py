@@ -26,7 +26,7 @@ from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, stored, update
 from viz.widgets.upload import most_megabytes, take
 
-PAGE = Page("Handout", "Take away", 0, "nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
+PAGE = Page("nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
 _ERROR = Kept("")   # what is wrong with the handout file that was dropped
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 

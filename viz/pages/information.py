@@ -27,7 +27,7 @@ NEAREST = 5
 ROUNDING = 1e-6    # bits
 LEAST = 3          # heads that a map needs
 MOST_TEXTS = 50
-PAGE = Page("What heads share", "Learn", 14, "head", controls=(
+PAGE = Page("head", controls=(
     *QUESTIONS, Choice("toy", "causal", information.TOYS), Number("size", 8, min(SIZES), max(SIZES), whole=True),
     Number("sharp", 1.0, 0, 1), Choice("texts", "one", ("one", "set", "own")), Words("own", "", 1200),
     Choice("method", "smacof", ("smacof", "classical")), Number("bond", 1.5, 0, 4), Number("learnt", 0.5, 0, 3),

@@ -36,7 +36,7 @@ SMOOTH = 10                              # steps that a point of a training's cu
 RUNS = ASSETS / "lessons" / "kernels.json"   # made by python -m benchmarks.kernels
 COPIERS = {"fixed": (1, "solid"), "wide": (4, "dash"), "attention": (0, "solid")}   # colour and style
 SCORE_COLOURS = {"additive": 2, "scaled": 0, "plain": 1}
-PAGE = Page("From kernels to attention", "Learn", 13, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, POINTS, Choice("kernel", "gaussian", kernels.KERNELS), Number("h", 0.5, 0.1, 5),
     Number("q", 0.5, -3, 3), Choice("keys", "line", kernels.LIFTS),
     Number("dk", 64, min(WIDTHS), max(WIDTHS), whole=True),

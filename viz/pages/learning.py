@@ -28,7 +28,7 @@ from viz.widgets.lesson import QUESTIONS, Lesson, computing
 P = Numbers("p", (0.5, 0.25, 0.15, 0.1), 0, 1, 4, 4)
 Q = Numbers("q", (0.25, 0.25, 0.25, 0.25), 0, 1, 4, 4)
 START = Numbers("start", (0.56, 0.54), 0, 1, 2, 2)
-PAGE = Page("How it is trained", "Learn", 10, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, P, Q, Words("signs", "k7Qx2bVk7Qx", 60), Number("step", 408, 0, 10**6, whole=True),
     Number("soft", 2.0, 0.5, 10), Words("wish", "Z", 1),
     Number("eps", 0.1, 0, 0.9), Number("size", 10, 2, 37_000, whole=True),

@@ -11,7 +11,7 @@ from viz.widgets.lesson import lessons
 from viz.widgets.progress import Answers, answered, forget, right_answers
 from viz.widgets.sheets import COPY, sheet_list
 
-PAGE = Page("Start here", "Learn", 0, "nothing", controls=(COPY,))
+PAGE = Page("nothing", controls=(COPY,))
 IN_A_ROW = 3     # cards
 
 

@@ -28,7 +28,7 @@ LENGTHS = (16, 32, 64, 128)              # tokens of the patterns
 SLIDERS = {"window": ((1, 2, 3, 4, 6, 8, 12, 16), ("window", "dilated", "global", "bigbird")),
            "dilation": (range(1, 9), ("dilated",)), "global": (range(9), ("global", "bigbird")),
            "random": (range(9), ("random", "bigbird"))}
-PAGE = Page("Who may look where: masks", "Learn", 7, "head", asks_at=(("real", True),),
+PAGE = Page("head", asks_at=(("real", True),),
             controls=(
     *QUESTIONS, Number("pad", 2, 0, 4, whole=True), Switch("ahead", True), Places("flips", N * N, N * N),
     Number("row", 3, 0, N - 1, whole=True), Number("seed", 0, 0, SEEDS - 1, whole=True),

@@ -26,7 +26,7 @@ from viz.widgets.fragment import fetch
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 
-PAGE = Page("Next word", "Look", 2, "record",
+PAGE = Page("record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
                       Number("top_p", 1.0, 0.01, 1)))
 # temperature and the two cuts

@@ -23,7 +23,7 @@ SIDES = tuple(side for side in range(1, SIDE * ROWS + 1) if SIDE * ROWS % side =
 PAPER = -0.75   # of a tile, so that the page shows between the patches
 TESTED = 250    # held-out digits (model/scratch/canvas.py)
 SMOOTH = 10     # steps whose mean loss is drawn
-PAGE = Page("Pictures as sentences", "Learn", 12, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, Number("picture", 0, 0, PICTURES - 1, whole=True), Number("moved", PATCHES, 0, PATCHES, whole=True),
     Number("draw", 0, 0, DRAWS - 1, whole=True), Number("side", SIDE, 1, SIDE * min(ROWS, COLUMNS), whole=True),
     Number("place", COLUMNS + 1, 0, PATCHES - 1, whole=True),

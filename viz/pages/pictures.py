@@ -45,7 +45,7 @@ from viz.widgets.fragment import errors_as_sentences, fetch, folded, folded_form
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.picture import FETCHED, is_unknown, open_picture, picture_models, picture_name, picture_pills
 
-PAGE = Page("Pictures", "Look", 4, "record", reads="picture", controls=(
+PAGE = Page("record", reads="picture", controls=(
     Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),
     Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
     Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))

@@ -29,7 +29,7 @@ LENGTH = 128     # positions that are drawn
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)
 NAMED = 4        # positions from one written on the circle to the next
 BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")   # digits as indices
-PAGE = Page("Where am I? Positions", "Learn", 6, "head", asks_at=(("source", "model"),), controls=(
+PAGE = Page("head", asks_at=(("source", "model"),), controls=(
     *QUESTIONS, Choice("guess_far", "", LETTERS), Choice("scheme", "none", SCHEMES),
     Choice("stack", "encoder", ("encoder", "decoder")),
     Steps("shuffle", len(WORDS), len(WORDS), ORDERS["first"]), Choice("source", "waves", ("waves", "model", "here")),

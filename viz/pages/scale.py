@@ -26,7 +26,7 @@ TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and style of a training
 BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 31)
-PAGE = Page("Why divide by √d_k", "Learn", 5, "head", asks_at=(("real", True),), asks_after="guess", controls=(
+PAGE = Page("head", asks_at=(("real", True),), asks_after="guess", controls=(
     *QUESTIONS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),

@@ -39,7 +39,7 @@ AMOUNTS = {"beam": ("beam", range(1, 6)), "top_k": ("k", range(1, 6)),
            "top_p": ("p", tuple(round(0.05 * step, 2) for step in range(1, 21)))}
 LAWS = {"kaplan": since.kaplan, "hoffmann": since.HOFFMANN.best, "besiroglu": since.BESIROGLU.best}
 LAW_LOOKS = ((1, "dash"), (0, "dot"), (4, "solid"))
-PAGE = Page("What changed since 2017", "Learn", 15, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, *(Switch(name) for name in since.SWITCHES),
     Number("groups", since.HEADS, 1, since.HEADS, whole=True), Choice("about", "pre", CHANGES),
     Choice("topic", "cache", ("cache", "experts", "writing", "scaling")), Number("tokens", 12, 1, 131_072, whole=True),

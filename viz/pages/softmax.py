@@ -30,7 +30,7 @@ from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_c
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
 DRAWN = drawn_control()
-PAGE = Page("Softmax and temperature", "Learn", 3, "head", asks_at=(("row", "head"), ("inside", True)),
+PAGE = Page("head", asks_at=(("row", "head"), ("inside", True)),
             asks_after="guess", controls=(
     *QUESTIONS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
     Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), DRAWN))

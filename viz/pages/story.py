@@ -24,7 +24,7 @@ CANDIDATES = 8                      # pieces that may come next, in the picture
 LESSONS = {"letters": "vectors", "pieces": "vectors", "vectors": "vectors", "places": "positions",
            "attention": "inside", "feed_forward": "block", "blocks": "block", "logits": "learning",
            "softmax": "softmax", "word": "next_word"}
-PAGE = Page("From letters to the next word", "Learn", 1, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("say", "", LONGEST), Choice("by", "", DECODERS), Steps("wrote", 10**7, WRITTEN),
     Number("block", 0, 0, 999, whole=True), Number("at_head", AUTO, AUTO, 999, whole=True)))
 

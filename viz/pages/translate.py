@@ -35,7 +35,7 @@ OURS = "translator"
 WORD_SECONDS = 0.7   # of a translation that is played
 MOST_ANSWERS = 8     # words of the chart
 PAIRS = 100          # of twins in the set of sentences
-PAGE = Page("Translate", "Look", 3, "record", controls=(
+PAGE = Page("record", controls=(
     Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
     Words("open", "", 12),
     Choice("mode", "zero", ("zero", "mean")), Switch("set")))

@@ -34,7 +34,7 @@ LAYERS = 12                             # up to which each has its name on the a
 BINS = np.linspace(-0.5, 1, 61)         # of cosines
 RULED = 96                              # dimensions from one written number to the next
 BEYOND = 99.5                           # per cent of the rows' numbers that the colours reach
-PAGE = Page("From text to vectors", "Learn", 2, "nothing", controls=(
+PAGE = Page("nothing", controls=(
     *QUESTIONS, Words("typed", PRESETS["texts"]["english"], 200), Words("book", PRESETS["books"]["low"], 400),
     Number("done", 3, 0, LARGEST, whole=True), Choice("table", "minilm", MODELS), Switch("open"),
     Words("word", "bank", 40),

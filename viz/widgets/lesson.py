@@ -1,9 +1,9 @@
-"""The scaffold of a lesson page. A lesson is viz/pages/NAME.py and its prose assets/text/en/lessons/NAME.toml; nothing
-is registered anywhere.
+"""The scaffold of a lesson page. A lesson is viz/pages/NAME.py and its prose assets/text/en/lessons/NAME.toml; its
+title is in assets/text/en/menu.toml.
 
 The page:
 
-    PAGE = Page("Softmax and temperature", "Learn", 1, "nothing", controls=(*QUESTIONS, Number("t", 1.0, 0.01, 100)))
+    PAGE = Page("nothing", controls=(*QUESTIONS, Number("t", 1.0, 0.01, 100)))
 
     def render(page: PageContext) -> None:
         lesson = Lesson(page, "softmax")

@@ -67,14 +67,15 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
     Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the
     browser holds: a page that outlived its server brings what was typed meanwhile, and no callback would tell of it.
     """
-    state, first, reads = page.state, "ask_model" not in st.session_state, what_it_reads(page.state.model)
-    fields = ("model", *(("text",) if "text" in reads else ()), *(() if state.image else ("text_b", "target")))
+    state, first = page.state, "ask_model" not in st.session_state
+    typing = "text" in what_it_reads(state.model) and not page.about.own_texts
+    fields = ("model", *(("text",) if typing else ()), *(("text_b", "target") if typing and not state.image else ()))
     asked = {field: getattr(state, field) or "" for field in fields}
     with st.sidebar:
         badge = _model_widgets(page, first)
         if state.image is not None:
             picture_widgets(page)
-        if "text" in reads:
+        if typing:
             _text_widgets(page, asked)
         if left_out(state, page.name, page.about.controls):
             st.caption(strings("frame")["too_long"])

@@ -79,3 +79,12 @@ def test_where_the_file_is_gone_a_sentence_says_what_to_do(run_module):
     assert said.endswith("Reload the page.") and cookie == ""
     silent = files.module_code("js/gone.js", "module.gone", otherwise="")
     assert run_module("js/svg.js", RUN, silent) == ["", ""]
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ("/atlas?across=entropy&heads=1,2", "corpus?across=entropy&heads=1,2"), ("/atlas", "corpus"),
+    ("/atlas?model=minilm&relation=obj", "grammar?model=minilm&relation=obj"),
+    ("/measures?text=a+%26+b", "corpus?over=text&text=a+%26+b"), ("/under/a/path/measures", "corpus?over=text")])
+def test_an_old_address_leads_to_the_new_page_with_its_parameters(app, old, new):
+    status, headers, _ = ask(app, old)
+    assert (status, headers["location"]) == (307, new)

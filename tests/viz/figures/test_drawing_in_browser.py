@@ -29,7 +29,7 @@ from viz.figures.lines import Line, PowerSeries, lines, loss_surface, power_law,
 from viz.figures.matrix import importance, matrix, tiles
 from viz.figures.vector_plane import Points, vector_plane
 from viz.format import visible_token
-from viz.pages.atlas import HeadDots, atlas_scatter
+from viz.pages.corpus.head_map import HeadDots, atlas_scatter
 
 TOKENS = ("<s>", "</s>", "a<b", "&amp;", "&#36;", "<b>x</b>", "<br>", "<a href='x'>y</a>", "$x$", "$$",
           "x_1^2", "\\frac{a}", "{y}", "%{x}", "%{y:.2f}", "{0}", "", " ", "  ", " the", "\n", "\t", "\u200b", "\u202e",

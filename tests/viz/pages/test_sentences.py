@@ -27,13 +27,13 @@ from tests.fabricate import SENTENCE, record
 from tests.lesson_sentences import agrees, printed
 from tests.model.studies.faithfulness.test_report import made
 from viz.examples import examples
-from viz.pages.atlas.card import behaviour_sentence, best_fit
 from viz.pages.compare.difference import change_claim, patching_claims, unchanged_why
 from viz.pages.coreference import Twins, sentence_claims, silencing_claim
 from viz.pages.coreference.case_set import set_claims as coreference_claims
+from viz.pages.corpus.card import behaviour_sentence, best_fit
+from viz.pages.corpus.one_text import effect_claims, pattern_claims
 from viz.pages.explain import answer_claims, no_order, set_claims, share_claim
 from viz.pages.heads import head_claims, row_claim
-from viz.pages.measures import effect_claims, pattern_claims
 from viz.pages.training import habit_claims
 from viz.pages.training.film import Story, claims
 from viz.pages.translate import decision_claims
@@ -209,7 +209,7 @@ def test_a_set_of_decisions_states_every_share():
     assert has(point, 0.9, 0.8, 0.4, 0.3) and agrees(plain(where), 0.3, 0.62)
 
 
-# ---- Every head measured, and the atlas
+# ---- Heads over a corpus
 
 def test_patterns_and_effects_are_counted_and_ranked():
     draw = np.random.default_rng(7)

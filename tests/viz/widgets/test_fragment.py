@@ -17,7 +17,7 @@ def erring():
     from viz.page import Page, PageContext
     from viz.widgets.fragment import fragment
 
-    page = PageContext("masks", Page("Masks", "Learn", 1, "nothing"), {})
+    page = PageContext("masks", Page("nothing"), {})
 
     def known(page: PageContext) -> None:
         st.button("again")

@@ -113,7 +113,7 @@ def test_the_prose_of_a_lesson_is_whole(name):
     assert [title for title, each in prose.items() if isinstance(each, dict) and len(each.get("notice", ())) > 3] == []
     assert pages()[name][0].controls[:3] == QUESTIONS
     assert any(isinstance(each, dict) and each.get("sources") for each in prose.values())
-    assert pages()[name][0].section == "Learn" and pages()[name][0].needs in ("nothing", "head")
+    assert pages()[name][0].section in ("Learn", "Learn more") and pages()[name][0].needs in ("nothing", "head")
 
 
 def test_on_even_axes_a_height_is_a_share_of_the_range():

@@ -15,7 +15,7 @@ from viz.state import State
 from viz.widgets import picture as reading
 from viz.widgets.picture import OWN_PICTURES
 
-OF_PICTURES = Page("Fabricated", "Look", 9, "record", reads="picture")
+OF_PICTURES = Page("record", reads="picture")
 OF_TEXT = replace(OF_PICTURES, reads="text")
 CANVAS, PHOTOGRAPH = pictures.offered("marked-digit")[0].sha256, pictures.shipped()[0].sha256
 

@@ -44,7 +44,8 @@ def positions(page: Page) -> Iterator[dict[str, Any]]:
     yield from ({name: value} | answered for name, value in page.asks_at) if page.asks_at else ({},)
 
 
-BESIDE = [(name, controls) for name, (page, _) in pages().items() if page.asks for controls in positions(page)]
+BESIDE = [(name, controls) for name, (page, _) in pages().items()
+          if page.asks and not page.own_texts for controls in positions(page)]
 
 
 def questions(monkeypatch, name: str, controls: dict) -> list[bool]:

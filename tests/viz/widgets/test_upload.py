@@ -62,15 +62,15 @@ def test_an_uploader_states_the_smaller_of_the_limit_and_what_the_server_takes(m
 
 @pytest.mark.parametrize(("server", "stated"), [(3, 3), (200, 5)])
 def test_no_uploader_states_more_than_the_server_takes(server, stated, monkeypatch):
-    from viz.pages import measures as corpus
-    from viz.widgets import syntax_section
+    from viz.pages import grammar
+    from viz.pages.corpus import own_file as corpus
 
     options, captions = [], []
     monkeypatch.setattr(upload.st, "get_option", {"server.maxUploadSize": server}.__getitem__)
-    for page in (corpus, syntax_section):
+    for page in (corpus, grammar):
         monkeypatch.setattr(page, "uploader", lambda *_, **given: options.append(given["max_upload_size"]))
     monkeypatch.setattr(corpus.st, "caption", lambda text, **_: captions.append(text))
     monkeypatch.setattr("viz.session.session", Session)
-    assert syntax_section._sentences("own") is None
+    assert grammar._sentences("own") is None
     corpus.many_texts(None, "a", "b", Kind.SELF)
     assert options == [stated, stated] and f"{stated} MB" in captions[0]

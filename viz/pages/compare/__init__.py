@@ -28,7 +28,7 @@ WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "pat
 OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # what can be done to either
 LONGEST = 1500   # characters of the other sentence
 WIDEST = 9_999   # keys of a window
-PAGE = Page("Compare two", "Look", 1, "record", controls=(
+PAGE = Page("record", controls=(
     Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120),
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100), Number("width", 4, 1, WIDEST, whole=True), Number("first", 0, 0, WIDEST, whole=True),

@@ -54,7 +54,7 @@ from viz.widgets.vocabulary import unknown_words, vocabulary
 ROLES = ("pronoun", "correct", "wrong")
 # (the sign of weight A − weight B in this sentence, in the twin): of a head that looks at the nouns
 OUTCOMES = {(1, -1): "flips", (1, 1): "a", (-1, -1): "b", (-1, 1): "against"}
-PAGE = Page("What “it” refers to", "Test", 0, "record", controls=(
+PAGE = Page("record", controls=(
     *(Words(role) for role in ROLES), Words("twin"), Choice("click", "correct", ROLES),
     Choice("rows", "", ("pronoun", "later")),
     Choice("set", "coreference", ("coreference", "agreement", "own")), Switch("run"), Switch("untrained"),

@@ -37,7 +37,7 @@ from viz.widgets.picture import open_picture, patch_strip
 from viz.widgets.vocabulary import vocabulary
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
-PAGE = Page("Heads", "Look", 0, "record", controls=(COLOUR, *PREDICT), reads="both")
+PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
 ABOVE = 208     # pixels over the open head in a presentation, where it fills the rest of the screen
 SHOWN = 6       # heads in a ranking

@@ -32,7 +32,7 @@ HAND = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8
         "v": Numbers("hv", (2.2, 1.6, -1.9, 1.8, -1.2, -1.7, 1.9, -1.4), -3, 3, 8, 8)}
 NAMES = tuple(STEPS)
 LARGEST = 2048              # tokens up to which a head's matrix is squared for the number ‖A² − A‖
-PAGE = Page("Inside one head", "Learn", 4, "head", controls=(
+PAGE = Page("head", controls=(
     *QUESTIONS, *HAND.values(), Choice("looks", "it", TOKENS), Choice("step", "in", NAMES),
     Number("to", -1, -1, 99_999, whole=True)))
 

@@ -25,7 +25,7 @@ from viz.widgets.head_table import plain_table
 OWN = "own"
 NAMED = 2             # heads with the highest score of either kind that have their name in the picture
 FRAME_SECONDS = 0.6   # of a film that plays
-PAGE = Page("How heads form", "Test", 3, "nothing", leave=end_training, controls=(
+PAGE = Page("nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
     Words("says", "", 300),
     Words("decoder", "", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS),

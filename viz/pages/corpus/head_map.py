@@ -1,5 +1,5 @@
-"""What does every head do over many sentences? Every head a dot; a card for the open one, with the sentences behind its
-numbers; two models or two corpora side by side."""
+"""Every head a dot over many sentences; a card for the open one, with the sentences behind its numbers; two models or
+two corpora side by side."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,24 +15,22 @@ from model.studies.atlas.summary import Atlas
 from viz.figures.base import ACCENT, MUTED, chart, name_sides, number_range, placed_points, weight_scale
 from viz.figures.drawing import FigureSpec
 from viz.format import format_share, head_label
-from viz.page import Page, PageContext
+from viz.page import PageContext
 from viz.page_controls import Places, Words
-from viz.pages.atlas.card import head_card
+from viz.pages.corpus.card import head_card
 from viz.text import escape_markdown, strings
 from viz.theme import PAPER, READABLE_WIDE
 from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
-from viz.widgets.syntax_section import CONTROLS, folded_syntax_section
 
 COMPONENTS = ("pc1", "pc2")
 AXES = {"across": "entropy", "up": "distance", "colour": "special"}   # the controls, and what they show at first
 SIZE = "confidence"
 MOST_HEADS = 10_000
-PAGE = Page("Atlas of heads", "Test", 2, "record", controls=(
-    *(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300), Words("beside", "", 300),
-    Places("heads", MOST_HEADS, 600), *CONTROLS))
+CONTROLS = (*(Words(name, start, 40) for name, start in AXES.items()), Words("folder", "", 300),
+            Words("beside", "", 300), Places("heads", MOST_HEADS, 600))
 SMALL, LARGE, LETTERS = 8, 18, 12   # pixels: the smallest and the largest dot, and the letters of names
 BAR = 96                            # pixels right of the plot, for the bar of colours
 OPEN = 4                            # pixels by which the ring round the open head is larger than its dot
@@ -51,10 +49,9 @@ class HeadDots:
     open_head: int | None       # the place of the head whose card is open
 
 
-def render(page: PageContext) -> None:
-    """Draws the page."""
+def draw_map(page: PageContext) -> None:
+    """Draw the map, the card of the open head, and the ways to another corpus."""
     words = strings("atlas")
-    st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     atlas = _atlas(page, page.controls["folder"])
     axes, beside = _axes(page, atlas), page.controls["beside"]
@@ -69,7 +66,6 @@ def render(page: PageContext) -> None:
         head_card(page, atlas, open_head(page, atlas), axes["across"])
     _chosen(page, atlas)
     folded(words["more"], lambda: _sources(page), key="atlas-sources")
-    folded_syntax_section(page)
     folded_formula(words["code"], "", lambda: (principal_components,), key="atlas-code")
 
 

@@ -1,5 +1,5 @@
 """A strip is the sentence with both ends of the cell marked, whatever its tokens hold."""
-from viz.pages.atlas.card import AROUND, strip
+from viz.pages.corpus.card import AROUND, strip
 
 ROW = {"tokens": ("[CLS]", "The", "cat", "*sat*", "[SEP]"), "keys": (), "query": 3, "key": 1, "weight": 0.5}
 

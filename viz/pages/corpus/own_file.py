@@ -1,34 +1,22 @@
-"""What does every head do? All of them in one table: the pattern that fits best, the measures, what silencing does; for
-one text and for many."""
+"""Every head over a file of the reader's own, read in batches that can be stopped."""
 import io
-from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.measures import MEASURES, HeadMeasures, MeasuresQuery
+from model.core.measures import MEASURES
 from model.core.query import Kind, UserError
-from model.core.statistics import spearman, x_log_x
-from model.studies import patterns
 from model.studies.atlas.build import Item, TextsQuery
 from model.studies.atlas.summary import Averages, as_csv
 from model.studies.corpus import FIELD, SUFFIXES, columns, texts
-from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
-from model.studies.silencing import Silencing, SilencingQuery
-from viz.figures.heads import WORST, pattern_grid, silencing_effects
-from viz.format import format_number, head_label, rank
-from viz.page import Page, PageContext
+from viz.page import PageContext
 from viz.provenance import versions
 from viz.session import Kept, session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE, READABLE_WIDE
-from viz.widgets.figure import figure
-from viz.widgets.fragment import folded_formula
-from viz.widgets.head_picker import kind_choice
+from viz.theme import READABLE_WIDE
 from viz.widgets.head_table import (
     AVERAGES,
     CORPUS,
@@ -36,106 +24,21 @@ from viz.widgets.head_table import (
     CorpusResult,
     clickable_table,
     column_config,
-    measures_table,
     saved_corpus,
-    silence_all,
 )
 from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-PAGE = Page("Every head measured", "Test", 1, "record", reads="both")
-POOR = 0.6     # a fit below which the best pattern says little
 BATCH = 8   # texts that are one question: others are served in between
 MOST_TEXTS, MEGABYTES = 1000, 5    # what one session may have read in one go; the command line has no limit
 _STOPPED = Kept(False)             # whether the reading of the file waits for "go on"
 
 
-def render(page: PageContext) -> None:
-    """Draws the page."""
-    words, record = strings("measures"), page.record()
-    view = page.view()
-    st.markdown(f"## {words['question']}")
-    st.markdown(words["lead"], width=READABLE)
-    kind_choice(page, record, view)
-    fitted: HeadFits = page.ask(FitsQuery(record.query, view.kind))
-    measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
-    question = SilencingQuery(record.query, view.kind)
-    silencing: Silencing | None = sources.cached(question)
-    best = fitted.best()
-    counts = ", ".join(f"{TITLES[name]} {count}" for name, count in best["pattern"].value_counts().items())
-    left, right = st.columns([7, 5], gap="large")
-    with left:
-        st.markdown(f"##### {words['grid']}")
-        figure(lambda theme: pattern_grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid",
-               alt=words["grid_alt"].format(n=len(best), counts=counts))
-        st.caption(words["grid_about"].format(worst=WORST))
-    with right:   # what holds of all heads together, counted here
-        st.markdown("\n".join([f"##### {words['notice']}", *(f"- {claim}" for claim in pattern_claims(best)),
-                               f"- {words['one_text']}"]))
-    measures_table(page, measures, fitted, silencing)
-    if silencing is not None:
-        _effects(best.join(silencing.frame()), silencing.measure)
-    elif record.prediction is not None and record.verification.status == "verified":
-        silence_all(page, question, len(best))
-    many_texts(page, record.query.model, record.query.revision, view.kind)
-    text = [f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", f"**{words['patterns_title']}**"]
-    papers = "\n".join(f"- {pattern.title}: {pattern.paper}" for pattern in PATTERNS)
-    folded_formula(words["formula_title"], "\n\n".join([*text, papers]), _proof, key="measures-formula")
-
-
-def _effects(effects: "DataFrame", measure: str) -> None:
-    """What silencing did, beside how well a pattern fits: two different things. measure: of the change."""
-    words, changes = strings("measures"), effects["silenced"]
-    place = changes.idxmax()
-    st.markdown(f"##### {words['effects']}")
-    axes = (words["effects_axes"]["x"], words["effects_axes"][measure])
-    left, right = st.columns([7, 5], gap="large")
-    with left:
-        figure(lambda theme: silencing_effects(theme, effects, TITLES, axes=axes), key="measures-effects",
-               alt=words["effects_alt"].format(n=len(changes), head=head_label(*place), most=changes[place]))
-    with right:
-        st.markdown("\n\n".join([words[f"silenced_{measure}"], *effect_claims(effects)]))
-
-
-def pattern_claims(best: "DataFrame") -> list[str]:
-    """How many heads fit which pattern best, and how well. best: a row a head, with pattern and fit."""
-    words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
-    top, poor = fits.idxmax(), int((fits < POOR).sum())
-    sentences = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
-                                                         for pattern, count in counts.items()), n=len(best)),
-                 words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
-                                     tied=rank(fits[top], fits, "{:.2f}".format)[1])]
-    sentences += [words["poor"].format(count=poor, limit=POOR)] if poor else []
-    return sentences + ([words["even"].format(title=TITLES["even"])] if "even" in counts else [])
-
-
-def effect_claims(effects: "DataFrame") -> list[str]:
-    """What silencing each head did. effects: a row a head, with pattern, fit and silenced, how much the answer
-    changed."""
-    words, changes = strings("measures"), effects["silenced"]
-    top = changes.idxmax()
-    sentences = [words["effects_most"].format(
-        head=head_label(*top), most=format_number(changes[top]), tied=rank(changes[top], changes, format_number)[1],
-        title=escape_markdown(TITLES[effects["pattern"][top]]), fit=effects["fit"][top])]
-    rho = spearman(effects["fit"].to_numpy(), changes.to_numpy())
-    sentences += [words["effects_rank"].format(n=len(changes), rho=rho)] if np.isfinite(rho) else []
-    return [*sentences, words["effects_quiet"].format(median=changes.median())]
-
-
-def _proof() -> tuple[Callable, ...]:
-    """The functions behind the table."""
-    from model.core import measures
-    from model.studies import silencing
-
-    return x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change, silencing.run
-
-
 def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None:
-    """The section."""
+    """Ask for a file and show every head's averages over its texts."""
     words = strings("measures")
-    st.markdown(f"##### {words['many']}")
     megabytes = most_megabytes(MEGABYTES * 10**6)
     st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
     file = uploader(words["drop"], "many-file", type=[suffix.removeprefix(".") for suffix in SUFFIXES],

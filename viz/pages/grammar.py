@@ -1,5 +1,5 @@
-"""Do heads follow grammar? A section for the pages that look at heads over many texts: a treebank, the relations in one
-table, and a sentence with its tree above and a head's choices below."""
+"""Do heads follow grammar? A treebank, the relations in one table, and a sentence with its tree above and a head's
+choices below."""
 import io
 from typing import TYPE_CHECKING
 
@@ -23,13 +23,13 @@ from model.studies.syntax import (
 from model.studies.syntax import Choice as HeadChoice
 from viz.figures.diagrams import Look, dependency_tree, sentence_width
 from viz.format import head_label, visible_token
-from viz.page import PageContext
+from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import bind, choice_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import errors_as_sentences, folded
+from viz.widgets.fragment import folded
 from viz.widgets.handout_button import table_button
 from viz.widgets.lesson import source_listing
 from viz.widgets.upload import most_megabytes, uploader
@@ -45,38 +45,32 @@ RELATIONS = ("acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "cc
 MOST_SENTENCES, MEGABYTES = 300, 5   # what one session may have read in one go; the command line has no limit
 LONGEST = 60                         # words of a sentence that is drawn
 SHARES = ["held_out", "offset", "luck", "accuracy", *(f"possible_{side}" for side in DIRECTIONS)]
-# of a page that has the section; nothing else on it may have these names
-CONTROLS = (Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
-            Number("tree", 0, 0, 99_999, whole=True), Choice("drawn", "best", ("best", "open")))
+PAGE = Page("record", own_texts=True, controls=(
+    Choice("treebank", "en", ("en", "zh", "own")), Choice("relation", "", RELATIONS),
+    Number("tree", 0, 0, 99_999, whole=True), Choice("drawn", "best", ("best", "open"))))
 
 
-def folded_syntax_section(page: PageContext) -> None:
-    """The section, folded away: nothing of it is computed before somebody opens it."""
-    folded(strings("syntax")["title"], lambda: syntax_section(page), key="syntax")
-
-
-def syntax_section(page: PageContext) -> None:
-    """The section, for a page that has CONTROLS among its own. What goes wrong in it is one sentence in its place."""
-    words = strings("syntax")
-    page.follow()   # a sentence may have been opened on another page
-    with errors_as_sentences(page, "syntax"):
-        st.markdown(words["lead"], width=READABLE_WIDE)
-        choice_for(page, "treebank", words["which"], words["treebanks"])
-        limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
-        st.caption(words["about"][page.controls["treebank"]].format(**limits), width=READABLE_WIDE)
-        sentences = _sentences(page.controls["treebank"])
-        if sentences is None:
-            return
-        report: SyntaxReport = page.ask(SyntaxQuery(page.state.model, sources.revision(page.state.model), sentences))
-        _one_sentence(page, report)
-        _table(report)
-        st.markdown("\n".join(f"- {each}" for each in claims(report)), width=READABLE_WIDE)
-        _formula()
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    words = strings("grammar")
+    st.markdown(f"## {words['question']}")
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    choice_for(page, "treebank", words["which"], words["treebanks"])
+    limits = {"sentences": MOST_SENTENCES, "megabytes": most_megabytes(MEGABYTES * 10**6)}
+    st.caption(words["about"][page.controls["treebank"]].format(**limits), width=READABLE_WIDE)
+    sentences = _sentences(page.controls["treebank"])
+    if sentences is None:
+        return
+    report: SyntaxReport = page.ask(SyntaxQuery(page.state.model, sources.revision(page.state.model), sentences))
+    _one_sentence(page, report)
+    _table(report)
+    st.markdown("\n".join(f"- {each}" for each in claims(report)), width=READABLE_WIDE)
+    _formula()
 
 
 def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
     """The treebank that is chosen; one's own from the file that is dropped here."""
-    words = strings("syntax")
+    words = strings("grammar")
     if chosen != "own":
         return shipped_treebank(chosen)
     file = uploader(words["drop"], "syntax-file", type=[SUFFIX.removeprefix(".")],
@@ -91,7 +85,7 @@ def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
 
 def claims(report: SyntaxReport) -> list[str]:
     """What is true of the table, in sentences counted from it."""
-    words, counts = strings("syntax")["claims"], report.counts
+    words, counts = strings("grammar")["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
     sentences = [words["above"].format(n=len(judged), count=len(above),
@@ -117,7 +111,7 @@ def beyond(score: RelationScore) -> bool:
 
 
 def _table(report: SyntaxReport) -> None:
-    words = strings("syntax")
+    words = strings("grammar")
     st.markdown(f"##### {words['table']}")
     table = table_of(report)
     shares = [words["columns"][name] for name in SHARES]
@@ -130,7 +124,7 @@ def _table(report: SyntaxReport) -> None:
 def table_of(report: SyntaxReport) -> "DataFrame":
     """One row a relation under the page's titles, shares in per cent; those that the mask allows only where it forbids
     something."""
-    columns = strings("syntax")["columns"]
+    columns = strings("grammar")["columns"]
     frame = report.frame().reset_index()
     frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
                          for low, high in zip(frame["low"], frame["high"], strict=True)]
@@ -144,12 +138,12 @@ def table_of(report: SyntaxReport) -> "DataFrame":
 
 def name_of(choice: HeadChoice) -> str:
     """A head and the word that it looks from, in words."""
-    return strings("syntax")["from"][choice.direction].format(head=head_label(choice.layer, choice.head))
+    return strings("grammar")["from"][choice.direction].format(head=head_label(choice.layer, choice.head))
 
 
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
     """The choices of a relation, a sentence and a head; the drawing, and what it shows."""
-    words = strings("syntax")
+    words = strings("grammar")
     st.markdown(f"##### {words['sentence']}")
     names = [score.name for score in report.relations]
     relation = page.controls["relation"] if page.controls["relation"] in names else _first(report).name
@@ -183,8 +177,8 @@ def _first(report: SyntaxReport) -> RelationScore:
 
 def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoice:
     """The head that is drawn, looking from where it is right more often."""
-    view, heads = page.state.view, report.counts.heads
-    if page.controls["drawn"] == "open" and (view.layer, view.head) in heads:
+    heads = report.counts.heads
+    if page.controls["drawn"] == "open" and ((view := page.view()).layer, view.head) in heads:
         shares = test.accuracies(report.counts, report.counts.names.index(relation))
         head = heads.index((view.layer, view.head))
         return HeadChoice(DIRECTIONS[int(shares[:, head].argmax())], view.layer, view.head)
@@ -221,7 +215,7 @@ def looks_of(report: SyntaxReport, place: int, relation: str, choice: HeadChoice
 
 
 def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> Look:
-    words = strings("syntax")["looks"]
+    words = strings("grammar")["looks"]
     forms = [word.form for word in sentence.words]
     right = looked in wanted
     told = words["nothing" if looked == test.NOTHING else "right" if right else "wrong"].format(
@@ -230,7 +224,7 @@ def _look(sentence: Sentence, looking: int, looked: int, wanted: list[int]) -> L
 
 
 def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, looks: list[Look]) -> None:
-    words, sentence = strings("syntax"), sentence_at(report, place)
+    words, sentence = strings("grammar"), sentence_at(report, place)
     forms = [visible_token(word.form) for word in sentence.words]
     heads, names = [word.head - 1 for word in sentence.words], [word.relation for word in sentence.words]
     right = sum(look.right for look in looks)
@@ -244,7 +238,7 @@ def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, l
 
 
 def _formula() -> None:
-    words = strings("syntax")
+    words = strings("grammar")
     shown = (test.looked_at_most, test.weights_between, counts_of, test.judged, test.exchanged,
              test.luck)
     st.caption(words["sources"], width=READABLE_WIDE)

@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from viz.pages.atlas import LARGE, SMALL, HeadDots, atlas_scatter, span
+from viz.pages.corpus.head_map import LARGE, SMALL, HeadDots, atlas_scatter, span
 
 NAMES = ["0·0", "0·1", "1·0"]
 

@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from model.core.types import quiet
 from model.studies.syntax import NOTHING, Choice, Choices, Sentence, SyntaxQuery, Word, shipped_treebank, summary
+from viz.pages.grammar import RELATIONS, beyond, claims, drawable, looks_of, table_of
 from viz.text import strings
-from viz.widgets.syntax_section import CONTROLS, RELATIONS, beyond, claims, drawable, looks_of, table_of
 
 SENTENCE = Sentence(1, "the cat ate fish", (Word("the", 2, "det"), Word("cat", 3, "nsubj"), Word("ate", 0, "root"),
                                             Word("fish", 3, "obj")), ())
@@ -40,9 +40,9 @@ def test_what_is_beyond_offset_and_luck_is_counted_and_marked(report):
     names = {score.name: beyond(score) for score in report.relations}
     assert names == {"det": False, "nsubj": False, "obj": True}   # det and nsubj have one offset
     told = claims(report)
-    assert told[0] == strings("syntax")["claims"]["above"].format(n=3, count=1, names="*obj*") and len(told) == 1
+    assert told[0] == strings("grammar")["claims"]["above"].format(n=3, count=1, names="*obj*") and len(told) == 1
     table = table_of(report)
-    columns = strings("syntax")["columns"]
+    columns = strings("grammar")["columns"]
     marks = dict(zip(table[columns["relation"]], table[columns["beyond"]], strict=True))
     assert marks == {"det": "", "nsubj": "", "obj": "✓"} and columns["possible_head"] not in table
     assert (table[columns["held_out"]] == 100).all() and (table[columns["n"]] == 40).all()
@@ -60,7 +60,7 @@ def test_a_head_is_beyond_where_its_interval_is_above_offset_and_chance(report, 
 
 def test_what_is_left_out_alone_or_forbidden_is_said():
     masked = report_of(2, possible=False)
-    assert strings("syntax")["columns"]["possible_dependent"] in table_of(masked)
+    assert strings("grammar")["columns"]["possible_dependent"] in table_of(masked)
     changed = replace(masked, alone=2, counts=replace(masked.counts, not_found=1))
     told = " ".join(claims(changed))
     assert "lengths that no other has" in told and "1 sentence with a word" in told and "left to right" in told
@@ -69,7 +69,7 @@ def test_what_is_left_out_alone_or_forbidden_is_said():
 
 def test_choices_of_a_sentence_are_right_or_wrong_or_nothing(report):
     assert drawable(report, "obj") == list(range(40)) and drawable(report, "iobj") == []
-    told = strings("syntax")["looks"]
+    told = strings("grammar")["looks"]
     (look,) = looks_of(report, 0, "obj", Choice("dependent", 0, 0))
     assert (look.word, look.looked, look.right) == (3, 2, True)
     assert look.said == told["right"].format(word="fish", looked="ate", wanted="ate")
@@ -81,26 +81,25 @@ def test_choices_of_a_sentence_are_right_or_wrong_or_nothing(report):
 
 
 def test_the_sentences_that_are_shipped_are_in_its_words_and_every_relation_has_a_control():
-    words = strings("syntax")
+    words = strings("grammar")
     for language in ("en", "zh"):
         assert words["about"][language].startswith(f"{len(shipped_treebank(language))} simple sentences")
         found = {word.relation for sentence in shipped_treebank(language) for word in sentence.words} - {"root"}
         assert found <= set(RELATIONS)
     assert set(words["relation_names"]) <= set(RELATIONS)
-    assert {control.name for control in CONTROLS} == {"treebank", "relation", "tree", "drawn"}
 
 
-def section():
+def grammar():
     from viz.page import PageContext, pages
-    from viz.widgets.syntax_section import syntax_section
 
-    syntax_section(PageContext("atlas", pages()["atlas"][0], {}))
+    page, render = pages()["grammar"]
+    render(PageContext("grammar", page, {}))
 
 
-def test_the_section_shows_a_table_and_a_sentence_and_another_relation():
-    app = AppTest.from_function(section).run(timeout=120)
+def test_the_page_shows_a_table_and_a_sentence_and_another_relation():
+    app = AppTest.from_function(grammar).run(timeout=120)
     assert not app.exception and not app.error
-    words = strings("syntax")
+    words = strings("grammar")
     assert len(app.dataframe) == 1 and len(app.dataframe[0].value) > 15
     relation = next(box for box in app.selectbox if box.label == words["relation"])
     relation.select("obj").run(timeout=60)

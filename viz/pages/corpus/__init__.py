@@ -1,0 +1,36 @@
+"""What does every head do? Over the shipped sentences as a map, over a file of the reader's own, or over one text."""
+import streamlit as st
+
+from model.core.record import AttentionRecord
+from viz.page import Page, PageContext
+from viz.page_controls import Choice
+from viz.pages.corpus import head_map
+from viz.pages.corpus.one_text import draw_text
+from viz.pages.corpus.own_file import many_texts
+from viz.text import strings
+from viz.widgets.fields import choice_for
+from viz.widgets.head_picker import kind_choice
+
+PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text")), *head_map.CONTROLS), reads="both")
+
+
+def render(page: PageContext) -> None:
+    """Draws the page."""
+    words, record = strings("corpus"), page.record()
+    st.markdown(f"## {words['question']}")
+    over = page.controls["over"] if reads_texts(record) else "text"
+    if reads_texts(record):
+        choice_for(page, "over", words["over"], words["sets"])
+    if over == "set":
+        head_map.draw_map(page)
+        return
+    kind_choice(page, record, page.view())
+    if over == "text":
+        draw_text(page, record)
+    else:
+        many_texts(page, record.query.model, record.query.revision, page.view().kind)
+
+
+def reads_texts(record: AttentionRecord) -> bool:
+    """Whether the model behind a record can be asked about other texts: a file has none, and some read pictures."""
+    return record.picture is None and record.verification.status not in ("imported", "recorded")
