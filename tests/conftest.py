@@ -1,4 +1,5 @@
 """What several tests need: hypothesis' profiles, a browser, the running app."""
+import json
 import os
 import shutil
 import socket
@@ -8,14 +9,16 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 if "PYTEST_VERSION" in os.environ:   # not in a benchmark, whose server has the threads that a user's has
     # one thread in each of pytest's processes, set before torch is imported: more would wait for one another
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
+import psutil
 import pytest
 from filelock import FileLock
 
@@ -42,7 +45,7 @@ if "--all" in sys.argv:
 COMMON: dict[str, Any] = {
     "deadline": None,
     "suppress_health_check": [hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.function_scoped_fixture]}
-hypothesis.settings.register_profile("short", derandomize=True, max_examples=50, **COMMON)
+hypothesis.settings.register_profile("short", derandomize=True, max_examples=20, **COMMON)
 hypothesis.settings.register_profile("long", max_examples=5000, **COMMON)
 hypothesis.settings.load_profile(os.environ.get("CLEARHEAD_HYPOTHESIS", "short"))
 LONG = os.environ.get("CLEARHEAD_HYPOTHESIS") == "long"
@@ -135,7 +138,8 @@ FAST = tuple(ROOT / "tests" / name for name in (
     "test_rules.py", "model/core", "model/capture", "model/imported", "model/scratch/test_transformer.py",
     "viz/export/test_numbers.py", "viz/figures", "viz/test_format.py", "viz/test_link.py", "viz/test_page_controls.py",
     "viz/test_state.py", "viz/test_text.py"))
-SLOW = {"playwright", "app", "smollm2", "dinov2_small", "rxn"}   # fixtures
+FETCHED = {"smollm2", "dinov2_small"}   # fixtures: these models repeat at full size what small ones show
+SLOW = {"playwright", "app"}
 
 
 def in_fast(path: Path) -> bool:
@@ -157,9 +161,11 @@ def fast(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(tryfirst=True)   # before -m is applied
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is fast, leave out what only `--all` runs, and let each process begin with its share of tests/browser,
-    which are long: the short ones then even out the end."""
+    """Mark what is fast and what fetches a model, leave out what only `--all` runs, and let each process begin with its
+    share of tests/browser, which are long: the short ones then even out the end."""
     for item in items:
+        if FETCHED & set(getattr(item, "fixturenames", ())):
+            item.add_marker("rest")
         if not item.get_closest_marker("rest") and fast(item):
             item.add_marker("fast")
     if not config.getoption("all") and "rest" not in config.getoption("markexpr"):
@@ -241,6 +247,45 @@ class Server:
             self.process.kill()
 
 
+class Shared(NamedTuple):
+    """A server that all of pytest's processes use, so that its models are opened and its lessons computed once."""
+
+    address: str
+    log: Path
+    pid: int
+
+
+STARTED: list[Server] = []   # by this process; they outlive it
+
+
+def shared(factory: pytest.TempPathFactory, name: str, script: Path, **environment: str) -> Shared:
+    """The server of this name; the first process to ask starts it, and it ends with pytest."""
+    folder = factory.getbasetemp()
+    folder = folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
+    with FileLock(folder / f"{name}.lock"):
+        told = folder / f"server-{name}.json"
+        if not told.exists():
+            server = Server(script, folder / f"{name}.log", **environment).wait()
+            STARTED.append(server)
+            told.write_text(json.dumps([server.address, str(server.log), server.process.pid]), encoding="utf-8")
+    address, log, pid = json.loads(told.read_text(encoding="utf-8"))
+    return Shared(address, Path(log), pid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the servers that are shared, in the process that ends last."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    for told in session.config._tmp_path_factory.getbasetemp().glob("server-*.json"):
+        with suppress(psutil.NoSuchProcess):
+            server = psutil.Process(json.loads(told.read_text(encoding="utf-8"))[2])
+            server.terminate()
+            try:
+                server.wait(20)
+            except psutil.TimeoutExpired:
+                server.kill()
+
+
 @pytest.fixture(scope="session")
 def app(tmp_path_factory):
     """The real app, running under the headers of a server for strangers, but without its limits."""
@@ -248,6 +293,4 @@ def app(tmp_path_factory):
             "CLEARHEAD_LONGEST_WAIT": "600",
             # a short measurement
             "CLEARHEAD_TRAININGS": "2", "CLEARHEAD_IMPORT_MB": "256", "CLEARHEAD_MEASURE_MB": "32"}
-    server = Server(ROOT / "server.py", tmp_path_factory.mktemp("app") / "server.log", **free).wait()
-    yield server
-    server.stop()
+    return shared(tmp_path_factory, "app", ROOT / "server.py", **free)

@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 
 from benchmarks.session import Session
 
+TRAINS = {"run", "train"}   # switches of lessons that train a model, for up to half a minute of a processor
+
 
 class Page(Session):
     """A session that also keeps the words of its page, as they were sent."""

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 CHILD = '''
 import importlib, os, pkgutil, signal, sys
@@ -32,6 +34,7 @@ print(*answer())
 '''
 
 
+@pytest.mark.rest
 def test_our_own_lines_need_nothing_that_windows_lacks():
     ran = subprocess.run([sys.executable, "-c", CHILD], cwd=ROOT, capture_output=True, encoding="utf-8", timeout=300)
     assert ran.stdout == "verified True\n", ran.stderr[-2000:]

@@ -1,10 +1,13 @@
 """The benchmark of small files that would cost much: what a process of its own takes for a few of them."""
 from dataclasses import replace
 
+import pytest
+
 from benchmarks import bombs
 from benchmarks.bomb_files import FILES
 
 
+@pytest.mark.rest
 def test_a_small_file_takes_no_more_memory_than_a_good_one_and_the_table_says_so():
     names = ("good", "8,000,000 heads", "deep header")
     good, heads, deep = (replace(bombs.cost("npz", name), seconds=0.0) for name in names)
@@ -17,6 +20,7 @@ def test_a_small_file_takes_no_more_memory_than_a_good_one_and_the_table_says_so
     assert f"| npz | 8,000,000 heads | {heads.packed / 1e3:,.1f} |" in bombs.page([good, heads, deep])
 
 
+@pytest.mark.rest
 def test_a_record_that_promises_much_takes_no_more_than_a_good_one():
     good, layers = (replace(bombs.cost("safetensors", name), seconds=0.0) for name in
                     ("good", "512 layers of 4,096 tokens"))

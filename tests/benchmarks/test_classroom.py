@@ -3,10 +3,13 @@ import json
 import subprocess
 import sys
 
+import pytest
+
 from benchmarks.classroom import by_chance, ratio
 from tests.conftest import ROOT
 
 
+@pytest.mark.rest
 def test_two_at_once_get_their_own_answers_and_leave_nothing_behind(tmp_path):
     file = tmp_path / "class.json"
     command = [sys.executable, "-m", "benchmarks.classroom", "--sessions", "2", "--browsers", "0", "--long", "0",

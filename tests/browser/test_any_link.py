@@ -5,6 +5,7 @@ import pytest
 from tests import links
 from tests.conftest import LONG
 from tests.hostile import RUNS
+from tests.links import TRAINS
 from viz.page import pages
 from viz.page_controls import Choice, Control, Number, Numbers, Places, Steps, Words
 from viz.text import strings
@@ -35,8 +36,10 @@ def end(control: Control, high: bool) -> str:
 
 
 def ends(name: str) -> list[dict[str, str]]:
-    """Links that turn all controls of the page to their ends; with `--all` also one by one."""
-    together = [{each.name: end(each, high) for each in CONTROLS[name]} for high in (False, True)]
+    """Links that turn all controls of the page to their ends, but train nothing; with `--all` that too, and one by
+    one."""
+    together = [{each.name: end(each, high) for each in CONTROLS[name] if LONG or each.name not in TRAINS}
+                for high in (False, True)]
     alone = [{one: value} for link in together for one, value in link.items()] if LONG else []
     return together + alone if CONTROLS[name] else []
 

@@ -108,6 +108,7 @@ def test_a_drag_is_one_entry_and_so_is_each_key_however_long_it_is_held(visit):
     assert set(seen.rest().params()) == {"guess", "z"}, "no slider moves again"
 
 
+@pytest.mark.rest
 def test_streamlit_alone_makes_many_entries_of_a_drag(seen):
     """When it no longer does, viz/components/js/history.js can go."""
     seen.page.route("**/js/history.js", lambda route: route.fulfill(content_type="text/javascript",
@@ -117,6 +118,7 @@ def test_streamlit_alone_makes_many_entries_of_a_drag(seen):
     assert added(seen.rest(), lambda: drag(seen)) > 1
 
 
+@pytest.mark.rest
 def test_a_film_adds_no_entry_and_going_back_ends_it(visit):
     seen = visit("/training?step=0")
     play = seen.main.locator(".st-key-play button")
@@ -162,6 +164,7 @@ def test_pages_come_back_with_their_controls(visit):
     assert address(seen.rest()) == visited[1]
 
 
+@pytest.mark.rest
 def test_a_lecture_goes_back_to_the_screen_before(visit):
     seen = visit("/softmax?present=1&guess=c&screen=curves", width=1920, height=1080)
     place = seen.main.locator(".clearhead-line .place")

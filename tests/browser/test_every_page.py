@@ -10,11 +10,13 @@ from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
 from tests.leaks import given_away
+from tests.links import TRAINS
 from viz.page import pages
 from viz.text import strings
 from viz.widgets.lesson import lessons
 
-WINDOWS = ((1280, 720), (768, 1024), (390, 844))
+PHONE = 390, 844
+WINDOWS = ((1280, 720), (768, 1024), PHONE)
 SETTLED = 10    # s: charts are drawn anew after a window has changed
 
 # by axe's rule: what Streamlit draws and nobody outside it can mend
@@ -86,38 +88,55 @@ CUT_FORMULAS = """() => [...document.querySelectorAll('.katex-display')]
 PICTURE = ".clearhead-chart[data-drawn], .story .row"   # without which a lesson is not drawn yet
 
 
-def answered(name: str) -> str:
-    """The page's address with its prompt answered and everything switched on, so that every control and picture is
-    there."""
+def answered(name: str, everything: bool = False) -> str:
+    """The page's address with its prompt answered and every switch on, so that every control and picture is there; what
+    trains a model only if `everything`, as that takes longest."""
     if name not in lessons():
         return f"/{name}"
     page, prose = pages()[name][0], strings(f"lessons/{name}")
-    on = {each.name: "1" for each in page.controls if each.start is False}
+    on = {each.name: "1" for each in page.controls if each.start is False and (everything or each.name not in TRAINS)}
     right = {table: "abcd"[each["right"]] for table, each in prose.items()
              if isinstance(each, dict) and isinstance(each.get("right"), int)}
     return f"/{name}?" + urlencode(on | {"guess": right["predict"]}
                                    | {each.name: "a" for each in page.controls if each.name.startswith("guess_")})
 
 
+@pytest.fixture
+def opened(watch):
+    """opened(address) shows a page, and can read it with axe."""
+    def opener(path: str) -> Watch:
+        seen = watch()
+        seen.page.goto(seen.address + path)
+        expect(seen.main.get_by_role("heading").first).to_be_visible(timeout=PATIENCE)
+        seen.rest().page.evaluate(Axe().axe_script)
+        return seen
+
+    return opener
+
+
 @pytest.mark.parametrize("name", pages())
-def test_page_serves_every_reader_in_every_window(watch, name):
-    seen = watch()
-    seen.page.goto(seen.address + answered(name))
-    expect(seen.main.get_by_role("heading").first).to_be_visible(timeout=PATIENCE)
-    seen.rest().page.evaluate(Axe().axe_script)
+def test_page_serves_every_reader(opened, name):
+    seen = opened(answered(name))
     finds_nothing(seen, AXE, WCAG, STREAMLITS)
     if name in lessons():
         assert drawn_twice(seen) == []
         assert below_the_screen(seen) == []
         assert seen.page.evaluate(CUT_FORMULAS) == 0
         every_control_moves(seen)
-    nothing_is_cut(seen, *WINDOWS)
-    if name in lessons():
         link_restores_lesson(seen)
         lesson_asks_before_it_tells(seen, strings(f"lessons/{name}")["predict"])
     else:
         seen.page.emulate_media(color_scheme="dark")
+        nothing_is_cut(seen, PHONE)
     finds_nothing(seen.rest(), AXE, COLOURS, STREAMLITS)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("name", pages())
+def test_page_fits_every_window(opened, name):
+    seen = opened(answered(name, everything=True))
+    finds_nothing(seen, AXE, WCAG, STREAMLITS)
+    nothing_is_cut(seen, *WINDOWS)
 
 
 def finds_nothing(seen: Watch, script: str, *given: object) -> None:
@@ -137,6 +156,7 @@ def nothing_is_cut(seen: Watch, *windows: tuple[int, int]) -> None:
 def link_restores_lesson(seen: Watch) -> None:
     """Opened anew by its link, narrow and dark, the lesson has the same state and the same charts."""
     wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
+    seen.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
     seen.page.emulate_media(color_scheme="dark")
     assert seen.open(f"{link.path}?{link.query}").params() == wanted
     expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
@@ -232,6 +252,7 @@ def every_control_moves(seen: Watch) -> None:
             seen.rest().fine()
 
 
+@pytest.mark.rest
 def test_chart_drawn_twice_is_noticed(watch):
     seen = watch("/softmax")
     assert drawn_twice(seen) == []

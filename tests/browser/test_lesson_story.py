@@ -2,6 +2,7 @@
 stands still for whoever asked for less motion."""
 from urllib.parse import urlsplit
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
@@ -49,6 +50,7 @@ def test_it_runs_by_itself_and_stops_steps_writes_and_opens_lessons(watch):
     assert urlsplit(seen.rest().page.url).path == "/inside"
 
 
+@pytest.mark.rest
 def test_less_motion_opens_it_standing_still_and_steps_jump(watch):
     seen = watch("/lessons")
     seen.page.emulate_media(reduced_motion="reduce")

@@ -4,6 +4,7 @@ import re
 import time
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE, Watch
@@ -29,6 +30,7 @@ def test_controls_leave_the_url_with_their_page_and_come_back_with_it_and_a_box_
     assert seen.rest().params() == {"guess": ["a"]}
 
 
+@pytest.mark.rest
 def test_every_step_inside_a_head_draws_its_picture_and_says_its_numbers(watch):
     seen = watch("/inside?guess=a")
     for name, prose in strings("lessons/inside")["steps"].items():
@@ -75,6 +77,7 @@ def test_a_handle_is_dragged_a_figure_is_taken_away_and_fills_the_screen_and_the
     expect(code).to_contain_text("# weights: float64 (161, 5)")   # the shapes now
 
 
+@pytest.mark.rest
 def test_a_presented_lesson_does_not_say_what_it_builds_on_where_it_shows_no_button_to_it(watch):
     words = strings("lesson")
     seen = watch("/scale")

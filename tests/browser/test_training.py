@@ -42,7 +42,7 @@ def test_the_film_moves_and_tells_when_the_head_appears(watch):
 
 
 def test_a_training_learns_before_ones_eyes_and_ends_with_its_page(watch, app):
-    words, server = strings("training")["settings"], app.process.pid
+    words, server = strings("training")["settings"], app.pid
     seen = watch("/training?film=own&steps=6000&layers=2&heads=2")
     seen.main.get_by_role("button", name=words["start"], exact=True).click()
     title = seen.main.get_by_role("heading", name="All heads at step")

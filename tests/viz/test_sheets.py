@@ -130,6 +130,7 @@ def test_what_the_sheet_on_it_says_about_the_famous_picture():
     assert len(flips) == 1 and 0.15 < found.here[flips[0]].sum() < 0.25
 
 
+@pytest.mark.rest
 def test_what_the_sheet_on_it_says_about_many_sentences():
     report = coref_report.report(ask(CasesQuery("minilm", sources.revision("minilm"), shipped_cases("coreference"))))
     assert report.n == 280 and 0.5 < report.best.accuracy.value < 0.6

@@ -14,6 +14,8 @@ from viz import export
 from viz.handout.files import Handout
 from viz.handout.page import page
 
+pytestmark = pytest.mark.rest
+
 # the middle and the sizes of the n-th element that a selector finds, once it is there and in sight: on the screen,
 # where some WebKits measure an enlarged element as if it were not
 MIDDLE = "(kind, at) => {" + ALL + """
@@ -136,7 +138,6 @@ def test_a_handout_and_a_live_head_show_and_do_what_they_do_in_chromium(engine, 
     assert [differences(*pair) for pair in zip(found, wanted, strict=True)] == [[]] * 4 and engine.wrong() == []
 
 
-@pytest.mark.rest
 def test_what_a_presentation_enlarges_is_sharp_and_says_what_is_under_the_pointer(engine, reference, app, handout):
     for name, address in {"heads": f"{app.address}/heads?present=1",
                           "handout": f"{handout.as_uri()}#present=1"}.items():

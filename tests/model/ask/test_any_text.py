@@ -1,4 +1,4 @@
-"""Any string gives a record that keeps its promises, or a typed error of one sentence: 2,500 texts through eight
+"""Any string gives a record that keeps its promises, or a typed error of one sentence: 1,000 texts through eight
 readers.
 
 WordPiece, byte-level BPE and BPE with byte fallback stand before tiny random networks, opened from a folder as a

@@ -6,6 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.rest   # each command begins with an import of torch
 ROOT = Path(__file__).parents[3]
 TEXT = "今天 it was 😀."
 

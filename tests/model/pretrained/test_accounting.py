@@ -202,6 +202,7 @@ def test_catalogue_models_keep_their_status(report):
     assert load.open_model("minilm", report).reasons == ()
 
 
+@pytest.mark.rest
 def test_no_default_of_any_type_raises_an_alarm(tmp_path):
     prepare()
     seen = 0

@@ -48,7 +48,7 @@ def until(training, *states) -> processes.Status:
                          f"{(training.folder / 'errors.txt').read_text(encoding='utf-8')}")
 
 
-def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(started):
+def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(started, monkeypatch):
     training = started(SMALL)
     news = until(training, "done", "failed")
     assert (news.state, news.step, news.failure) == ("done", 50, "")
@@ -60,6 +60,13 @@ def test_a_training_learns_in_its_own_process_and_its_snapshots_are_models(start
     assert record[Kind.CAUSAL].layers[0].heads == 2 and record.card.title == "Trained on this page, step 50"
     traits = sources.ask(HeadScoresQuery(training.name, sources.revision(last), (0, 50)), "test").result(PATIENCE)
     assert traits.names == ("prefix", "previous") and traits.values.shape == (2, 2, 2)
+
+    def refused(*given, **more):
+        raise PermissionError(13, "Access is denied")
+
+    with monkeypatch.context() as patched:   # while the next news are put in their place
+        patched.setattr(Path, "read_text", refused)
+        assert training.status() == news
     processes.end(training)
     assert not training.folder.exists()
     with pytest.raises(UserError):
@@ -128,17 +135,6 @@ def test_a_clock_that_jumps_ends_no_training_and_keeps_none(tmp_path, monkeypatc
     monkeypatch.setattr(time, "perf_counter", lambda: later)
     with pytest.raises(UserError, match="no page looked"):
         teller(TrainingStep(2, 50, 4.0, 0.0))
-
-
-def test_the_last_news_stay_while_the_next_are_put_in_their_place(started, monkeypatch):
-    training = started(SMALL)
-    news = until(training, "done")
-
-    def refused(*given, **more):
-        raise PermissionError(13, "Access is denied")
-
-    monkeypatch.setattr(Path, "read_text", refused)
-    assert training.status() == news and news.step == 50
 
 
 @pytest.mark.parametrize("system", ["win32", "linux"])

@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.conftest import ROOT, Server
+from tests.conftest import ROOT, shared
 from viz.components.files import FOLDER, address
 
 RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
@@ -12,10 +12,8 @@ RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory):
-    server = Server(ROOT / "tests" / "served.py", tmp_path_factory.mktemp("demo") / "server.log",
-                    CLEARHEAD_TEST_PAGE=str(Path(__file__).parent / "demo_app.py")).wait()
-    yield server
-    server.stop()
+    return shared(tmp_path_factory, "demo", ROOT / "tests" / "served.py",
+                  CLEARHEAD_TEST_PAGE=str(Path(__file__).parent / "demo_app.py"))
 
 
 @pytest.fixture(scope="session")
