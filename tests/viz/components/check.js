@@ -6,6 +6,9 @@ export function equal(found, wanted, why = "") {
   if (one !== other) throw new Error(`expected ${other}, got ${one}${why && `: ${why}`}`);
 }
 
+/** @param {number[]} found @param {number[]} wanted  to five digits */
+export const near = (found, wanted) => equal(...[found, wanted].map((each) => each.map((value) => value.toFixed(5))));
+
 /** @param {number} milliseconds */
 export const pause = (milliseconds) => new Promise((done) => { setTimeout(done, milliseconds); });
 

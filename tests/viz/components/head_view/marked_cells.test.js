@@ -1,0 +1,24 @@
+import { equal } from "../check.js";
+import { marksOf } from "./marked_cells.js";
+
+const VIEW = { body: { scores: { values: [0, 65535, 0, 0] } }, rows: { texts: ["a", "b"], tokens: [5, 6] },
+  columns: { texts: ["c", "d"], tokens: [7, 8] } };
+
+export function marksAreKeptUntilAnotherQuestionBegins() {
+  const marks = marksOf(VIEW);
+  marks.begin({ round: "one", marks: [[1, 0]] });
+  equal([marks.toggle(0, 1), marks.toggle(0, 0)], [false, true]);
+  equal([marks.inside(), marks.tokens()], [[[0, 0], [1, 0]], [[5, 7], [6, 7]]]);
+  marks.begin({ round: "one", marks: [] });
+  equal([marks.has(0, 0), marks.toggle(0, 0), marks.has(0, 0)], [true, true, false]);
+  marks.begin({ round: "two" });
+  equal(marks.inside(), []);
+}
+
+export function markOutsideOfWhatIsShownCountsForNothing() {
+  const marks = marksOf(VIEW);
+  marks.begin({ round: "one", marks: [[0, 0], [9, 0], [0, 2]] });
+  equal(marks.inside(), [[0, 0]]);
+  marks.clear();
+  equal(marks.inside(), []);
+}

@@ -1,0 +1,27 @@
+import { equal } from "../check.js";
+import { canvasOf, paint, pixels } from "./canvas.js";
+
+export function coloursBetweenTwoStopsAreMixedAsTheCanvasWantsThem() {
+  equal([...pixels(["#000000", "#ffffff"], 3)], [0xFF000000, 0xFF808080, 0xFFFFFFFF]);
+  equal([...pixels(["#102030", "#000000"], 1)], [0xFF302010]);
+  equal([...pixels(["#ff0000", "#00ff00", "#0000ff"], 5)], [0xFF0000FF, 0xFF008080, 0xFF00FF00, 0xFF808000, 0xFFFF0000]);
+}
+
+export function pixelOverSeveralCellsTakesTheLargestAndACellFillsItsPixels() {
+  const painted = (codes, start, size, [high, wide]) => {
+    const out = new Uint32Array(high * wide);
+    paint(codes, start, size, Uint32Array.from({ length: 10 }, (_, code) => 100 + code), out, [high, wide]);
+    return [...out];
+  };
+  // the first two belong to another head
+  equal(painted([0, 0, 1, 9, 2, 3, 4, 0, 8, 5], 2, [2, 4], [1, 2]), [109, 108]);
+  equal(painted([3, 7], 0, [1, 2], [2, 4]), [103, 103, 107, 107, 103, 103, 107, 107]);
+  equal(painted([1, 5, 2], 0, [1, 3], [1, 2]), [101, 105]);
+}
+
+export function canvasIsSharpInAnEnlargedPage() {
+  const canvas = document.body.appendChild(document.createElement("canvas"));
+  document.body.style.zoom = 2;
+  canvasOf(canvas, 30, 20);
+  equal([canvas.width, canvas.height, canvas.style.width, canvas.style.height], [60, 40, "30px", "20px"]);
+}

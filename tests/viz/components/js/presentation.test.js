@@ -1,0 +1,36 @@
+import { equal } from "../check.js";
+import { said } from "./presentation.js";
+
+const FIELD = "<input>", SLIDER = "<input type=range>";
+
+// What a key says that comes to an element of the page.
+function heard(key, { code = key, shiftKey, html = "<p>text</p>", on = true, lecture = "Lesson" } = {}) {
+  let found;
+  document.body.innerHTML = html;
+  document.addEventListener("keydown", (event) => { found = said(event, on, lecture) ?? null; }, { once: true });
+  const target = document.body.firstElementChild;
+  target.focus();
+  target.dispatchEvent(new KeyboardEvent("keydown", { key, code, shiftKey, bubbles: true, composed: true }));
+  return found;
+}
+
+export function keysOfALecture() {
+  const wanted = { p: { on: false }, Escape: { on: false }, PageDown: { step: 1 }, PageUp: { step: -1 },
+    ArrowRight: { step: 1 }, " ": { step: 1 }, b: { black: true }, ".": { black: true }, F5: { full: true },
+    Home: { to: "first" }, x: null };
+  for (const [key, says] of Object.entries(wanted)) equal(heard(key), says, key);
+  equal(heard("2", { code: "Digit2" }), { hand: 1, by: 1 });
+  equal(heard("@", { code: "Digit2", shiftKey: true }), { hand: 1, by: -1 });
+}
+
+export function keyBelongsToWhatHasTheFocus() {
+  equal(["p", "PageDown"].map((key) => heard(key, { html: FIELD })), [null, null]);
+  equal(["ArrowRight", "PageDown"].map((key) => heard(key, { html: SLIDER })), [null, { step: 1 }]);
+  equal(heard("ArrowDown", { html: "<button>x</button>" }), { step: 1 });
+}
+
+export function keysOfAnotherPage() {
+  const page = { lecture: "" };
+  equal(["F5", "b", "ArrowLeft"].map((key) => heard(key, page)), [null, null, { step: -1 }]);
+  equal(["p", "PageDown", "F5"].map((key) => heard(key, { ...page, on: false })), [{ on: true }, null, null]);
+}
