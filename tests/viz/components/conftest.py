@@ -118,7 +118,7 @@ def _file(route) -> None:
 @pytest.fixture
 def run_module(browser):
     """run_module(module, function, *given) gives what a JavaScript function of a module, and of what is given, gives;
-    in a page of its own that has the modules at the addresses of a server, run_module.place."""
+    in a page of its own that has the modules at the addresses of a server."""
     page = browser.new_page()
     page.route(f"{SITE}/**", _file)
     page.goto(SITE + "/")
@@ -127,6 +127,5 @@ def run_module(browser):
         return page.evaluate(f"async ([place, given]) => ({function})(await import(place), ...given)",
                              [address(module), list(given)])
 
-    run.place = address("")
     yield run
     page.close()

@@ -71,6 +71,7 @@ def test_a_worker_that_refuses_or_dies_is_one_sentence(opener, sentence):
         list(summaries(iter("ab"), opener, Task("scratch", "0"), "processes", 1))
 
 
+@pytest.mark.rest
 def test_processes_give_the_bytes_of_one_process_also_after_all_were_killed(corpus, here, tmp_path):
     asked = command(corpus, tmp_path / "out", "--on", "processes", "--workers", "2")
     with subprocess.Popen(asked, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
@@ -83,6 +84,7 @@ def test_processes_give_the_bytes_of_one_process_also_after_all_were_killed(corp
     assert files_of(tmp_path / "out") == here and len(here) == 6
 
 
+@pytest.mark.rest
 @pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is an optional extra")
 def test_ray_gives_the_bytes_of_one_process_also_when_a_worker_is_killed(corpus, here, tmp_path):
     asked = command(corpus, tmp_path / "out", "--on", "ray", "--workers", "1")

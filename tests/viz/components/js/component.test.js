@@ -1,0 +1,57 @@
+import { equal } from "../check.js";
+import { channelOf } from "./channels.js";
+import { component } from "./component.js";
+import { state } from "./state.js";
+
+// the component that conftest.py serves: it notes what is asked of it
+const probe = () => import(new URL("../probe/probe.js", import.meta.url));
+
+// A message as messages.py packs it, without arrays.
+function message(part, fill) {
+  const text = new TextEncoder().encode(JSON.stringify({ room: "strip", part, fill, sections: [] }));
+  const bytes = new Uint8Array(4 + text.length);
+  new DataView(bytes.buffer).setUint32(0, text.length, true);
+  bytes.set(text, 4);
+  return bytes;
+}
+const BYTES = { body: message("body", "x"), state: message("state", "xxxxxxxx") }, SIZE = { body: BYTES.body.length,
+  state: BYTES.state.length };
+
+// What the component is asked as these messages come, and how it ends.
+async function comes(...order) {
+  const [draw, { seen }] = [await component("probe"), await probe()], ends = {};
+  const parentElement = document.createElement("div"), setTriggerValue = () => {};
+  seen.length = 0;
+  for (const part of order) {
+    const before = ends[part];
+    ends[part] = (part === "body" ? draw : state)({ data: BYTES[part].slice(), parentElement, setTriggerValue });
+    if (part === "state") before?.();
+  }
+  const found = [...seen], channel = channelOf(BYTES.body), css = parentElement.querySelector("style").textContent;
+  equal([css.endsWith(".probe { color: red; }"), css.includes(".ch")], [true, true], "its own style and what all share");
+  ends.body();
+  ends.state();
+  equal([seen.at(-1), channel === channelOf(BYTES.body)], [["destroy"], false], "nothing stays behind");
+  return found;
+}
+
+export async function whateverComesFirstIsDrawn() {
+  const [mount, update, again] = [["mount", SIZE.body], ["update", SIZE.state], ["update", SIZE.body]];
+  equal(await comes("state", "body"), [mount, update]);
+  equal(await comes("body", "state"), [mount, update]);
+  equal(await comes("body", "state", "state"), [mount, update, update]);
+  equal(await comes("state", "body", "body"), [mount, update, again]);
+}
+
+export async function eventGoesToWhoListensNow() {
+  const told = [], draw = await component("probe"), parentElement = document.createElement("div");
+  for (const name of ["first", "second"]) {
+    draw({ data: BYTES.body, parentElement, setTriggerValue: (kind, value) => told.push([name, kind, value]) });
+  }
+  (await probe()).last.send(7);
+  equal(told, [["second", "event", 7]]);
+}
+
+export async function missingComponentIsAnError() {
+  equal(await component("none").catch(() => "missing"), "missing");
+}
