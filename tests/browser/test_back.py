@@ -153,7 +153,7 @@ def test_pages_come_back_with_their_controls(visit):
                 lambda: seen.main.locator(".st-key-next-page button").click()):
         assert added(seen, act) == 1
         visited.append(address(seen))
-    assert [each.partition("?")[0] for each in visited] == ["/compare", "/compare", "/translate", "/pictures"]
+    assert [each.partition("?")[0] for each in visited] == ["/compare", "/compare", "/translate", "/next_word"]
     for before in visited[2::-1]:
         seen.page.go_back()
         soon(lambda: address(seen), before)
