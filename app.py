@@ -1,5 +1,6 @@
 """The frame: model, text, navigation; hands a PageContext to one page."""
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode
@@ -17,7 +18,7 @@ from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import menu as sections
 from viz.text import strings
 from viz.widgets.figure import page_theme
-from viz.widgets.fragment import errors_as_sentences, pause
+from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
 from viz.widgets.handout_button import handout
 from viz.widgets.head_picker import show_badge
 from viz.widgets.lesson import lessons
@@ -52,6 +53,17 @@ def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
     return record is not None
 
 
+CHECK_AFTER = 2.0   # seconds from a drawn page to the live check of a kept record, and between two looks at it
+
+
+def watch_check(page: PageContext) -> None:
+    """Has the model answer what was drawn from a kept record, behind the page; then the page runs again."""
+    with suppress(UserError):
+        query = page.query()
+        if (record := sources.cached(query)) is not None and record.verification.status == "kept":
+            rerun_when(CHECK_AFTER, partial(sources.check, query, session().id))
+
+
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
     """The sidebar and the page; whatever goes wrong is one sentence, and what was typed stays."""
     if not page.about.asks_with(page.controls):
@@ -66,6 +78,7 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
         render(page)
     if not drawn:
         badge_drawn(badge, page)
+    watch_check(page)
 
 
 def show_next(page: PageContext) -> None:

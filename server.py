@@ -35,6 +35,7 @@ settings.put({
     "CLEARHEAD_LONGEST_WAIT": "60",     # seconds that an answer may take by its estimate
     "CLEARHEAD_TRAININGS": "1",         # at once
     "CLEARHEAD_MEASURE_MB": "256",      # memory of a measurement on the page What it costs
+    "CLEARHEAD_RECORDS": "0",           # nothing of what visitors type is kept on disk
     "CLEARHEAD_HANDOUTS": "0",          # in memory only: nothing that a visitor collects is written to disk
     "CLEARHEAD_FILE_MB": "32",          # one file that is uploaded; --server.maxUploadSize, where it is given, wins
     "CLEARHEAD_IMPORT_MB": "64",        # attention of an imported file

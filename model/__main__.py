@@ -123,7 +123,7 @@ def verify(model_id: str) -> None:
     Exit code 0 if it is verified, 3 if it is only reported, with the reason, 1 if it is refused.
     """
     try:
-        record = answer_to(sources.open_query(*_probe(model_id)))
+        record = answer_to(sources.CheckQuery(sources.open_query(*_probe(model_id))))
     except UserError as error:
         raise RefusedModel(str(error)) from error
     click.echo(_verdict(record))
@@ -243,13 +243,14 @@ def _like_first(record: AttentionRecord, vectors: np.ndarray) -> str:
 def _verdict(record: AttentionRecord) -> str:
     found = record.verification
     figures = ""
-    if found.status == "verified":
+    if found.status in ("verified", "kept"):
         count = sum(layer.heads for each in record.maps for layer in each.layers)
         figures = (f": outputs recomputed within {found.max_error:.1g} of the largest on {found.rows_checked:,} rows "
                    f"of {count:,} heads, rows sum to 1 within {found.row_sum_error:.1g}")
         if not math.isnan(found.load_error):
             figures += f", {found.load_error:.1g} from the model's own eager weights at load"
-    return f"{record.card.title} ({record.query.revision}) {found.status}{figures}" + "".join(
+    status = "was verified when it was recorded" if found.status == "kept" else found.status
+    return f"{record.card.title} ({record.query.revision}) {status}{figures}" + "".join(
         f"; {reason}" for reason in found.reasons)
 
 

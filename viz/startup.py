@@ -2,6 +2,7 @@
 while a browser still loads."""
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
@@ -16,6 +17,7 @@ from viz.state import State
 from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
 
 log = logging.getLogger("clearhead")
+IDLE = 20.0   # seconds after which the models' packages come, visitor or not
 
 
 def ask_first() -> Job | None:
@@ -30,11 +32,15 @@ def ask_first() -> Job | None:
 
 
 def start() -> None:
-    """Asks first. What the answer has imported stays, and is left out of Python's search for garbage."""
+    """Asks first; of an answer that was kept the live one follows, when the first visitor's page is drawn. What that
+    has imported stays, and is left out of Python's search for garbage."""
     job = ask_first()
     if job is not None:
         with suppress(UserError):
-            job.result()
+            record = job.result()
+            if record.verification.status == "kept":
+                time.sleep(IDLE)
+                sources.ask(sources.CheckQuery(record.query), "the server's start").result()
         leave_out_imports()
 
 

@@ -99,6 +99,11 @@ class Cache:
         with self._lock:
             self._answers[question] = answer
 
+    def clear(self) -> None:
+        """Drops every answer."""
+        with self._lock:
+            self._answers.clear()
+
 
 class JobQueue:
     """Takes questions from many sessions and has one worker answer them by `answer(question, report)`.

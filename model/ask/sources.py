@@ -5,11 +5,13 @@ thumbnails, of a `FitsQuery` how well every head fits every pattern.
 """
 import difflib
 import os
+import threading
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, cast
 
+from model.ask import kept
 from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.core.limits import LIMITS
 from model.core.memory import byte_cache
@@ -85,9 +87,17 @@ def delay_of(question: Any) -> float:
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
+def answer(question: Any, report: Progress) -> Any:
+    """The answer to a question; a record that a page asks for is kept on disk."""
+    found = question.answer(models, report)
+    if isinstance(question, Query):   # not in the way of the page, nor lost where the program ends at once
+        threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep").start()
+    return found
+
+
 cache = Cache(LIMITS.cache_bytes)
 models = CachedModels(LIMITS.models_bytes, cache)
-desk = JobQueue(lambda question, report: question.answer(models, report), cache, delay_of)
+desk = JobQueue(answer, cache, delay_of)
 
 
 # sets of assets/cases/explain.csv by the way in which a model answers; the translator reads the resolvers' sentences
@@ -223,8 +233,52 @@ def fetch(model: str, session: str = "") -> Job:
 
 
 def ask(question: Hashable, session: str = "") -> Job:
-    """The job that answers a question; `session` names who waits, so that nobody's long text starves the others."""
+    """The job that answers a question; `session` names who waits, so that nobody's long text starves the others. Of a
+    query whose record was kept on disk that record, until `check` has run."""
+    if isinstance(question, Query) and question not in _doubted and cached(question) is None:
+        record = kept.read(question)
+        if record is not None:
+            cache.put(question, record)
     return desk.ask(question, session)
+
+
+_doubted: set[Query] = set()   # whose kept records could not be confirmed
+REPLACED = ("The picture that was kept of this text on this machine differed from what the model computes now, and was "
+            "replaced.")
+
+
+@dataclass(frozen=True)
+class CheckQuery:
+    """The live record of a query, in the place of the one that was kept."""
+
+    query: Query
+
+    def answer(self, models: CachedModels, report: Progress) -> AttentionRecord:
+        """The record of a pass. Every answer that was worked out from a record with other numbers goes."""
+        known = models.cache.get(self.query)
+        try:
+            live = self.query.answer(models, report)
+        except UserError:
+            _doubted.add(self.query)
+            models.cache.clear()
+            raise
+        if known is not None and known.verification.status == "kept":
+            far = kept.difference(known, live)
+            if far > 0:
+                models.cache.clear()
+            if far > kept.SAME or live.verification.status != "verified":
+                live = replace(live, notes=(*live.notes, REPLACED))
+                kept.discard(self.query)
+                _doubted.add(self.query)
+        models.cache.put(self.query, live)
+        return live
+
+
+def check(query: Query, session: str = "") -> bool:
+    """Whether a record was computed or confirmed by its model, and not only kept; the first call for one that was kept
+    has the model answer it behind the page."""
+    known = cached(query)
+    return known is None or known.verification.status != "kept" or desk.ask(CheckQuery(query), session).done
 
 
 def cached(question: Hashable) -> Any:

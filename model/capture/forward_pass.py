@@ -393,5 +393,5 @@ def _equation_one(call: Call) -> "Tensor":
 
     count, keys = call.query.shape[1], slice(0, call.key.shape[1])
     rows = [slice(start, min(start + ROWS, count)) for start in range(0, count, ROWS)]
-    mixed = torch.cat([call.mix(call.weights(slice(None), some, keys)) for some in rows], dim=1)
-    return mixed.transpose(0, 1)[None].contiguous()
+    mixed = np.concatenate([call.mix(call.weights(slice(None), some, keys)) for some in rows], axis=1)
+    return torch.from_numpy(mixed).transpose(0, 1)[None].contiguous()

@@ -67,7 +67,7 @@ def recompute(layer: Layer | Call, rows: np.ndarray) -> tuple[np.ndarray, np.nda
     """weights · value (head, row, d_v) and the weights' sums (head, row) for some queries, both 0 for a row that may
     look at nothing."""
     weights = layer.weights(slice(None), rows, slice(0, layer.key.shape[1]))
-    return layer.mix(weights).numpy(), weights.sum(-1).numpy()
+    return layer.mix(weights), weights.sum(-1)
 
 
 TOLERANCE = 1e-4  # float32; largest difference that arithmetic in another order makes in the models tried is about 1e-5

@@ -5,56 +5,73 @@ temperature lab.
 
 with what later models put around it: a soft-cap and a bias on the scores, a temperature, a mask, and a sink.
 Axes: (..., query, d_k), (..., key, d_k), (..., key, d_v); anything before them is batch and head.
+
+Arrays are numpy's, so that a small picture needs no torch, or torch's; each result is of the same library.
 """
 import math
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import torch
-from torch import Tensor
+import numpy as np
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = TypeVar("Array", np.ndarray, "Tensor")
 
 
-def scores(query: Tensor, key: Tensor, *, scale: float | None = None, softcap: float | None = None,
-           bias: Tensor | None = None) -> Tensor:
+def library(array: "np.ndarray | Tensor") -> Any:
+    """Whose array it is: numpy or torch."""
+    if isinstance(array, np.ndarray):
+        return np
+    import torch
+
+    return torch
+
+
+def scores(query: Array, key: Array, *, scale: float | None = None, softcap: float | None = None,
+           bias: Array | None = None) -> Array:
     """The numbers before mask and softmax, (..., query, key): query · key · scale, capped, plus bias.
 
     `scale` is 1/√d_k unless given (section 3.2.1). `softcap` bounds them as cap · tanh(score / cap) (Gemma 2, 2024).
     """
-    # in place: n² numbers once
-    product = (query @ key.transpose(-2, -1)).mul_(1 / math.sqrt(query.shape[-1]) if scale is None else scale)
+    product = query @ key.swapaxes(-2, -1)
+    product *= 1 / math.sqrt(query.shape[-1]) if scale is None else scale   # in place: n² numbers once
     if softcap is not None:
-        product = softcap * torch.tanh(product / softcap)
+        product = softcap * library(product).tanh(product / softcap)
     return product if bias is None else product + bias
 
 
-def softmax(scores: Tensor, allowed: Tensor | None = None, *, temperature: float | Tensor = 1.0,
-            sink: Tensor | None = None) -> Tensor:
+def softmax(scores: Array, allowed: Array | None = None, *, temperature: float | Array = 1.0,
+            sink: Array | None = None) -> Array:
     """Weights (..., query, key): softmax(scores / T) over the allowed keys. A row sums to 1, or to 1 minus the sink's
     share.
 
     `allowed` is bool, broadcast over (..., query, key); a row that may look at nothing is NaN, as the formula has it.
     `temperature` and `sink` broadcast over (..., query, 1); the sink is one more logit that belongs to no key (Xiao et
     al. 2024; gpt-oss). The row's maximum is subtracted before dividing, so that no temperature overflows. """
+    xp = library(scores)
     if allowed is not None:
-        scores = scores.masked_fill(~allowed, -math.inf)
-    if sink is None and isinstance(temperature, float) and temperature == 1:
-        return torch.softmax(scores, -1)   # the same formula in one pass over memory
-    top = scores.amax(-1, keepdim=True)
+        scores = xp.where(allowed, scores, -math.inf)
+    if xp is not np and sink is None and isinstance(temperature, float) and temperature == 1:
+        return xp.softmax(scores, -1)   # the same formula in one pass over memory
+    top = xp.amax(scores, -1, keepdims=True)
     if sink is not None:
-        top = torch.maximum(top, sink)
-    raised = ((scores - top) / temperature).exp()
-    total = raised.sum(-1, keepdim=True)
+        top = xp.maximum(top, sink)
+    raised = xp.exp((scores - top) / temperature)
+    total = raised.sum(-1, keepdims=True)
     if sink is not None:
-        total = total + ((sink - top) / temperature).exp()
+        total = total + xp.exp((sink - top) / temperature)
     return raised / total
 
 
-def attention(query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None = None, *, scale: float | None = None,
-              softcap: float | None = None, bias: Tensor | None = None, temperature: float | Tensor = 1.0,
-              sink: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def attention(query: Array, key: Array, value: Array, allowed: Array | None = None, *, scale: float | None = None,
+              softcap: float | None = None, bias: Array | None = None, temperature: float | Array = 1.0,
+              sink: Array | None = None) -> tuple[Array, Array]:
     """Equation (1): the mix of values (..., query, d_v) and the weights that mixed them (..., query, key).
 
     A row that may look at nothing has weights of 0 and mixes nothing, as torch's fused kernels have it. """
     weights = softmax(scores(query, key, scale=scale, softcap=softcap, bias=bias), allowed, temperature=temperature,
                       sink=sink)
     if allowed is not None:
-        weights = weights.masked_fill(~allowed.any(-1, keepdim=True), 0)
+        weights = library(weights).where(allowed.any(-1, keepdims=True), weights, 0)
     return weights @ value, weights

@@ -1,21 +1,14 @@
 """What views ask of a record: weights, scores, pairs, thumbnails. All of it is arithmetic on queries and keys; nothing
-runs the model.
-
-torch is imported where it computes, so that a page can import this module before torch is there.
-"""
+runs the model, and nothing imports torch for a text of up to about 250 tokens."""
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from model.core.models import Models
 from model.core.query import Kind, Query
-from model.core.record import AttentionMap, Layer, Reported, tensor_of
+from model.core.record import AttentionMap, Layer, Reported
 from model.core.types import HeadId, Progress
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 # rows of queries computed at a time: about 5 MB of scores for 9 heads and 1,024 keys, so that they stay in the cache
 ROWS = 128
@@ -54,17 +47,12 @@ def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
                   size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
     """Weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look outside
     `keys`."""
-    return ((rows, keys, block.numpy()) for rows, keys, block in _tensor_blocks(layer, heads, size))
-
-
-def _tensor_blocks(layer: Layer | Reported, heads: slice, size: int) -> "Iterator[tuple[slice, slice, Tensor]]":
-    """`weight_blocks` as tensors."""
     _, n_queries, n_keys = layer.shape
     for start in range(0, n_queries, size):
         rows = slice(start, min(start + size, n_queries))
         keys = layer.allowed.reach(rows, n_keys)
         if isinstance(layer, Reported):
-            yield rows, keys, tensor_of(layer.weights[heads, rows, keys])
+            yield rows, keys, layer.weights[heads, rows, keys]
         else:
             yield rows, keys, layer.weights(heads, rows, keys)
 
@@ -75,7 +63,7 @@ def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np
     rows = rows or slice(0, layer.shape[1])
     if isinstance(layer, Reported):
         return layer.weights[head, rows]
-    return layer.weights(slice(head, head + 1), rows, slice(0, layer.shape[2]))[0].numpy()
+    return layer.weights(slice(head, head + 1), rows, slice(0, layer.shape[2]))[0]
 
 
 def sink_share(layer: Layer | Reported, head: int) -> np.ndarray | None:
@@ -93,7 +81,7 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
     rows = rows or slice(0, layer.shape[1])
     keys = slice(0, layer.shape[2])
     allowed = layer.allowed.block(rows, keys)
-    numbers = layer.scores(slice(head, head + 1), rows, keys)[0].numpy()
+    numbers = layer.scores(slice(head, head + 1), rows, keys)[0]
     return np.where(allowed[head] if allowed.ndim == 3 else allowed, numbers, np.float32("nan"))
 
 
@@ -109,7 +97,7 @@ def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
     """What one token looks at in every head of the layer, float32 (head, key)."""
     if isinstance(layer, Reported):
         return layer.weights[:, query]
-    return layer.weights(slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[:, 0].numpy()
+    return layer.weights(slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[:, 0]
 
 
 def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[HeadId, float]:
@@ -143,23 +131,21 @@ def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
     heads, n_queries, n_keys = layer.shape
     high, wide = (-(-n // size) for n, size in zip((n_queries, n_keys), pool))
     cells = np.zeros((heads, high, wide), np.float32)
-    for rows, keys, block in _tensor_blocks(layer, slice(None), max(1, ROWS // pool[0]) * pool[0]):
+    for rows, keys, block in weight_blocks(layer, size=max(1, ROWS // pool[0]) * pool[0]):
         top, first = rows.start // pool[0], keys.start // pool[1]
-        pooled = _pooled(block, pool, keys.start % pool[1]).numpy()
+        pooled = _pooled(block, pool, keys.start % pool[1])
         cells[:, top:top + pooled.shape[1], first:first + pooled.shape[2]] = pooled
     return np.round(255 * np.sqrt(cells)).astype(np.uint8)
 
 
-def _pooled(block: "Tensor", pool: tuple[int, int], before: int) -> "Tensor":
+def _pooled(block: np.ndarray, pool: tuple[int, int], before: int) -> np.ndarray:
     """The largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the beginning
     of its pool.
 
     Rows come first: their pools lie side by side in memory, and the keys are then so many times fewer.
     """
-    import torch
-
     heads, n_rows, n_keys = block.shape
     if n_rows % pool[0] or before or n_keys % pool[1]:
-        block = torch.nn.functional.pad(block, (before, -(before + n_keys) % pool[1], 0, -n_rows % pool[0]))
-    by_row = block.view(heads, -1, pool[0], block.shape[2]).amax(2)
-    return by_row.view(heads, by_row.shape[1], -1, pool[1]).amax(3)
+        block = np.pad(block, ((0, 0), (0, -n_rows % pool[0]), (before, -(before + n_keys) % pool[1])))
+    by_row = block if pool[0] == 1 else block.reshape(heads, -1, pool[0], block.shape[2]).max(2)
+    return by_row if pool[1] == 1 else by_row.reshape(heads, by_row.shape[1], -1, pool[1]).max(3)

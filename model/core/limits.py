@@ -76,6 +76,7 @@ class Limits:
     longest_wait: float = 600.0
     measure_bytes: int = 1024 * MB
     cache_bytes: int = 1024 * MB
+    kept_bytes: int = 256 * MB               # records on disk; model/ask/kept.py
     models_bytes: int = 6144 * MB
     trainings: int = 2
 

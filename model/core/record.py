@@ -32,7 +32,8 @@ def _check_array(owner: str, name: str, array: np.ndarray, ndim: int) -> np.ndar
     return frozen_array(array)
 
 
-KEPT = 2**18   # numbers of a block of a mask, at most, that is kept for the next layer
+KEPT = 2**18    # numbers of a block of a mask, at most, that is kept for the next layer
+SMALL = 2**20   # weights that numpy computes at once about as quickly as torch, so that short texts need no torch
 
 
 def tensor_of(array: np.ndarray) -> "Tensor":
@@ -54,19 +55,16 @@ def _block(part: Mask | Relative, rows: slice | np.ndarray, keys: slice) -> np.n
     return np.concatenate([part.block(slice(row, row + 1), keys) for row in rows], axis=-2)
 
 
-def _additive(allowed: Mask, rows: slice | np.ndarray, keys: slice) -> "tuple[Tensor, Tensor] | None":
+def _additive(allowed: Mask, rows: slice | np.ndarray, keys: slice) -> tuple[np.ndarray, np.ndarray] | None:
     """(0 where a row may look and -∞ elsewhere, which rows may look at nothing); None where all may look at all."""
-    import torch
-
     block = _block(allowed, rows, keys)
     if block.all():
         return None
-    forbidden = ~tensor_of(np.ascontiguousarray(block))
-    return torch.zeros(block.shape).masked_fill_(forbidden, -float("inf")), forbidden.all(-1, keepdim=True)
+    return np.where(block, np.float32(0), np.float32(-np.inf)), ~block.any(-1, keepdims=True)
 
 
 @functools.lru_cache(16)   # as all layers have the same: a seventh of the overview of SmolLM2 at 1,024 tokens
-def _kept_additive(allowed: Mask, *ends: int) -> "tuple[Tensor, Tensor] | None":
+def _kept_additive(allowed: Mask, *ends: int) -> tuple[np.ndarray, np.ndarray] | None:
     return _additive(allowed, slice(*ends[:2]), slice(*ends[2:]))
 
 
@@ -84,44 +82,55 @@ class Attends:
     sink: np.ndarray | None          # (head)
     temperature: np.ndarray | None   # (head)
 
-    def scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "Tensor":
+    def scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
         """The scores of some heads and rows over some keys, before mask and softmax, (head, row, key)."""
+        return np.asarray(self._scores(heads, rows, keys))
+
+    def _scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "np.ndarray | Tensor":
+        """The same as an array of the library that is the better one for so many."""
         from model.core import attention
 
         wanted = np.arange(len(self.query))[heads]
         query = self.query[heads][:, rows]
         # all queries of a group look at one key head, which is never copied
         key = self.key if len(wanted) == len(self.query) else self.key[wanted // (len(self.query) // len(self.key))]
-        grouped = tensor_of(query).reshape(len(key), -1, query.shape[-1])
-        scores = attention.scores(grouped, tensor_of(key[:, keys]), scale=self.scale, softcap=self.softcap)
-        scores = scores.view(len(wanted), query.shape[1], -1)
+        key = key[:, keys]
+        give = np.asarray if query.shape[0] * query.shape[1] * key.shape[1] <= SMALL else tensor_of
+        grouped = give(query).reshape(len(key), -1, query.shape[-1])
+        scores = attention.scores(grouped, give(key), scale=self.scale, softcap=self.softcap)
+        scores = scores.reshape(len(wanted), query.shape[1], -1)
         if self.bias is None:
             return scores
         bias = _block(self.bias, rows, keys)
-        return scores + tensor_of(np.ascontiguousarray(bias[wanted] if bias.ndim == 3 else bias))
+        return scores + give(np.ascontiguousarray(bias[wanted] if bias.ndim == 3 else bias))
 
-    def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "Tensor":
+    def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
         """The weights of some heads and rows, (head, row, key); 0 in a row that may look at nothing. `keys` must hold
         every key that these rows may look at."""
         from model.core import attention
 
-        scores, wanted = self.scores(heads, rows, keys), np.arange(len(self.query))[heads]
+        scores, wanted = self._scores(heads, rows, keys), np.arange(len(self.query))[heads]
+        give = np.asarray if isinstance(scores, np.ndarray) else tensor_of
         mask = self._mask(rows, keys)
         if mask is not None:
-            scores += mask[0] if mask[0].ndim == 2 else mask[0][wanted]   # in place: n² numbers once
-        sink, temperature = (None if each is None else tensor_of(each[wanted])[:, None, None]
+            scores += give(mask[0] if mask[0].ndim == 2 else mask[0][wanted])   # in place: n² numbers once
+        sink, temperature = (None if each is None else give(each[wanted])[:, None, None]
                              for each in (self.sink, self.temperature))
-        weights = attention.softmax(scores, temperature=1.0 if temperature is None else temperature, sink=sink)
+        with np.errstate(invalid="ignore"):   # equation (1) gives NaN in a row that may look at nothing
+            weights = np.asarray(attention.softmax(scores, temperature=1.0 if temperature is None else temperature,
+                                                   sink=sink))
         if mask is None or not mask[1].any():
             return weights
-        return weights.masked_fill_(mask[1] if mask[1].ndim == 2 else mask[1][wanted], 0)   # equation (1) gives NaN
+        return np.where(mask[1] if mask[1].ndim == 2 else mask[1][wanted], np.float32(0), weights)
 
-    def mix(self, weights: "Tensor") -> "Tensor":
+    def mix(self, weights: np.ndarray) -> np.ndarray:
         """weights · value, (head, row, d_v), for weights of all heads over all keys, (head, row, key)."""
         heads, rows, keys = weights.shape
-        return (weights.reshape(len(self.value), -1, keys) @ tensor_of(self.value)).view(heads, rows, -1)
+        give = np.asarray if weights.size <= SMALL else tensor_of
+        mixed = give(weights.reshape(len(self.value), -1, keys)) @ give(self.value)
+        return np.asarray(mixed).reshape(heads, rows, -1)
 
-    def _mask(self, rows: slice | np.ndarray, keys: slice) -> "tuple[Tensor, Tensor] | None":
+    def _mask(self, rows: slice | np.ndarray, keys: slice) -> tuple[np.ndarray, np.ndarray] | None:
         small = isinstance(rows, slice) and (rows.stop - rows.start) * (keys.stop - keys.start) <= KEPT
         if isinstance(rows, slice) and small and not isinstance(self.allowed, Dense | Hidden | Narrowed):
             return _kept_additive(self.allowed, rows.start, rows.stop, keys.start, keys.stop)
@@ -330,7 +339,8 @@ class Card:
 class Verification:
     """Whether the picture is right, with the figures behind that; NaN where a figure was not measured."""
 
-    status: str                          # verified, reported, refused, imported or recorded (verified elsewhere)
+    # verified, reported, refused, imported, recorded (verified elsewhere) or kept (verified here before)
+    status: str
     # largest difference between weights · value and the output that the model really produced in this pass, as a share
     # of the largest output
     max_error: float = float("nan")

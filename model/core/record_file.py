@@ -40,25 +40,31 @@ class _Arrays:
 def save(record: Any, path: str | Path) -> Path:
     """Writes the record and says where. Raises UserError for a name without the ending, for a record that no Clearhead
     would open again by its limits, and where the place cannot be written."""
-    import safetensors.numpy
-
     place = Path(path)
     if place.suffix.lower() != SUFFIX:
         raise UserError(f"{place.name} does not say its format; end it in {SUFFIX}.")
-    arrays = _Arrays()
-    about = {"format": FORMAT, "query": _query(record.query), "maps": [
-        {"kind": str(part.kind), "queries": _plain(part.queries), "keys": _plain(part.keys),
-         "layers": [_typed(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
-        for part in record.maps]}
-    about |= {name: _value(getattr(record, name), name, arrays) for name in FIELDS}
-    text = json.dumps(about, ensure_ascii=True, allow_nan=False)
-    size = len(text) + sum(array.nbytes for array in arrays.by_name.values())
-    LIMITS.refuse_above("file_bytes", size, f"The record for {place.name}", "look at fewer tokens or layers")
-    files.write(place, safetensors.numpy.save(arrays.by_name, {"clearhead": text}))
+    content = encode(record)
+    LIMITS.refuse_above("file_bytes", len(content), f"The record for {place.name}", "look at fewer tokens or layers")
+    files.write(place, content)
     return place
 
 
-def _query(query: Any) -> dict[str, Any]:
+def encode(record: Any, **more: Any) -> bytes:
+    """The file's content. more: other parts of the record, by their names."""
+    import safetensors.numpy
+
+    arrays = _Arrays()
+    about = {"format": FORMAT, "query": query_of(record.query), "maps": [
+        {"kind": str(part.kind), "queries": _plain(part.queries), "keys": _plain(part.keys),
+         "layers": [_typed(layer, f"{part.kind}.{layer.index}", arrays) for layer in part.layers]}
+        for part in record.maps]}
+    about |= {name: _value(value, name, arrays)
+              for name, value in ({name: getattr(record, name) for name in FIELDS} | more).items()}
+    text = json.dumps(about, ensure_ascii=True, allow_nan=False)
+    return safetensors.numpy.save(arrays.by_name, {"clearhead": text})
+
+
+def query_of(query: Any) -> dict[str, Any]:
     """The question's texts; edits in words, as they cannot be asked again of a file."""
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
     edits = sorted(repr(edit)[:300] for edit in query.edits)

@@ -1,4 +1,5 @@
 """Read back a record that Clearhead saved elsewhere (model/core/record_file.py), checking every value."""
+import io
 import json
 import math
 import re
@@ -11,17 +12,19 @@ import numpy as np
 from model.core import pictures
 from model.core.limits import LIMITS, parse_json
 from model.core.masks import Mask
-from model.core.query import Kind, UserError, first_line
+from model.core.query import Kind, Query, UserError, first_line
 from model.core.record import (
     AttentionMap,
+    AttentionRecord,
     Card,
     Layer,
     Omission,
+    Prediction,
     Reported,
     Tokens,
     Verification,
 )
-from model.core.record_file import FORMAT
+from model.core.record_file import FORMAT, query_of
 from model.core.types import Box
 from model.imported.reading import ImportedFile
 
@@ -98,6 +101,16 @@ def read_record(file: BinaryIO, name: str) -> RecordFile:
         raise tensors.damaged(first_line(error, 150)) from error
 
 
+def read_kept(content: bytes, query: Query) -> AttentionRecord:
+    """The record of this query that this program kept for itself, with its prediction, as it was. Raises UserError for
+    a file that is damaged, or of another query."""
+    tensors = Tensors(io.BytesIO(content), "a kept record")
+    try:
+        return _Reader(tensors).kept(query)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as error:
+        raise tensors.damaged(first_line(error, 150)) from error
+
+
 class _Reader:
     """One file while it is read. Everything raises an error that `read_record` makes a sentence of."""
 
@@ -120,6 +133,18 @@ class _Reader:
         omitted = self._made(Omission | None, self.about["omitted"])
         return RecordFile(self.name, text or _asked(query, maps[0].queries), maps, verification.row_sum_error,
                           OF_RECORD, tuple(notes), self._card(), verification, omitted, pixels, self.tensors.nbytes)
+
+    def kept(self, query: Query) -> AttentionRecord:
+        if self.about["query"] != query_of(query):
+            raise ValueError("it answers another question")
+        self._check_size()
+        omitted, prediction, card, verification = (self._made(kind, self.about[name]) for name, kind in (
+            ("omitted", Omission | None), ("prediction", Prediction | None), ("card", Card),
+            ("verification", Verification)))
+        if verification.status != "verified" or card.revision != query.revision:
+            raise ValueError("it was not verified, or is of another model")
+        return AttentionRecord(query, card, tuple(map(self._map, self.about["maps"])), verification, prediction,
+                               omitted, self._made(tuple[str, ...], self.about["notes"]))
 
     def _check_size(self) -> None:
         """How many heads and weights there are, by the tensors' shapes, before anything is computed of them."""

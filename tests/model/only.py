@@ -30,7 +30,7 @@ class Only:
 
 def head_outputs(layer: Layer, rows: np.ndarray) -> np.ndarray:
     """weights · value for some queries, float32 (head, row, d_v): what equation (1) says the layer's heads put out."""
-    return layer.mix(layer.weights(slice(None), rows, slice(0, layer.shape[2]))).numpy()
+    return layer.mix(layer.weights(slice(None), rows, slice(0, layer.shape[2])))
 
 
 @dataclass(frozen=True)

@@ -88,6 +88,20 @@ def repeat(seconds: float, act: Callable[[], None]) -> None:
     tick()
 
 
+def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
+    """Asks `done` every so many seconds, for the first time when the page is drawn, and runs the page once it is."""
+    page_has_run = False
+
+    @st.fragment(run_every=seconds)
+    def look() -> None:
+        nonlocal page_has_run
+        if page_has_run and done():
+            st.rerun()
+        page_has_run = True
+
+    look()
+
+
 def pause() -> None:
     """Ends what goes on by itself, a film or a translation."""
     PLAYING.value = False

@@ -15,7 +15,7 @@ from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, segments
 from viz.widgets.handout_button import add_to_handout, item_maker
 
-MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○"}
+MARKS = {"verified": "✓", "reported": "○", "imported": "○", "recorded": "○", "kept": "◔"}
 
 
 def verdict(record: AttentionRecord) -> str:

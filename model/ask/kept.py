@@ -1,0 +1,140 @@
+"""Records kept on disk by their query's hash, so that a text that was asked before is drawn without the model.
+
+One file a record: the sha256 of the rest, then a record file (model/core/record_file.py), which holds numbers and JSON
+and nothing that is run. A file that is damaged, of another version or of another question is as if it were not there.
+Records live in CLEARHEAD_HOME, at most LIMITS.kept_bytes of them, and the least recently used goes first; that of the
+first page's sentence is shipped. CLEARHEAD_RECORDS=0 reads and writes none.
+"""
+import hashlib
+import importlib.metadata
+import json
+import logging
+import os
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from model.core import record_file
+from model.core.files import ASSETS
+from model.core.files import write as write_file
+from model.core.limits import LIMITS
+from model.core.query import Query, UserError
+from model.core.record import AttentionRecord, Layer
+from model.imported import source as imported_source
+from model.imported.record_file import read_kept
+
+VERSION = 1     # of what is kept: raised when a record is computed otherwise
+SHIPPED = ASSETS / "records"
+SUFFIX = ".record"
+DIGEST = 64     # hexadecimal digits
+SHARE = 16      # of the bound, which one record takes at most
+SAME = 1e-4     # of an array's largest number: arithmetic in another order stays within it
+log = logging.getLogger("clearhead")
+
+
+def switched_on() -> bool:
+    """Whether records are kept here, unless CLEARHEAD_RECORDS=0."""
+    return os.environ.get("CLEARHEAD_RECORDS") != "0"
+
+
+def folder() -> Path:
+    """Where this machine's records are."""
+    from model.pretrained import catalogue
+
+    return catalogue.home() / "records"
+
+
+def can_keep(query: Query) -> bool:
+    """Whether a query's record is one to keep: of a text as it was typed, put to a model."""
+    return not (query.edits or query.continuation or query.image or imported_source.is_imported(query.model))
+
+
+def name_of(query: Query) -> str:
+    """The file's name. A record of another transformers, whose model code may differ, has another one."""
+    parts = (VERSION, record_file.FORMAT, importlib.metadata.version("transformers"), query.model, query.revision,
+             query.text, query.text_b, query.target, query.chat)
+    return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32] + SUFFIX
+
+
+def read(query: Query) -> AttentionRecord | None:
+    """The record that was kept of a query, its verification "kept"; None where there is none that can be believed."""
+    if not (switched_on() and can_keep(query)):
+        return None
+    for place in (folder() / name_of(query), SHIPPED / name_of(query)):
+        with suppress(OSError, UserError, ValueError, RecursionError):
+            if place.stat().st_size > LIMITS.kept_bytes:
+                continue
+            content = place.read_bytes()
+            if hashlib.sha256(content[DIGEST:]).hexdigest().encode("ascii") != content[:DIGEST]:
+                continue
+            record = read_kept(content[DIGEST:], query)
+            with suppress(OSError):   # shipped, or somebody else's
+                os.utime(place)
+            return replace(record, verification=replace(record.verification, status="kept"))
+    return None
+
+
+def encode(record: AttentionRecord) -> bytes:
+    """The content of a record's file."""
+    content = record_file.encode(record, prediction=record.prediction)
+    return hashlib.sha256(content).hexdigest().encode("ascii") + content
+
+
+def keep(record: AttentionRecord) -> None:
+    """Keeps a verified record, if it is not too large; where the disk does not take it, nothing is kept."""
+    verified = record.verification.status == "verified" and not record.card.changed
+    if not (switched_on() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
+        return
+    try:
+        place = folder() / name_of(record.query)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_file(place, encode(record))
+        _make_room()
+    except (OSError, UserError, ValueError) as error:
+        log.info("a record was not kept: %s", error)
+
+
+def discard(query: Query) -> None:
+    """Deletes what this machine kept of a query."""
+    with suppress(OSError, UserError):
+        (folder() / name_of(query)).unlink(missing_ok=True)
+
+
+def _make_room() -> None:
+    """Deletes the least recently used records until the rest fits. Another process may do the same meanwhile."""
+    known = []
+    for path in folder().glob(f"*{SUFFIX}"):
+        with suppress(OSError):
+            about = path.stat()
+            known.append((about.st_mtime_ns, about.st_size, path))
+    total = sum(size for _, size, _ in known)
+    for _, size, path in sorted(known):
+        if total <= LIMITS.kept_bytes:
+            return
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        total -= size
+
+
+def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
+    """The largest difference between two records' queries, keys and values, as a share of their largest numbers; 0
+    where every bit is the same, infinity where tokens, heads or masks differ."""
+    if kept.kinds != live.kinds:
+        return float("inf")
+    largest = 0.0
+    for one, other in zip(kept.maps, live.maps, strict=True):
+        if (one.queries, one.keys, len(one.layers)) != (other.queries, other.keys, len(other.layers)):
+            return float("inf")
+        for left, right in zip(one.layers, other.layers, strict=True):
+            if not (isinstance(left, Layer) and isinstance(right, Layer)) or left.shape != right.shape:
+                return float("inf")
+            for name in ("query", "key", "value"):
+                ours, theirs = getattr(left, name), getattr(right, name)
+                if ours.shape != theirs.shape:
+                    return float("inf")
+                largest = max(largest, float(np.abs(ours - theirs).max()) / (float(np.abs(theirs).max()) or 1.0))
+            if not np.array_equal(left.sees_nothing, right.sees_nothing) or left.scale != right.scale:
+                return float("inf")
+    return largest

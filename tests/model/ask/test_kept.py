@@ -1,0 +1,176 @@
+"""Records kept on disk: drawn without torch, equal to the live ones, and never believed where anything is off."""
+import hashlib
+import json
+import subprocess
+import sys
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from model.ask import kept, sources
+from model.core import heads
+from model.core.limits import Limits
+from model.core.query import Kind, Silence
+from model.core.types import quiet
+from tests import headline
+from tests.conftest import ROOT
+
+MODEL, TEXT = "resolver-narrow", "The dog chased the cat because it was tired ."
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(tmp_path))
+    monkeypatch.setenv("CLEARHEAD_RECORDS", "1")
+    sources.cache.clear()
+    sources._doubted.clear()
+    yield tmp_path
+    sources.cache.clear()
+    sources._doubted.clear()
+
+
+@pytest.fixture
+def record(home):
+    """A record that was asked for, and is on disk."""
+    found = sources.models.record(sources.open_query(MODEL, TEXT), quiet)
+    kept.keep(found)
+    sources.cache.clear()
+    return found
+
+
+def file_of(record):
+    return kept.folder() / kept.name_of(record.query)
+
+
+def test_kept_record_equals_the_live_one(record):
+    again = sources.ask(record.query).result()
+    assert again.verification.status == "kept" and kept.difference(again, record) == 0
+    assert again.prediction == record.prediction and again.card == record.card and again.notes == record.notes
+    for one, other in zip(again.maps, record.maps, strict=True):
+        assert all(map(np.array_equal, heads.overview(one).cells, heads.overview(other).cells))
+
+
+def test_check_puts_the_live_record_in_its_place(record):
+    sources.ask(record.query).result()
+    assert not sources.check(record.query) or sources.cached(record.query).verification.status == "verified"
+    live = sources.ask(sources.CheckQuery(record.query)).result()
+    assert live.verification.status == "verified" and sources.check(record.query)
+    assert sources.REPLACED not in live.notes
+
+
+def test_wrong_record_is_replaced_with_a_sentence(record):
+    layer = record.maps[0].layers[0]
+    wrong = replace(record.maps[0], layers=(replace(layer, query=layer.query + 1), *record.maps[0].layers[1:]))
+    kept.keep(replace(record, maps=(wrong, *record.maps[1:])))
+    overview = heads.OverviewQuery(record.query, record.kinds[0])
+    sources.ask(record.query).result()
+    drawn = sources.ask(overview).result()
+    live = sources.ask(sources.CheckQuery(record.query)).result()
+    assert sources.REPLACED in live.notes and kept.difference(live, record) == 0
+    assert not file_of(record).exists()
+    assert any((one != other).any() for one, other in zip(sources.ask(overview).result().cells, drawn.cells))
+
+
+def resigned(content: bytes) -> bytes:
+    return hashlib.sha256(content).hexdigest().encode() + content
+
+
+def other_format(content: bytes) -> bytes:
+    return resigned(content[kept.DIGEST:].replace(b"Clearhead record 1", b"Clearhead record 0"))
+
+
+def other_text(content: bytes) -> bytes:
+    return resigned(content[kept.DIGEST:].replace(b"chased", b"kicked"))
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "cut": lambda content: content[:-100],
+    "a bit turned": lambda content: content[:-7] + bytes([content[-7] ^ 1]) + content[-6:],
+    "foreign": lambda content: b"\x80\x04\x95" + content,
+    "older format": other_format,
+    "another question": other_text,
+    "no header": lambda content: resigned(b"\xff" * 64),
+    "NaN": lambda content: resigned(content[kept.DIGEST:-4] + b"\x00\x00\xc0\x7f"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_damaged_file_is_ignored_and_made_anew(record, damage):
+    place = file_of(record)
+    place.write_bytes(damage(place.read_bytes()))
+    assert kept.read(record.query) is None
+    sources.ask(record.query).result()
+    for thread in threading.enumerate():
+        if thread.name == "clearhead-keep":
+            thread.join()
+    assert kept.difference(kept.read(record.query), record) == 0
+
+
+def test_other_model_text_or_library_has_another_name(record, monkeypatch):
+    query = record.query
+    others = [replace(query, revision="0" * 16), replace(query, text=query.text + "!"), replace(query, target="a"),
+              replace(query, model="resolver-wide")]
+    names = {kept.name_of(each) for each in (query, *others)}
+    monkeypatch.setattr(kept.importlib.metadata, "version", lambda name: "0")
+    assert len(names | {kept.name_of(query)}) == 6
+
+
+def test_edited_queries_and_files_are_not_kept(record):
+    edited = replace(record.query, edits=frozenset({Silence(Kind.SELF, 0, 0)}))
+    assert not kept.can_keep(edited) and not kept.can_keep(replace(record.query, continuation=(1,)))
+    assert not kept.can_keep(replace(record.query, model="imported:" + "0" * 64))
+
+
+def test_least_recently_used_go_first(record, monkeypatch):
+    size = file_of(record).stat().st_size
+    monkeypatch.setattr(kept, "LIMITS", Limits(kept_bytes=2 * size + 100))
+    monkeypatch.setattr(kept, "SHARE", 1)
+    second, third = (replace(record, query=replace(record.query, text=text)) for text in ("one", "two"))
+    import os
+    os.utime(file_of(record), (1, 1))
+    kept.keep(second)
+    os.utime(file_of(second), (2, 2))
+    kept.read(record.query)   # which makes it the most recent
+    kept.keep(third)
+    assert [file_of(each).exists() for each in (record, second, third)] == [True, False, True]
+
+
+def test_switched_off_writes_and_reads_none(record, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_RECORDS", "0")
+    assert kept.read(record.query) is None
+    file_of(record).unlink()
+    kept.keep(record)
+    assert not file_of(record).exists()
+
+
+def test_unwritable_place_keeps_nothing(record, home, monkeypatch):
+    monkeypatch.setenv("CLEARHEAD_HOME", str(file_of(record)))   # a file
+    kept.keep(record)
+    assert kept.read(record.query) is None
+
+
+def test_concurrent_writers_leave_whole_files(record):
+    threads = [threading.Thread(target=kept.keep, args=(record,)) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert kept.read(record.query) is not None
+    assert [path.name for path in kept.folder().iterdir()] == [kept.name_of(record.query)]
+
+
+SHIPPED = f"""
+import json, sys
+from model.ask import sources
+from model.core import heads
+record = sources.ask(sources.open_query("minilm", {headline.TIRED!r})).result()
+heads.overview(record.maps[0])
+print(json.dumps([record.verification.status, [name for name in ("torch", "transformers") if name in sys.modules]]))
+"""
+
+
+def test_shipped_record_is_drawn_without_torch(home):
+    done = subprocess.run([sys.executable, "-c", SHIPPED], capture_output=True, encoding="utf-8", cwd=ROOT, check=True)
+    assert json.loads(done.stdout) == ["kept", []]
