@@ -3,6 +3,7 @@
 A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with `PAGE = Page(...)` and
 `def render(page: PageContext) -> None`; assets/text/LANGUAGE/menu.toml has its title and its place in the menu.
 """
+import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
@@ -213,6 +214,7 @@ def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any
                                               for field, value in clean.items() if value is not None})
 
 
+@functools.cache
 def pages() -> dict[str, tuple[Page, Callable[[PageContext], None]]]:
     """Every page by name, in the order of the menu."""
     import viz.pages

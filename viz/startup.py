@@ -10,11 +10,14 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.jobs import Job
+from model.core.heads import OverviewQuery
+from model.core.measures import MeasuresQuery
 from model.core.memory import leave_out_imports, share_heaps
 from model.core.query import UserError
+from viz.glossary import terms
 from viz.page import pages
 from viz.state import State
-from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, say_why, take_turns
+from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, read_ahead, say_why, take_turns
 
 log = logging.getLogger("clearhead")
 IDLE = 20.0   # seconds after which the models' packages come, visitor or not
@@ -22,10 +25,17 @@ IDLE = 20.0   # seconds after which the models' packages come, visitor or not
 
 def ask_first() -> Job | None:
     """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the
-    packages there."""
+    packages there. What that page says of the record is worked out too, where it was kept."""
     pages()
+    terms()
+    read_ahead()
     try:
-        return sources.ask(sources.open_query(*State().question), "the server's start")
+        job = sources.ask(sources.open_query(*State().question), "the server's start")
+        if job.done:
+            record = job.result()
+            for question in (OverviewQuery, MeasuresQuery):
+                sources.ask(question(record.query, record.kinds[0]), "the server's start")
+        return job
     except UserError as error:
         log.warning("nothing was asked before the first visitor: %s", error)
         return None

@@ -4,6 +4,8 @@ and st.Page return; the browser that opens on somebody's own machine; and for a 
 that have to be bounded."""
 import asyncio
 import functools
+import importlib
+import inspect
 import logging
 import threading
 from collections import OrderedDict
@@ -102,6 +104,14 @@ def take_turns() -> None:
               **named: object) -> None:
         begin(shared, state, *given, **named)
         object.__setattr__(shared, "_lock", locks.setdefault(id(state), threading.RLock()))
+
+
+def read_ahead() -> None:
+    """Has Streamlit read, while a browser still loads, what a page's first run would wait half a second each for: its
+    pattern of all emoji, Pillow, and where each module's source is, by which it finds out that it is not in a shell."""
+    for name in ("streamlit.emojis", "streamlit.elements.lib.image_utils"):
+        importlib.import_module(name)
+    inspect.stack()
 
 
 def went_back() -> bool:
