@@ -1,0 +1,94 @@
+"""Measure what takes minutes and is shipped: `python -m benchmarks.shipped [NAME ...]`, by default all of NAMES.
+
+Writes assets/results, a file a question (model/ask/shipped.py), and for `records` assets/records. One thread. """
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import date
+from importlib.metadata import version
+from typing import Any
+
+from model.ask import kept, shipped, sources
+from model.core.files import write as write_file
+from model.core.query import UserError
+from model.core.threads import one_thread
+from model.core.types import quiet
+
+
+def there() -> list[str]:
+    """The models of the catalogue that are on this disk."""
+    return [offer.id for offer in sources.catalogue() if offer.on_disk]
+
+
+def claims() -> Iterator[Any]:
+    """Every claim on each of its models, the small models first."""
+    from model.studies.claims.catalogue import ClaimQuery, rows
+
+    found = [row for row in rows(there()) if row.model]
+    for row in sorted(found, key=lambda row: row.model == "smollm2"):
+        yield ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
+
+
+def coreference() -> Iterator[Any]:
+    """The shipped sentences on the first page's model."""
+    from model.studies.coreference import CasesQuery, shipped_cases
+
+    for name in ("coreference", "agreement"):
+        yield CasesQuery("minilm", sources.revision("minilm"), shipped_cases(name))
+
+
+def syntax() -> Iterator[Any]:
+    """The shipped treebank on the first page's model."""
+    from model.studies.syntax import SyntaxQuery, shipped_treebank
+
+    yield SyntaxQuery("minilm", sources.revision("minilm"), shipped_treebank("en"))
+
+
+def induction() -> Iterator[Any]:
+    """How the heads of the decoders here look at repeated tokens."""
+    from model.studies.induction import InductionMeanQuery
+
+    for model in ("induction", "smollm2"):
+        if model in there():
+            yield InductionMeanQuery(model, sources.revision(model))
+
+
+NAMES: dict[str, Callable[[], Iterator[Any]]] = {
+    "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction}
+
+
+def records() -> None:
+    """The record of the first page's sentence."""
+    from viz.state import State
+
+    for old in kept.SHIPPED.glob(f"*{kept.SUFFIX}"):
+        old.unlink()
+    query = sources.open_query(*State().question)
+    write_file(kept.SHIPPED / kept.name_of(query), kept.encode(sources.models.record(query, quiet)))
+
+
+def main(names: list[str]) -> None:
+    """Measures what is named."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
+    machine = (f"one thread on {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, "
+               f"{packages}")
+    with one_thread():
+        for name in names or ["records", *NAMES]:
+            if name == "records":
+                records()
+                continue
+            for question in NAMES[name]():
+                begun = time.perf_counter()
+                try:
+                    answer = question.answer(sources.models, quiet)
+                except UserError as error:
+                    print(f"{name} {question.model}: {error}", flush=True)
+                    continue
+                path = shipped.save(question, answer, time.perf_counter() - begun, date.today().isoformat(), machine)
+                print(f"{path.name} {time.perf_counter() - begun:.0f} s, {path.stat().st_size:,} bytes", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,123 @@
+"""Answers that take minutes, measured beforehand and shipped: assets/results, one JSON file a question, of numbers and
+words only. `python -m benchmarks.shipped` measures them anew.
+
+A file says when, where and by which command it was measured, and of which fingerprint of the model; where the model
+here has another one, the answer is stale. """
+import dataclasses
+import functools
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from model.core.files import ASSETS
+from model.core.files import write as write_file
+from model.core.limits import parse_json
+from model.core.query import UserError
+
+RESULTS = ASSETS / "results"
+COMMAND = "python -m benchmarks.shipped"
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """An answer that was measured beforehand."""
+
+    answer: Any
+    measured: str   # the day, as ISO 8601 has it
+    machine: str    # in words
+    seconds: float  # that it took there
+    stale: bool     # whether the model here is another one than the measured one
+
+
+def path_of(question: Any) -> Path:
+    """The file of a question's answer, whatever the model's fingerprint."""
+    asked = repr(dataclasses.replace(question, revision=""))
+    digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return RESULTS / f"{type(question).__name__}-{question.model.replace('/', '-')[:40]}-{digest}.json"
+
+
+def find(question: Any) -> Shipped | None:
+    """The shipped answer to a question with a model and a revision; None where there is none."""
+    if not dataclasses.is_dataclass(question) or not hasattr(question, "revision"):
+        return None
+    return _read(path_of(question), type(question).answer, question.revision)
+
+
+@functools.lru_cache(64)
+def _read(path: Path, answered: Any, revision: str) -> Shipped | None:
+    """answered: the question's method, whose return type says what the file holds."""
+    if not path.is_file():
+        return None
+    try:
+        told = parse_json(path.read_bytes(), path.name)
+        answer = decode(get_type_hints(answered)["return"], told["answer"])
+        return Shipped(answer, told["measured"], told["machine"], told["seconds"], told["revision"] != revision)
+    except (OSError, UserError, ValueError, KeyError, TypeError):   # of another version: measured here instead
+        return None
+
+
+def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> Path:
+    """Writes an answer to where `find` looks."""
+    told = {"question": type(question).__name__, "model": question.model, "revision": question.revision,
+            "measured": day, "machine": machine, "command": COMMAND, "seconds": round(seconds, 1),
+            "answer": encode(answer)}
+    place = path_of(question)
+    place.parent.mkdir(exist_ok=True)
+    write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode("utf-8"))
+    return place
+
+
+def encode(value: Any) -> Any:
+    """A value of dataclasses, tuples, dictionaries, arrays and numbers as JSON has it; NaN is null."""
+    if dataclasses.is_dataclass(value):
+        return {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, np.ndarray):
+        return {"dtype": value.dtype.str, "shape": list(value.shape), "values": encode(value.ravel().tolist())}
+    if isinstance(value, dict):
+        return [[encode(key), encode(each)] for key, each in value.items()]
+    if isinstance(value, (tuple, list)):
+        return [encode(each) for each in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def decode(kind: Any, given: Any) -> Any:
+    """The value of this type that `encode` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    parts = get_args(kind)
+    if get_origin(kind) in (UnionType, Union):
+        if given is None and type(None) in parts:
+            return None
+        return decode(next(part for part in parts if part is not type(None)), given)
+    if get_origin(kind) is tuple:
+        of = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
+        return tuple(decode(part, each) for part, each in zip(of, given, strict=True))
+    if get_origin(kind) in (list, dict):
+        made = [decode(parts[0], each) if len(parts) == 1 else tuple(map(decode, parts, each)) for each in given]
+        return get_origin(kind)(made)
+    if kind is np.ndarray or get_origin(kind) is np.ndarray:
+        numbers = [math.nan if each is None else each for each in given["values"]]
+        array = np.array(numbers, np.dtype(given["dtype"])).reshape(given["shape"])
+        array.flags.writeable = False
+        return array
+    if dataclasses.is_dataclass(kind):
+        hints = get_type_hints(kind)
+        made_of: Any = kind
+        return made_of(**{field.name: decode(hints[field.name], given[field.name])
+                          for field in dataclasses.fields(kind) if field.init})
+    if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        hints = get_type_hints(kind)
+        return kind(*(decode(hints[name], each) for name, each in zip(kind._fields, given, strict=True)))
+    if kind is float:
+        return math.nan if given is None else float(given)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(given)
+    if kind is Any or (isinstance(kind, type) and isinstance(given, kind)):
+        return given
+    raise TypeError(f"expected {kind}, got {str(given)[:40]}")
