@@ -94,7 +94,8 @@ def decode(kind: Any, given: Any) -> Any:
     if get_origin(kind) in (UnionType, Union):
         if given is None and type(None) in parts:
             return None
-        return decode(next(part for part in parts if part is not type(None)), given)
+        named = [part for part in parts if part is not type(None)]
+        return decode(next((part for part in named if part is type(given)), named[0]), given)
     if get_origin(kind) is tuple:
         of = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
         return tuple(decode(part, each) for part, each in zip(of, given, strict=True))
