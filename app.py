@@ -1,148 +1,15 @@
-"""The frame: model, text, navigation; hands a PageContext to one page."""
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from functools import partial
-from pathlib import Path
-from urllib.parse import urlencode
+"""Clearhead on one's own machine: `streamlit run app.py`.
 
+Streamlit reads this file twice: as a module, for the server, which should answer before the pages are there; and as a
+script in every run of a visitor's page, whose frame is viz/frame.py. """
 import streamlit as st
 
-from model.ask import sources
-from model.core.query import UserError
-from viz.components.component import registered
-from viz.components.files import COMPRESSION, routes
-from viz.page import PRESENTED_FROM, Page, PageContext, page_after, pages
-from viz.session import session
-from viz.startup import local_lifespan
-from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
-from viz.text import menu as sections
-from viz.text import strings
-from viz.widgets.figure import page_theme
-from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
-from viz.widgets.handout_button import handout
-from viz.widgets.head_picker import show_badge
-from viz.widgets.lesson import lessons
-from viz.widgets.picture import fit_question
-from viz.widgets.presentation import listen_for_keys, prepare_room
-from viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
+if __name__ == "__main__":
+    from viz.frame import main
 
-HOME = "heads"
-IMAGES = Path(__file__).parent / "assets" / "images"
-STYLE = Path(__file__).parent / "viz" / "page.css"
-
-
-def step_presentation(page: PageContext, by: int) -> None:
-    """An arrow in a presentation: the next figure of the handout; from any other page the first one, if there is
-    one."""
-    if page.name != "handout":
-        if handout().items:
-            PRESENTED_FROM.value = page.name
-            page.open_next("handout", figure=1)
-        return
-    page.set(figure=max(1, min(page.controls["figure"] + by, len(handout().items))))
-
-
-def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
-    """Draws the verification once the record is there; whether it is."""
-    try:
-        record = sources.cached(page.query())
-    except UserError:   # the page says so
-        return False
-    if record is not None:
-        show_badge(place, record)
-    return record is not None
-
-
-CHECK_AFTER = 2.0   # seconds from a drawn page to the live check of a kept record, and between two looks at it
-
-
-def watch_check(page: PageContext) -> None:
-    """Has the model answer what was drawn from a kept record, behind the page; then the page runs again."""
-    with suppress(UserError):
-        query = page.query()
-        if (record := sources.cached(query)) is not None and record.verification.status == "kept":
-            rerun_when(CHECK_AFTER, partial(sources.check, query, session().id))
-
-
-def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
-    """The sidebar and the page; whatever goes wrong is one sentence, and what was typed stays."""
-    if not page.about.asks_with(page.controls):
-        with errors_as_sentences(page):
-            render(page)
-        return
-    badge = ask_widgets(page)
-    drawn = badge_drawn(badge, page)
-    with errors_as_sentences(page):
-        require_texts(page)
-        fetch_model(page)
-        render(page)
-    if not drawn:
-        badge_drawn(badge, page)
-    watch_check(page)
-
-
-def show_next(page: PageContext) -> None:
-    """The way on, at the end of a page."""
-    following = page_after(page.name)
-    st.divider()
-    st.button(strings("frame")["next"].format(title=pages()[following][0].title), key="next-page", type="tertiary",
-              icon=":material/arrow_forward:", icon_position="right", on_click=page.open_next, args=(following,))
-
-
-def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapping[str, StreamlitPage]) -> None:
-    """Draws one page."""
-    st.set_page_config(page_title=strings("frame")["title"].format(page=page.title))
-    now, context = session(), PageContext(name, page, menu)
-    first, left = not now.page, now.page not in ("", name)
-    if left and (leave := pages()[now.page][0].leave) is not None:
-        leave()
-    now.page = name
-    if left or went_back():
-        pause()
-    if first or went_back():
-        context.restore()
-    elif left:
-        context.correct(screen="")
-    st.html(STYLE)
-    fit_question(context)
-    # what a link says that makes no sense leaves the address bar, without an entry of its own
-    clean = first and dict(st.query_params) != context.params()
-    entries = registered("history", "js/history.js", "module.entries")
-    entries(key="history", data=["?" + urlencode(context.params()) if clean else None])
-    if not first:
-        context.write_address()
-    if now.state.present:
-        prepare_room(name in lessons())
-    context.follow()
-    with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
-        st.html(f"<h1>{page.title}</h1>", width="stretch")
-    draw(context, render)
-    if not now.state.present:
-        show_next(context)
-    listen_for_keys(context, page.title if name in lessons() else "", partial(step_presentation, context))
-
-
-def main() -> None:
-    """Builds the menu and runs the page that is open."""
-    st.set_page_config(layout="wide")
-    st.logo(IMAGES / f"logo-{page_theme()}.svg", size="large")
-    listed: dict[str, list[StreamlitPage]] = {section: [] for section in sections()}
-    menu: dict[str, StreamlitPage] = {}
-    for name, (page, render) in pages().items():
-        entry = partial(st.Page, partial(run, name, page, render, menu), title=page.title)
-        if name == HOME:
-            # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its
-            # own
-            listed[page.section].append(entry(url_path="start", default=True))
-            menu[name] = entry(url_path=name, visibility="hidden")
-        else:
-            menu[name] = entry(url_path=name)
-        listed[page.section].append(menu[name])
-    st.navigation({section: entries for section, entries in listed.items() if entries}, position="top",
-                  expanded=True).run()
-
-
-if __name__ == "__main__":   # a session's run; the server itself reads this file as a module
     main()
 else:
+    from viz.components.files import COMPRESSION, routes
+    from viz.startup import local_lifespan
+
     app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[COMPRESSION])

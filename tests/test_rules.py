@@ -43,7 +43,7 @@ def test_no_module_imports_itself_through_others():
 
 
 def test_frame_imports_of_model_what_asks():
-    for name in ("app.py", "server.py"):
+    for name in ("app.py", "server.py", "viz/frame.py"):
         imported = set(re.findall(r"^\s*(?:from|import) (model\.\w+|torch|transformers)", SOURCES[name], re.MULTILINE))
         assert imported <= {"model.core", "model.ask"}, name
 

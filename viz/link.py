@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode
+from urllib.parse import quote, urlencode
 
 from model.core.limits import LIMITS
 from model.core.measures import BY_NAME
@@ -20,9 +20,6 @@ from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.page_controls import Control
 from viz.state import TEXTS, State
 
-# pages that became parts of another: where each is now, and the parameters that lead to its part
-MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text")}
-GRAMMAR = {"treebank", "relation", "tree", "drawn"}   # of the old page atlas, whose part of grammar is its own page
 # characters of an address: nginx and Apache refuse a request line of more than 8 kB, and what a mail program makes of
 # an address that is to be checked first is longer by a third
 LONGEST = 6_000
@@ -215,15 +212,6 @@ def _looks(params: Mapping[str, str]) -> dict:
     if re.fullmatch(rf"{NUMBER}\.{NUMBER}(,{NUMBER}\.{NUMBER}){{0,6}}", params.get("overlay", ""), re.ASCII):
         view["overlay"] = tuple(tuple(int(part) for part in head.split(".")) for head in params["overlay"].split(","))
     return view
-
-
-def moved(page: str, query: str) -> str:
-    """Return the relative address of what an old page's address led to. page: of MOVED; query: without its "?"."""
-    name, part = MOVED[page]
-    if page == "atlas" and GRAMMAR & dict(parse_qsl(query, keep_blank_values=True)).keys():
-        name = "grammar"
-    query = "&".join(filter(None, (part, query)))
-    return f"{name}?{query}" if query else name
 
 
 def address(base: str, state: State, page: str = "", controls: Iterable[Control] = (), named: bool = True) -> str:

@@ -1,33 +1,36 @@
 """What a server does before its first visitor: it asks the first page's question, so that the models' packages come
-while a browser still loads."""
+while a browser still loads. The pages are imported here, in a thread beside the server, which answers meanwhile."""
 import logging
 import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.ask import sources
-from model.ask.jobs import Job
-from model.core.heads import OverviewQuery
-from model.core.measures import MeasuresQuery
 from model.core.memory import leave_out_imports, share_heaps
 from model.core.query import UserError
-from viz.glossary import terms
-from viz.page import pages
-from viz.state import State
 from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, read_ahead, say_why, take_turns
+
+if TYPE_CHECKING:
+    from model.ask.jobs import Job
 
 log = logging.getLogger("clearhead")
 IDLE = 20.0   # seconds after which the models' packages come, visitor or not
 
 
-def ask_first() -> Job | None:
+def ask_first() -> "Job | None":
     """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the
     packages there. What that page says of the record is worked out too, where it was kept."""
-    pages()
-    terms()
+    import viz.frame  # noqa: F401 (what every run needs)
+    from model.ask import sources
+    from model.core.heads import OverviewQuery
+    from model.core.measures import MeasuresQuery
+    from viz.glossary import terms
+    from viz.state import State
+
+    terms()   # of all pages
     read_ahead()
     try:
         job = sources.ask(sources.open_query(*State().question), "the server's start")
@@ -44,6 +47,8 @@ def ask_first() -> Job | None:
 def start() -> None:
     """Asks first; of an answer that was kept the live one follows, when the first visitor's page is drawn. What that
     has imported stays, and is left out of Python's search for garbage."""
+    from model.ask import sources
+
     job = ask_first()
     if job is not None:
         with suppress(UserError):

@@ -3,10 +3,10 @@ import pkgutil
 
 import pytest
 
-import app
 import viz.pages
 from model.ask import sources
 from tests.lesson_pages import shown
+from viz import frame as app
 from viz import page as page_contract
 from viz.page import Page, PageContext, page_after, pages, with_controls
 from viz.page_controls import Switch

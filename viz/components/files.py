@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import json
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
@@ -18,12 +19,14 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from viz.link import MOVED, moved
 from viz.text import strings
 
 FOLDER = Path(__file__).parent
 PLACE = "browser"   # the folder in every address
 PLOTLY = "plotly.min.js"
+# pages that became parts of another: where each is now, and the parameters that lead to its part
+MOVED = {"atlas": ("corpus", ""), "measures": ("corpus", "over=text")}
+GRAMMAR = {"treebank", "relation", "tree", "drawn"}   # of the old page atlas, whose part of grammar is its own page
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 # of every answer: Streamlit sends its own 3.6 MB as they are
 COMPRESSION = Middleware(GZipMiddleware, compresslevel=5)
@@ -105,6 +108,15 @@ async def answer(request: Request) -> Response:
 async def redirect(request: Request) -> Response:
     """Send a browser from the address of a page that has moved to its present one, parameters included."""
     return RedirectResponse(moved(request.url.path.rsplit("/", 1)[-1], request.url.query))
+
+
+def moved(page: str, query: str) -> str:
+    """Return the relative address of what an old page's address led to. page: of MOVED; query: without its "?"."""
+    name, part = MOVED[page]
+    if page == "atlas" and GRAMMAR & dict(parse_qsl(query, keep_blank_values=True)).keys():
+        name = "grammar"
+    query = "&".join(filter(None, (part, query)))
+    return f"{name}?{query}" if query else name
 
 
 def routes() -> list[Route]:
