@@ -385,7 +385,7 @@ def _dots(figure: FigureSpec, at: np.ndarray, values: np.ndarray, name: str, mar
                                 "thickness": 1, "width": 0})
 
 
-EFFECT_HEIGHT, EFFECT_DOT = 84, 11         # pixels: the figure, and the dot
+EFFECT_HEIGHT, EFFECT_DOT = 64, 11         # pixels: the figure, and the dot
 EFFECT_MARGIN = 0.12              # of what is shown, free on each side
 
 

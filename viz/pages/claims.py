@@ -1,16 +1,20 @@
 """Which claims about attention heads hold here? What was published, measured again, one row a claim and model."""
 import inspect
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import groupby
+from typing import cast
 
 import streamlit as st
 
 from model.ask import sources
+from model.ask.shipped import COMMAND, Shipped
 from model.core.query import Kind, UserError
 from model.core.types import head_label
 from model.studies.claims import claim as rule
 from model.studies.claims.catalogue import (
+    CLAIMS,
     ClaimQuery,
     Row,
     because,
@@ -33,10 +37,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 
-# measured when the page opens, in a second once the model is open; all others when somebody asks
-OPENING = (("special", "minilm"),)
-ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # what somebody asked for
-STOPPED = Kept(False)                              # whether the opening row is not to be measured either
+ASKED = Kept[frozenset[ClaimQuery]](frozenset())   # what somebody asked to be measured here
 ERRORS = Kept[dict[ClaimQuery, str]]({})           # why something could not be measured
 COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "orange", Verdict.UNTESTED: "gray"}
 PAGE = Page("nothing", controls=(Switch("all"),))
@@ -47,9 +48,11 @@ Places = tuple[DeltaGenerator, DeltaGenerator]   # of a row's verdict and number
 class Result:
     """What is known of a row: a measurement, or why there is none."""
 
-    measured: Measurement | None   # None where it was not measured
-    error: str = ""                # why it cannot be
-    open: bool = False             # whether it can be measured and is not yet
+    measured: Measurement | None     # None where it was not measured
+    error: str = ""                  # why it cannot be
+    open: bool = False               # whether it can be measured and is not yet
+    shipped: Shipped | None = None   # where it was measured beforehand
+    here: bool = True                # whether its model is on this disk
 
     @property
     def verdict(self) -> Verdict | None:
@@ -64,7 +67,7 @@ def render(page: PageContext) -> None:
     words = strings("claims")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
-    table, counted = list(rows({offer.id for offer in sources.catalogue() if offer.on_disk})), st.empty()
+    table, counted = all_rows(), st.empty()
     waiting = _controls(page, table)
     st.caption(words["legend"], width=READABLE_WIDE)
     results, places = {row: result_of(row) for row in table}, dict[Row, Places]()
@@ -72,27 +75,35 @@ def render(page: PageContext) -> None:
         places |= draw_claim(page, {row: results[row] for row in group}, waiting)
     folded(words["rule_title"], _rule, key="claims-rule")
     _count(counted, list(results.values()))
-    for row in table:   # one after the other, each in its place; a click ends it and what is done stays
-        if row in waiting and results[row].open:
-            _wait_for(page, row, places[row])
-            _count(counted, [result_of(each) for each in table])
+    for row in waiting:   # one after the other, each in its place; a click ends it and what is done stays
+        _wait_for(page, row, places[row])
+        _count(counted, [result_of(each) for each in table])
 
 
-def _controls(page: PageContext, table: list[Row]) -> set[Row]:
-    """The buttons, and the rows that are to be measured."""
-    words, all_rows, there = strings("claims"), page.controls["all"], [row for row in table if row.model]
+def all_rows() -> list[Row]:
+    """Every claim on each model that is on this disk, or on which it was measured beforehand."""
+    here = {offer.id for offer in sources.catalogue() if offer.on_disk}
+    return [row for claim in CLAIMS for row in rows(here | {model for model in claim.models if sources.shipped(
+        ClaimQuery(claim.name, model, ""))}) if row.claim is claim]
+
+
+def _controls(page: PageContext, table: list[Row]) -> list[Row]:
+    """The buttons, and the rows that are still to be measured."""
+    words, every = strings("claims"), page.controls["all"]
+    there = [row for row in table if row.model and question(row).revision]
 
     def stop() -> None:
-        ASKED.value, STOPPED.value = frozenset(), True
+        ASKED.value = frozenset()
         page.set(all=False)
 
+    waiting = [row for row in there if (every or question(row) in ASKED.value) and question(row) not in ERRORS.value
+               and sources.cached(question(row)) is None]
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(words["measure_all"], type="primary", key="claims-all", disabled=all_rows, on_click=page.set,
+        st.button(words["measure_all"], key="claims-all", disabled=every, on_click=page.set,
                   kwargs={"all": True}, help=words["measure_all_help"].format(count=len(there)))
-        if all_rows or ASKED.value:
+        if waiting:
             st.button(words["stop"], key="claims-stop", on_click=stop)
-    return {row for row in there if all_rows or question(row) in ASKED.value
-            or ((row.claim.name, row.model) in OPENING and not STOPPED.value)}
+    return waiting
 
 
 def _ask(row: Row) -> None:
@@ -115,8 +126,11 @@ def _rule() -> None:
 
 
 def question(row: Row) -> ClaimQuery:
-    """The question of a row that has a model."""
-    return ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
+    """The question of a row that has a model; without a revision where that is not on this disk."""
+    try:
+        return ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
+    except UserError:
+        return ClaimQuery(row.claim.name, row.model, "")
 
 
 def result_of(row: Row) -> Result:
@@ -127,14 +141,17 @@ def result_of(row: Row) -> Result:
     if asked in ERRORS.value:
         return Result(None, ERRORS.value[asked])
     measured = sources.cached(asked)
-    return Result(measured, open=measured is None)
+    if measured is not None:
+        return Result(measured)
+    known = sources.shipped(asked)
+    return Result(known and known.answer, open=known is None, shipped=known, here=bool(asked.revision))
 
 
-def draw_claim(page: PageContext, results: dict[Row, Result], waiting: set[Row]) -> dict[Row, Places]:
+def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, Places]:
     """Draws one claim with all models that it is put to; for each row the places in which what is measured later is
     drawn."""
     claim, words, places = next(iter(results)).claim, strings("claims"), {}
-    with st.container(border=True, key=f"claim-{claim.name}", gap="small"):
+    with st.container(key=f"claim-{claim.name}", gap="small"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.markdown(f"**{words['claims'][claim.name]['sentence']}** "
                         f":gray[{escape_markdown(short_source(claim.paper))}]", width="content")
@@ -163,32 +180,40 @@ def _wait_for(page: PageContext, row: Row, places: Places) -> None:
 
 
 def _body(page: PageContext, row: Row, result: Result, asks: bool) -> None:
-    """The verdict and the numbers; what is not measured has a button instead, if it `asks`."""
+    """The verdict beside the numbers, a line a number; what is not measured has a button instead, if it `asks`."""
     words, key = strings("claims"), f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
     model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
-    if result.measured is None and result.open:
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f":gray-badge[{words['not_yet']}] :gray[{model}]")
-            if asks:
-                st.button(words["measure"], key=f"measure-{key}", on_click=_ask, args=(row,),
-                          help=words["slow"] if row.claim.slow else None)
-    elif result.measured is None:
-        st.markdown(f":gray-badge[{words['verdicts'][Verdict.UNTESTED]}] :gray[{model}]")
-        st.markdown(escape_markdown(_capital(result.error)))
-        if row.missing:
+    left, right = st.columns([4, 9], gap="medium", vertical_alignment="center")
+    with left:
+        verdict, colour = words["not_yet"], "gray"
+        if result.verdict is not None:
+            verdict, colour = words["verdicts"][result.verdict], COLOURS[result.verdict]
+        st.markdown(f":{colour}-badge[{verdict}] :gray[{model}]")
+        _origin(result)
+        with st.container(horizontal=True, gap="small"):
+            sees = result.measured is not None and result.here
+            if sees and st.button(words["open"], key=f"open-{key}", type="tertiary"):
+                _open(page, cast(Measurement, result.measured).picture)
+            if asks and result.here and (result.open or result.shipped is not None):
+                st.button(words["measure" if result.open else "again"], key=f"measure-{key}", type="tertiary",
+                          on_click=_ask, args=(row,), help=words["slow"] if row.claim.slow else None)
+    with right:
+        if result.error:
+            st.markdown(escape_markdown(_capital(result.error)))
+        if row.missing or not result.here:
             st.markdown(words["fetch"].format(commands=fetching(row)))
-    else:
-        judged = judge(result.measured.findings)
-        left, right = st.columns([5, 6], gap="medium")
-        with left:
-            st.markdown(f":{COLOURS[judged.verdict]}-badge[{words['verdicts'][judged.verdict]}] :gray[{model}]")
-            st.markdown(_capital(because(judged)))
-            if st.button(words["open"], key=f"open-{key}", type="tertiary"):
-                _open(page, result.measured.picture)
-        with right:
-            for found in result.measured.findings:
-                _number(key, found)
+        for found in result.measured.findings if result.measured is not None else ():
+            _number(key, found)
+
+
+def _origin(result: Result) -> None:
+    """When and where it was measured, and whether the model here is another one."""
+    words, known = strings("claims"), result.shipped
+    if known is not None:
+        stale = f" :orange-badge[{words['stale']}]" if known.stale and result.here else ""
+        st.caption(words["measured"].format(day=known.measured, seconds=known.seconds) + stale,
+                   help=words["measured_help"].format(machine=known.machine, command=COMMAND))
 
 
 def _capital(sentence: str) -> str:
@@ -205,10 +230,11 @@ def _number(key: str, found: Finding) -> None:
     shown |= {"n": str(found.n), "counted": words["counted"][found.counted], "name": what}
     alt, numbers = (words[each].format(**shown | {"luck": shown["luck"] and words[f"{each}_luck"].format(**shown)})
                     for each in ("alt", "numbers"))
-    st.caption(what)
-    figure(lambda theme: effect(theme, found.effect, (found.low, found.high), found.baseline, found.luck, found.best),
-           key=f"effect-{key}-{found.name}", alt=alt)
-    st.caption(numbers)
+    name, chart = st.columns([5, 6], gap="small", vertical_alignment="center")
+    name.caption(f"{what}  \n{numbers}")
+    with chart:
+        figure(lambda theme: effect(theme, found.effect, (found.low, found.high), found.baseline, found.luck,
+                                     found.best), key=f"effect-{key}-{found.name}", alt=alt)
 
 
 def _written(value: float | None, unit: str) -> str:
@@ -228,7 +254,9 @@ def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
     places = {row: st.empty() for row in results}
     for row, result in results.items():
         places[row].markdown(_chosen_heads(row, result))
-    measured = [bibtex(row, sources.revision(row.model)) for row in results if row.model]
+        if result.measured is not None:
+            st.markdown(_capital(because(judge(result.measured.findings))))
+    measured = [bibtex(row, question(row).revision) for row in results if row.model]
     entries = {"cite_claim": papers()[claim.paper], "cite_measurement": "\n\n".join(measured)}
     for title, entry in entries.items():
         if entry:

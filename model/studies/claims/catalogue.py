@@ -128,8 +128,8 @@ def missing(row: Row) -> str:
 
 
 def fetching(row: Row) -> str:
-    """The command that brings the first of the missing models."""
-    return f"python -m model fetch {row.missing[0]}"
+    """The command that brings the row's model, or the first of the missing ones."""
+    return f"python -m model fetch {row.missing[0] if row.missing else row.model}"
 
 
 def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, Any]:

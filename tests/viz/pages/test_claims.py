@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from model.ask import sources
 from model.studies.claims.catalogue import BY_NAME, Row
 from model.studies.claims.claim import Finding, Measurement, Picture, Verdict
-from viz.pages.claims import ERRORS, Result, question, result_of
+from viz.pages.claims import ERRORS, Result, all_rows, question, result_of
 from viz.text import strings
 
 ROW = Row(BY_NAME["special"], "minilm")
@@ -16,19 +16,21 @@ MEASURED = Measurement((FOUND,), Picture("heads", "minilm", "A text.", "self", (
                                          (("colour", "special"),)))
 
 
-def drawn(measured, missing=()):
+def drawn(measured, missing=(), shipped=False):
     """The row as the page draws it; what a click asks of the page is written below."""
     from types import SimpleNamespace
 
     import streamlit as st
 
+    from model.ask.shipped import Shipped
     from model.studies.claims.catalogue import BY_NAME, Row
     from viz.pages.claims import ASKED, Result, draw_claim
 
     page = SimpleNamespace(state=SimpleNamespace(), set=lambda **asked: st.code(f"asked {asked}"),
                            open_page=lambda name, **controls: st.code(f"open {name} {controls}"))
     row = Row(BY_NAME["special"], "" if missing else "minilm", missing)
-    result = Result(None, "nothing here") if missing else Result(measured, open=measured is None)
+    before = Shipped(measured, "2026-11-26", "a desk", 3.0, True) if shipped else None
+    result = Result(None, "nothing here") if missing else Result(measured, open=measured is None, shipped=before)
     draw_claim(page, {row: result}, set())
     st.code(f"measures {len(ASKED.value)}")
 
@@ -81,9 +83,32 @@ def test_a_verdict_follows_what_is_known(result, verdict):
 def test_what_is_known_of_a_row_is_looked_up_without_a_model(monkeypatch):
     known = {}
     monkeypatch.setattr(sources, "cached", known.get)
+    monkeypatch.setattr(sources, "shipped", lambda asked: None)
     assert result_of(ROW) == Result(None, open=True)
     known[question(ROW)] = MEASURED
     assert result_of(ROW) == Result(MEASURED)
     monkeypatch.setattr(ERRORS, "_start", {question(ROW): "It only reports its weights."})
     assert result_of(ROW) == Result(None, "It only reports its weights.")
     assert "bert" in result_of(Row(BY_NAME["special"], "", ("bert",))).error
+
+
+def test_every_row_of_the_page_is_shipped_and_its_verdict_is_computed():
+    """The models of which nothing is shipped are those that were not here when the others were measured."""
+    results = {row: result_of(row) for row in all_rows()}
+    measured = {row: result for row, result in results.items() if result.shipped is not None}
+    assert {row.claim.name for row in measured} == set(BY_NAME)
+    assert all(result.verdict in set(Verdict) and result.shipped.machine for result in measured.values())
+
+
+def test_another_fingerprint_makes_a_shipped_row_stale(monkeypatch):
+    monkeypatch.setattr(sources, "revision", lambda model: "0" * 16)
+    result = result_of(ROW)
+    assert result.shipped.stale and result.measured.findings and result.here
+
+
+def test_shipped_row_says_when_it_was_measured_and_is_measured_again_on_a_click(monkeypatch):
+    app, said = app_of(MEASURED, (), True)
+    assert strings("claims")["stale"] in said and "2026-11-26" in said
+    again = next(button for button in app.button if button.label == strings("claims")["again"])
+    again.click().run(timeout=30)
+    assert "measures 1" in [each.value for each in app.code]
