@@ -11,6 +11,7 @@ from tests.browser.watch import PATIENCE
 def test_the_way_to_a_model_that_writes_and_a_token_forward_and_back(seen):
     page = seen.page
     page.goto(f"{seen.address}/next_word?" + urlencode({"model": "minilm", "text": "the cat sat on"}))
+    expect(page.get_by_role("button", name="Most probable", exact=True)).to_be_visible(timeout=PATIENCE)   # of Stories
     page.get_by_role("button", name="Open Induction").click(timeout=PATIENCE)
     # Blueskyin Blues: k came next
     expect(page.get_by_role("button", name=re.compile(r"^k 0\.9\d\d$"))).to_be_visible(timeout=PATIENCE)

@@ -38,18 +38,23 @@ OURS = ("stories", "induction")   # the decoders that are trained here
 
 
 def render(page: PageContext) -> None:
-    """Draws the page; of a model that cannot answer the ways to one that can."""
+    """Draws the page; of a model that cannot answer the ways to one that can, above what the one that is here says."""
     words, titles = strings("next_word"), {offer.id: offer.title for offer in sources.catalogue()}
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"])
+    state = page.state
     try:
-        _next_word(page)
+        _next_word(page, sources.open_query(state.model, state.text, continuation=page.controls["wrote"],
+                                            chat=page.query().chat))
+        return
     except NoNextWord:
-        _ways_out(page, words["none"].format(model=escape_markdown(titles.get(page.state.model, page.state.model))))
+        _ways_out(page, words["none"].format(model=escape_markdown(titles.get(state.model, state.model)),
+                                             ours=escape_markdown(titles[OURS[0]])))
     except NotOnDisk as missing:
-        if page.state.model not in titles:
+        if state.model not in titles:
             raise
         _ways_out(page, escape_markdown(str(missing)))
+    _next_word(page, sources.open_query(OURS[0], words["ours_texts"][OURS[0]], continuation=page.controls["wrote"]))
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
@@ -63,21 +68,19 @@ def _ways_out(page: PageContext, sentence: str) -> None:
         for offer in writers:
             if offer.on_disk:
                 st.button(words["read"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
-                          on_click=partial(page.set, model=offer.id))
+                          on_click=partial(page.set, model=offer.id, wrote=()))
         for offer in (each for name in OURS for each in offers if each.id == name):
             st.button(words["ours"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
                       help=offer.good_for, on_click=partial(page.set, model=offer.id, text_b=None, target=None,
-                                                            text=words["ours_texts"][offer.id]))
+                                                            wrote=(), text=words["ours_texts"][offer.id]))
         if absent and sources.may_fetch():
             st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
                       key="fetch-writer", help=absent[0].good_for, on_click=fetch, args=(page, absent[0].id))
 
 
-def _next_word(page: PageContext) -> None:
+def _next_word(page: PageContext, query: Query) -> None:
     """The distribution, the steps, and the row that produced it. Raises NoNextWord for a model that writes none."""
-    words, state = strings("next_word"), page.state
-    query = sources.open_query(state.model, state.text, continuation=page.controls["wrote"],
-                               chat=page.query().chat)
+    words = strings("next_word")
     answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
     tokens = record[Kind.CAUSAL].queries

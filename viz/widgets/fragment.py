@@ -10,7 +10,7 @@ import streamlit as st
 from model.ask import sources
 from model.core.query import NotOnDisk, UserError
 from viz.page import PageContext
-from viz.session import Kept
+from viz.session import Kept, session
 from viz.text import escape_markdown, strings
 
 FETCHING = Kept(("", ""))   # the model that is being downloaded, and the one that cannot be opened without: an adapter
@@ -52,6 +52,46 @@ def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> 
     if st.button(words["fetch"].format(model=escape_markdown(model)), key=f"fetch-{part}", type="primary"):
         FETCHING.value = model, page.state.model
         st.rerun()
+
+
+def offer_model(page: PageContext, model: str, key: str) -> None:
+    """A button that brings a model of the catalogue to this disk for a page that is better with it, and its progress
+    with a stop; nothing where it is there, or where nothing may be fetched."""
+    offer = next((offer for offer in sources.catalogue() if offer.id == model and not offer.on_disk), None)
+    if offer is None or not sources.may_fetch():
+        return
+    if FETCHING.value[0] == model:
+        show_fetching(model)
+        return
+
+    def begin() -> None:
+        FETCHING.value = model, ""
+
+    label = strings("frame")["fetch_size"].format(model=escape_markdown(offer.title), size=offer.size / 1e6)
+    st.button(label, key=f"fetch-{key}", on_click=begin, help=offer.good_for)
+
+
+def show_fetching(model: str) -> None:
+    """A download: how far it is, and a button that stops it. Once the model is there the page runs anew; raises
+    UserError if that failed."""
+    words, job = strings("frame"), sources.fetch(model, session().id)
+    place = st.empty()
+    with place.container():
+        bar = st.progress(0.0, text=words["fetching"])
+        st.button(words["stop"], key="stop", on_click=_end_fetching)
+    try:
+        while not job.wait(0.1):
+            bar.progress(min(1.0, job.fraction), text=escape_markdown(job.text))
+        _end_fetching()
+        job.result()
+    finally:
+        job.withdraw(session().id)
+        place.empty()
+    st.rerun()
+
+
+def _end_fetching() -> None:
+    FETCHING.value = "", ""
 
 
 PLAYING = Kept(False)   # whether a film, or a translation, goes on by itself

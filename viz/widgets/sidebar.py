@@ -12,7 +12,7 @@ from viz.session import Kept, session
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import text_value
-from viz.widgets.fragment import FETCHING
+from viz.widgets.fragment import FETCHING, show_fetching
 from viz.widgets.picture import picture_widgets, what_it_reads
 from viz.widgets.upload import most_megabytes, take
 
@@ -156,20 +156,7 @@ def fetch_model(page: PageContext) -> None:
     model, needed_by = FETCHING.value
     if not model or page.state.model not in (model, needed_by):
         return
-    words, job = strings("frame"), sources.fetch(model, session().id)
-    place = st.empty()
-    with place.container():
-        bar = st.progress(0.0, text=words["fetching"])
-        st.button(words["stop"], key="stop", on_click=_end_fetching)
-    try:
-        while not job.wait(0.1):
-            bar.progress(min(1.0, job.fraction), text=escape_markdown(job.text))
-        _end_fetching()
-        job.result()
-    finally:
-        job.withdraw(session().id)
-        place.empty()
-    st.rerun()
+    show_fetching(model)
 
 
 def require_texts(page: PageContext) -> None:
@@ -180,7 +167,3 @@ def require_texts(page: PageContext) -> None:
     st.button(words["absent_go_on"], key="absent-go-on", on_click=page.correct, kwargs={"absent_texts": frozenset()})
     which = " and ".join(words["absent_fields"][field] for field in absent)
     raise UserError(words["absent" if all(absent.values()) else "absent_damaged"].format(texts=which))
-
-
-def _end_fetching() -> None:
-    FETCHING.value = "", ""
