@@ -25,6 +25,7 @@ from viz.page_controls import Choice, Number, Words
 from viz.text import escape_markdown
 from viz.widgets.fields import bind, button_setting, choice_for, slider_for
 from viz.widgets.figure import figure
+from viz.widgets.fragment import offer_model
 from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -49,6 +50,7 @@ def render(page: PageContext) -> None:
         with lesson.section("three") as words:
             if decoder() == STANDS_IN:
                 st.caption(words["missing"])
+                offer_model(page, "smollm2", "three")
             lesson.fragment(_who_sees_what, revealed)
         lesson.fragment(_hidden_word)
         lesson.fragment(_factors)

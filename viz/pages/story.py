@@ -13,6 +13,7 @@ from viz.page import Page, PageContext, pages
 from viz.page_controls import Choice, Number, Steps, Words
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, button_setting
+from viz.widgets.fragment import offer_model
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson
 
@@ -132,6 +133,7 @@ def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write
             button_setting(page, words["restart"], "restart", wrote=())
         if notes:
             st.caption(" ".join(notes))
+        offer_model(page, "smollm2", "story")
 
 
 @cache

@@ -20,6 +20,7 @@ from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
 from viz.widgets.fields import bind, button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure
+from viz.widgets.fragment import offer_model
 from viz.widgets.lesson import QUESTIONS, Lesson
 
 PRESETS = strings("lessons/vectors")["presets"]
@@ -98,6 +99,7 @@ def _pieces(page: PageContext, lesson: Lesson) -> bool:
                     st.markdown(f"**{words['by'][name]}**: {words['count'].format(count=cut.count)}\n\n{chips(cut)}")
         if "own" in by_tokenizer:
             st.caption(words["absent"])
+            offer_model(lesson.page, "smollm2", "pieces")
         if revealed:
             first, second = by_tokenizer.values()
             inside = [place for place, piece in enumerate(first.pieces) if piece.startswith("##")]

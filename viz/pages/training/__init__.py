@@ -19,7 +19,7 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
+from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat
 from viz.widgets.head_table import plain_table
 
 OWN = "own"
@@ -87,9 +87,12 @@ def _induction(page: PageContext) -> None:
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     titles, chosen = {offer.id: offer.title for offer in sources.catalogue()}, page.controls["decoder"]
+    absent = {offer.id for offer in sources.catalogue() if not offer.on_disk}
     options = {"": words["none"]} | {model: titles.get(model, model)
-                                     for model in ("induction", "smollm2", page.state.model, chosen) if model}
+                                     for model in ("induction", "smollm2", page.state.model, chosen)
+                                     if model and (model not in absent or model == chosen)}
     choice_for(page, "decoder", words["which"], options)
+    offer_model(page, "smollm2", "habits")
     if not chosen:
         return
     try:
