@@ -11,11 +11,11 @@ from model.ask import sources
 from model.core.files import ASSETS
 from model.core.query import UserError
 from viz.components.component import registered
-from viz.page import PRESENTED_FROM, Page, PageContext, page_after, pages
+from viz.page import PRESENTED_FROM, PageContext, page_after, pages
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import menu as sections
-from viz.text import strings
+from viz.text import page_titles, strings
 from viz.widgets.figure import page_theme
 from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
 from viz.widgets.handout_button import handout
@@ -84,12 +84,13 @@ def show_next(page: PageContext) -> None:
     """The way on, at the end of a page."""
     following = page_after(page.name)
     st.divider()
-    st.button(strings("frame")["next"].format(title=pages()[following][0].title), key="next-page", type="tertiary",
+    st.button(strings("frame")["next"].format(title=page_titles()[following]), key="next-page", type="tertiary",
               icon=":material/arrow_forward:", icon_position="right", on_click=page.open_next, args=(following,))
 
 
-def run(name: str, page: Page, render: Callable[[PageContext], None], menu: Mapping[str, StreamlitPage]) -> None:
+def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     """Draws one page."""
+    page, render = pages()[name]
     st.set_page_config(page_title=strings("frame")["title"].format(page=page.title))
     now, context = session(), PageContext(name, page, menu)
     first, left = not now.page, now.page not in ("", name)
@@ -127,15 +128,18 @@ def main() -> None:
     st.logo(IMAGES / f"logo-{page_theme()}.svg", size="large")
     listed: dict[str, list[StreamlitPage]] = {section: [] for section in sections()}
     menu: dict[str, StreamlitPage] = {}
-    for name, (page, render) in pages().items():
-        entry = partial(st.Page, partial(run, name, page, render, menu), title=page.title)
+    titles = page_titles()
+    for name, section in ((name, section) for section, names in sections().items() for name in names):
+        if name not in pages():
+            continue
+        entry = partial(st.Page, partial(run, name, menu), title=titles[name])
         if name == HOME:
             # Streamlit answers the default page's own name with "page not found", so the name is a hidden page of its
             # own
-            listed[page.section].append(entry(url_path="start", default=True))
+            listed[section].append(entry(url_path="start", default=True))
             menu[name] = entry(url_path=name, visibility="hidden")
         else:
             menu[name] = entry(url_path=name)
-        listed[page.section].append(menu[name])
+        listed[section].append(menu[name])
     st.navigation({section: entries for section, entries in listed.items() if entries}, position="top",
                   expanded=True).run()

@@ -6,7 +6,7 @@ A page is viz/pages/NAME.py, or a folder NAME with its sections beside it, with 
 import functools
 import importlib
 import pkgutil
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -214,17 +214,34 @@ def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any
                                               for field, value in clean.items() if value is not None})
 
 
-@functools.cache
-def pages() -> dict[str, tuple[Page, Callable[[PageContext], None]]]:
-    """Every page by name, in the order of the menu."""
-    import viz.pages
+class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
+    """Every page by name, in the order of the menu; one is imported when it is first looked up."""
 
-    found, by_name = {info.name for info in pkgutil.iter_modules(viz.pages.__path__)}, {}
-    for section, titles in menu().items():
-        for name in filter(found.__contains__, titles):
-            module = importlib.import_module(f"viz.pages.{name}")
-            by_name[name] = (replace(module.PAGE, title=titles[name], section=section), module.render)
-    return by_name
+    def __init__(self) -> None:
+        import viz.pages
+
+        found = {info.name for info in pkgutil.iter_modules(viz.pages.__path__)}
+        self._sections = {name: section for section, titles in menu().items() for name in titles if name in found}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sections)
+
+    def __len__(self) -> int:
+        return len(self._sections)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._sections
+
+    def __getitem__(self, name: str) -> tuple[Page, Callable[["PageContext"], None]]:
+        section = self._sections[name]
+        module = importlib.import_module(f"viz.pages.{name}")
+        return replace(module.PAGE, title=menu()[section][name], section=section), module.render
+
+
+@functools.cache
+def pages() -> Pages:
+    """The pages."""
+    return Pages()
 
 
 def page_after(name: str) -> str:

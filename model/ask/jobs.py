@@ -99,6 +99,11 @@ class Cache:
         with self._lock:
             self._answers[question] = answer
 
+    def drop(self, question: Hashable) -> None:
+        """Forgets one answer, if it is here."""
+        with self._lock:
+            self._answers.pop(question, None)
+
     def clear(self) -> None:
         """Drops every answer."""
         with self._lock:

@@ -236,15 +236,33 @@ def fetch(model: str, session: str = "") -> Job:
 
 def ask(question: Hashable, session: str = "") -> Job:
     """The job that answers a question; `session` names who waits, so that nobody's long text starves the others. Of a
-    query whose record was kept on disk that record, until `check` has run."""
-    if isinstance(question, Query) and question not in _doubted and cached(question) is None:
-        record = kept.read(question)
-        if record is not None:
-            cache.put(question, record)
+    query whose record was kept on disk that record, until `check` has run; of a question that was measured beforehand,
+    on this very model, that answer, until `measure_again`."""
+    if question not in _doubted and cached(question) is None:
+        known = kept.read(question) if isinstance(question, Query) else measured_before(question)
+        if known is not None:
+            cache.put(question, known)
     return desk.ask(question, session)
 
 
-_doubted: set[Query] = set()   # whose kept records could not be confirmed
+def measured_before(question: Hashable) -> Any:
+    """The shipped answer to a question, where it was measured on this very model; else None."""
+    known = shipped(question)
+    return None if known is None or known.stale else known.answer
+
+
+def measure_again(question: Hashable) -> None:
+    """Has the next `ask` measure what was shipped."""
+    _doubted.add(question)
+    cache.drop(question)
+
+
+def measured_here(question: Hashable) -> bool:
+    """Whether `measure_again` was asked of a question."""
+    return question in _doubted
+
+
+_doubted: set[Hashable] = set()   # whose kept or shipped answers are not believed any more
 REPLACED = ("The picture that was kept of this text on this machine differed from what the model computes now, and was "
             "replaced.")
 

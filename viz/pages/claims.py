@@ -168,6 +168,7 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
 def _wait_for(page: PageContext, row: Row, places: Places) -> None:
     """Measures a row, with progress in its place."""
     body, heads = places
+    sources.measure_again(question(row))
     with body.container():
         try:
             page.ask(question(row), 0)

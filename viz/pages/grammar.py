@@ -32,6 +32,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import folded
 from viz.widgets.handout_button import table_button
 from viz.widgets.lesson import source_listing
+from viz.widgets.measured import measured_line
 from viz.widgets.upload import most_megabytes, uploader
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def render(page: PageContext) -> None:
     sentences = _sentences(page.controls["treebank"])
     if sentences is None:
         return
-    report: SyntaxReport = page.ask(SyntaxQuery(page.state.model, sources.revision(page.state.model), sentences))
+    question = SyntaxQuery(page.state.model, sources.revision(page.state.model), sentences)
+    report: SyntaxReport = page.ask(question)
+    measured_line(question, "grammar", "syntax")
     _one_sentence(page, report)
     _table(report)
     st.markdown("\n".join(f"- {each}" for each in claims(report)), width=READABLE_WIDE)

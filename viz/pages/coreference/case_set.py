@@ -24,6 +24,7 @@ from viz.theme import READABLE_WIDE
 from viz.widgets.fields import choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.head_table import plain_table
+from viz.widgets.measured import is_shipped, measured_line
 from viz.widgets.upload import uploader
 
 ROWS = 5         # of a file's that are left out, how many are named
@@ -41,11 +42,13 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
     if cases is None:
         return None
     question = CasesQuery(page.state.model, sources.revision(page.state.model), cases)
-    if sources.cached(question) is None and card.parameters > SMALL and not page.controls["run"]:
+    known = sources.cached(question) is not None or is_shipped(question)
+    if not known and card.parameters > SMALL and not page.controls["run"]:
         st.button(words["run"].format(n=len(cases), model=escape_markdown(card.title)),
                   on_click=lambda: page.set(run=True), type="primary")
         return None
     answer: SetAnswer = page.ask(question)
+    measured_line(question, "coref-set", "coreference")
     rows = "pronoun" if cases[0].answer else rows
     set_report = report(answer, rows)
     left, right = st.columns([6, 5], gap="large")

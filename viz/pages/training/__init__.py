@@ -21,6 +21,7 @@ from viz.widgets.fields import choice_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, offer_model, pause, repeat
 from viz.widgets.head_table import plain_table
+from viz.widgets.measured import measured_line
 
 OWN = "own"
 NAMED = 2             # heads with the highest score of either kind that have their name in the picture
@@ -28,7 +29,7 @@ FRAME_SECONDS = 0.6   # of a film that plays
 PAGE = Page("nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
     Words("says", "", 300),
-    Words("decoder", "", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS),
+    Words("decoder", "induction", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS),
     Choice("heads", "2", HEADS),
     Number("rate", 3e-3, 1e-4, 2e-2), Number("steps", 800, 50, 6000, whole=True)))
 
@@ -88,18 +89,17 @@ def _induction(page: PageContext) -> None:
     st.markdown(words["lead"], width=READABLE_WIDE)
     titles, chosen = {offer.id: offer.title for offer in sources.catalogue()}, page.controls["decoder"]
     absent = {offer.id for offer in sources.catalogue() if not offer.on_disk}
-    options = {"": words["none"]} | {model: titles.get(model, model)
-                                     for model in ("induction", "smollm2", page.state.model, chosen)
-                                     if model and (model not in absent or model == chosen)}
+    options = {model: titles.get(model, model) for model in ("induction", "smollm2", page.state.model, chosen)
+               if model not in absent or model == chosen}
     choice_for(page, "decoder", words["which"], options)
     offer_model(page, "smollm2", "habits")
-    if not chosen:
-        return
     try:
-        scores: InductionScores = page.ask(InductionMeanQuery(chosen, sources.revision(chosen)))
+        question = InductionMeanQuery(chosen, sources.revision(chosen))
+        scores: InductionScores = page.ask(question)
     except UserError as error:
         st.info(escape_markdown(str(error)))
         return
+    measured_line(question, "habits", "induction")
     names, most = [head_label(layer, head) for layer, head in scores.heads], int(scores.prefix.argmax())
     loud = list(dict.fromkeys(int(place) for score in (scores.previous, scores.prefix)
                               for place in np.argsort(-score)[:NAMED]))

@@ -1,0 +1,32 @@
+"""What was measured beforehand: when, where, and the way to measure it here."""
+from collections.abc import Callable
+
+import streamlit as st
+
+from model.ask import sources
+from model.ask.shipped import COMMAND
+from viz.text import strings
+
+
+def is_shipped(question: object) -> bool:
+    """Whether a question's answer is shipped for this very model, so that nothing has to be waited for."""
+    return sources.measured_before(question) is not None and not sources.measured_here(question)
+
+
+def measured_line(question: object, key: str, name: str, again: Callable[[], None] | None = None) -> None:
+    """Where a shipped answer is shown: its day and machine, and a button that measures it here. name: of the set in
+    the benchmark that measured it. again: called on the click."""
+    known = sources.shipped(question)
+    if known is None or not is_shipped(question):
+        return
+    words = strings("frame")["measured"]
+
+    def measure() -> None:
+        sources.measure_again(question)
+        if again is not None:
+            again()
+
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.caption(words["line"].format(day=known.measured, seconds=known.seconds),
+                   help=words["help"].format(machine=known.machine, command=COMMAND, name=name), width="content")
+        st.button(words["again"], key=f"measure-{key}", type="tertiary", on_click=measure)
