@@ -60,7 +60,7 @@ def _additive(allowed: Mask, rows: slice | np.ndarray, keys: slice) -> tuple[np.
     block = _block(allowed, rows, keys)
     if block.all():
         return None
-    return np.where(block, np.float32(0), np.float32(-np.inf)), ~block.any(-1, keepdims=True)
+    return np.where(block, np.float32(0), np.float32(-np.inf)), np.logical_not(block.any(-1, keepdims=True))
 
 
 @functools.lru_cache(16)   # as all layers have the same: a seventh of the overview of SmolLM2 at 1,024 tokens

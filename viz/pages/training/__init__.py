@@ -29,8 +29,8 @@ FRAME_SECONDS = 0.6   # of a film that plays
 PAGE = Page("nothing", leave=end_training, controls=(
     Words("film", "induction", 40), Number("step", -1, -1, 10**6, whole=True), Words("open", "", 20),
     Words("says", "", 300),
-    Words("decoder", "induction", 200), Choice("task", "induction", ("induction", "resolver")), Choice("layers", "2", LAYERS),
-    Choice("heads", "2", HEADS),
+    Words("decoder", "induction", 200), Choice("task", "induction", ("induction", "resolver")),
+    Choice("layers", "2", LAYERS), Choice("heads", "2", HEADS),
     Number("rate", 3e-3, 1e-4, 2e-2), Number("steps", 800, 50, 6000, whole=True)))
 
 
