@@ -55,8 +55,15 @@ def induction() -> Iterator[Any]:
             yield InductionMeanQuery(model, sources.revision(model))
 
 
+def atlas() -> Iterator[Any]:
+    """The shipped sentences on the first page's model."""
+    from model.studies.atlas.build import AtlasQuery
+
+    yield AtlasQuery("minilm", sources.revision("minilm"))
+
+
 NAMES: dict[str, Callable[[], Iterator[Any]]] = {
-    "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction}
+    "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction, "atlas": atlas}
 
 
 def records() -> None:

@@ -1,5 +1,5 @@
 """Answers that take minutes, measured beforehand and shipped: assets/results, one JSON file a question, of numbers and
-words only. `python -m benchmarks.shipped` measures them anew.
+words only, and beside that of an atlas its folder of Parquet tables. `python -m benchmarks.shipped` measures them anew.
 
 A file says when, where and by which command it was measured, and of which fingerprint of the model; where the model
 here has another one, the answer is stale. """
@@ -22,6 +22,7 @@ from model.core.limits import parse_json
 from model.core.query import UserError
 
 RESULTS = ASSETS / "results"
+ATLAS = "Atlas"   # whose tables have files of their own; its module is imported by name, as it takes a while
 COMMAND = "python -m benchmarks.shipped"
 
 
@@ -58,19 +59,32 @@ def _read(path: Path, answered: Any, revision: str) -> Shipped | None:
         return None
     try:
         told = parse_json(path.read_bytes(), path.name)
-        answer = decode(get_type_hints(answered)["return"], told["answer"])
+        kind = get_type_hints(answered)["return"]
+        answer = _open_atlas(path.with_suffix("")) if kind.__name__ == ATLAS else decode(kind, told["answer"])
         return Shipped(answer, told["measured"], told["machine"], told["seconds"], told["revision"] != revision)
     except (OSError, UserError, ValueError, KeyError, TypeError):   # of another version: measured here instead
         return None
 
 
+def _open_atlas(folder: Path) -> Any:
+    from model.studies.atlas.files import open_atlas
+
+    return open_atlas(folder)
+
+
 def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> Path:
     """Writes an answer to where `find` looks."""
+    place = path_of(question)
+    place.parent.mkdir(exist_ok=True)
+    if type(answer).__name__ == ATLAS:
+        from model.studies.atlas.files import write_atlas
+
+        place.with_suffix("").mkdir(exist_ok=True)
+        write_atlas(place.with_suffix(""), answer, {"command": COMMAND})
+        answer = None
     told = {"question": type(question).__name__, "model": question.model, "revision": question.revision,
             "measured": day, "machine": machine, "command": COMMAND, "seconds": round(seconds, 1),
             "answer": encode(answer)}
-    place = path_of(question)
-    place.parent.mkdir(exist_ok=True)
     write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode("utf-8"))
     return place
 

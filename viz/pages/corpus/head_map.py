@@ -24,6 +24,7 @@ from viz.widgets.fields import bind, text_value
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_table import plain_table
+from viz.widgets.measured import measured_line
 
 COMPONENTS = ("pc1", "pc2")
 AXES = {"across": "entropy", "up": "distance", "colour": "special"}   # the controls, and what they show at first
@@ -74,7 +75,10 @@ def _atlas(page: PageContext, named: str) -> Atlas:
     model = named or page.state.model
     known = {offer.id for offer in sources.catalogue()} | {page.state.model}
     if model in known:
-        return page.ask(AtlasQuery(model, sources.revision(model)))
+        question = AtlasQuery(model, sources.revision(model))
+        atlas: Atlas = page.ask(question)
+        measured_line(question, f"atlas-{named}", "atlas")
+        return atlas
     return page.ask(atlas_folder(named, local=not sources.catalogue_only()))
 
 
