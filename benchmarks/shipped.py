@@ -67,13 +67,15 @@ NAMES: dict[str, Callable[[], Iterator[Any]]] = {
 
 
 def records() -> None:
-    """The record of the first page's sentence."""
+    """The records of the first page's sentence and of its twin, which that page compares it with."""
+    from viz.examples import examples
     from viz.state import State
 
     for old in kept.SHIPPED.glob(f"*{kept.SUFFIX}"):
         old.unlink()
-    query = sources.open_query(*State().question)
-    write_file(kept.SHIPPED / kept.name_of(query), kept.encode(sources.models.record(query, quiet)))
+    for text in (examples()[0].text, examples()[0].twin):
+        query = sources.open_query(State().model, text)
+        write_file(kept.SHIPPED / kept.name_of(query), kept.encode(sources.models.record(query, quiet)))
 
 
 def main(names: list[str]) -> None:
