@@ -23,14 +23,16 @@ IDLE = 20.0   # seconds after which the models' packages come, visitor or not
 def ask_first() -> "Job | None":
     """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the
     packages there. What that page says of the record is worked out too, where it was kept."""
-    import viz.frame  # noqa: F401 (what every run needs)
+    import viz.frame
     from model.ask import sources
     from model.core.heads import OverviewQuery
     from model.core.measures import MeasuresQuery
     from viz.glossary import terms
+    from viz.page import pages
     from viz.state import State
 
-    terms()   # of all pages
+    pages()[viz.frame.HOME]   # the others when they are opened
+    terms()
     read_ahead()
     try:
         job = sources.ask(sources.open_query(*State().question), "the server's start")

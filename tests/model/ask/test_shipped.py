@@ -1,0 +1,74 @@
+"""Answers that were measured beforehand come back as they were, and never for another model or after *Measure again*."""
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from model.ask import shipped, sources
+from model.core.query import Kind
+from model.core.types import quiet
+
+MODEL = "induction"
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """One of everything that an answer may hold."""
+
+    kind: Kind
+    values: np.ndarray
+    by_name: dict[str, tuple[float, ...]]
+    nothing: float | None
+    setting: tuple[str, str | int]
+    missing: float = float("nan")
+
+
+@dataclass(frozen=True)
+class Asked:
+    model: str
+    revision: str
+    of: str = ""
+
+    def answer(self, models, report) -> Numbers:
+        return Numbers(Kind.CAUSAL, np.array([[0.25, np.nan]], np.float32), {"a": (1.0, 2.0)}, None, ("t", 3))
+
+
+@pytest.fixture
+def question(tmp_path, monkeypatch):
+    monkeypatch.setattr(shipped, "RESULTS", tmp_path / "results")
+    shipped._read.cache_clear()
+    sources.cache.clear()
+    asked = Asked(MODEL, "a" * 16)
+    shipped.save(asked, asked.answer(None, quiet), 12.34, "2026-11-26", "a desk")
+    yield asked
+    shipped._read.cache_clear()
+    sources._doubted.clear()
+    sources.cache.clear()
+
+
+def test_answer_comes_back_with_its_types(question):
+    found = shipped.find(question)
+    assert (found.measured, found.machine, found.seconds, found.stale) == ("2026-11-26", "a desk", 12.3, False)
+    answer = found.answer
+    assert answer.kind is Kind.CAUSAL and answer.by_name == {"a": (1.0, 2.0)} and answer.setting == ("t", 3)
+    assert answer.values.dtype == np.float32 and np.array_equal(answer.values, [[0.25, np.nan]], equal_nan=True)
+    assert answer.nothing is None and np.isnan(answer.missing)
+
+
+def test_another_question_has_no_answer_and_another_model_a_stale_one(question):
+    assert shipped.find(replace(question, of="else")) is None
+    assert shipped.find(replace(question, revision="b" * 16)).stale
+    assert sources.measured_before(replace(question, revision="b" * 16)) is None
+
+
+def test_shipped_answer_is_given_until_it_is_measured_again(question):
+    assert sources.ask(question).result() is shipped.find(question).answer
+    sources.measure_again(question)
+    assert sources.ask(question).result(30) is not shipped.find(question).answer
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"[]", b'{"answer": {"kind": "no"}, "measured": "", "machine": ""}'])
+def test_damaged_file_is_as_if_it_were_not_there(question, content):
+    shipped.path_of(question).write_bytes(content)
+    shipped._read.cache_clear()
+    assert shipped.find(question) is None
