@@ -161,7 +161,10 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
         for row, result in results.items():
             places[row] = st.empty(), heads[row]
             with places[row][0].container():
-                _body(page, row, result, row not in waiting)
+                if row in waiting:   # its numbers are drawn once they are there
+                    st.markdown(f":gray-badge[{words['not_yet']}] :gray[{row.model}]")
+                else:
+                    _body(page, row, result)
     return places
 
 
@@ -176,12 +179,12 @@ def _wait_for(page: PageContext, row: Row, places: Places) -> None:
             ERRORS.value = ERRORS.value | {question(row): str(error)}
     result = result_of(row)
     with body.container():
-        _body(page, row, result, False)
+        _body(page, row, result)
     heads.markdown(_chosen_heads(row, result))
 
 
-def _body(page: PageContext, row: Row, result: Result, asks: bool) -> None:
-    """The verdict beside the numbers, a line a number; what is not measured has a button instead, if it `asks`."""
+def _body(page: PageContext, row: Row, result: Result) -> None:
+    """The verdict beside the numbers, a line a number; what is not measured here has a button that does it."""
     words, key = strings("claims"), f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
     model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
@@ -196,7 +199,7 @@ def _body(page: PageContext, row: Row, result: Result, asks: bool) -> None:
             sees = result.measured is not None and result.here
             if sees and st.button(words["open"], key=f"open-{key}", type="tertiary"):
                 _open(page, cast(Measurement, result.measured).picture)
-            if asks and result.here and (result.open or result.shipped is not None):
+            if result.here and (result.open or result.shipped is not None):
                 st.button(words["measure" if result.open else "again"], key=f"measure-{key}", type="tertiary",
                           on_click=_ask, args=(row,), help=words["slow"] if row.claim.slow else None)
     with right:
