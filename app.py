@@ -9,7 +9,8 @@ if __name__ == "__main__":
 
     main()
 else:
-    from viz.components.files import COMPRESSION, routes
+    from viz.components.files import routes
     from viz.startup import local_lifespan
 
-    app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[COMPRESSION])
+    # without compression, which takes longer here than a browser of the same machine takes to read
+    app = st.App(__file__, lifespan=local_lifespan, routes=routes())

@@ -1,6 +1,7 @@
 """What a server does before its first visitor: it asks the first page's question, so that the models' packages come
 while a browser still loads. The pages are imported here, in a thread beside the server, which answers meanwhile."""
 import logging
+import sys
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from model.ask.jobs import Job
 
 log = logging.getLogger("clearhead")
+# seconds after which a thread that imports lets the one go on that sends a browser Streamlit's files, some hundred
+# pieces, each of which would wait for Python's 5 ms
+SWITCH = 0.0005
 IDLE = 20.0   # seconds after which the models' packages come, visitor or not
 
 
@@ -64,6 +68,7 @@ def start() -> None:
 @asynccontextmanager
 async def lifespan(app: st.App) -> AsyncIterator[None]:
     """For st.App: a thread of its own asks, as the server answers browsers meanwhile."""
+    sys.setswitchinterval(SWITCH)
     share_heaps()
     keep_order()
     hear_out()
