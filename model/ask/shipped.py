@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import math
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -23,6 +24,7 @@ from model.core.query import UserError
 
 RESULTS = ASSETS / "results"
 ATLAS = "Atlas"   # whose tables have files of their own; its module is imported by name, as it takes a while
+ASKED = "the question"   # in its place
 COMMAND = "python -m benchmarks.shipped"
 
 
@@ -49,19 +51,21 @@ def find(question: Any) -> Shipped | None:
     if not dataclasses.is_dataclass(question) or not hasattr(question, "revision"):
         return None
     kind: Any = type(question)
-    return _read(path_of(question), kind.answer, question.revision)
+    return _read(path_of(question), kind.answer, question)
 
 
 @functools.lru_cache(64)
-def _read(path: Path, answered: Any, revision: str) -> Shipped | None:
+def _read(path: Path, answered: Any, question: Any) -> Shipped | None:
     """answered: the question's method, whose return type says what the file holds."""
     if not path.is_file():
         return None
     try:
         told = parse_json(path.read_bytes(), path.name)
         kind = get_type_hints(answered)["return"]
-        answer = _open_atlas(path.with_suffix("")) if kind.__name__ == ATLAS else decode(kind, told["answer"])
-        return Shipped(answer, told["measured"], told["machine"], told["seconds"], told["revision"] != revision)
+        atlas = kind.__name__ == ATLAS
+        answer = _open_atlas(path.with_suffix("")) if atlas else decode(kind, told["answer"], question)
+        stale = told["revision"] != question.revision
+        return Shipped(answer, told["measured"], told["machine"], told["seconds"], stale)
     except (OSError, UserError, ValueError, KeyError, TypeError):   # of another version: measured here instead
         return None
 
@@ -84,17 +88,20 @@ def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> 
         answer = None
     told = {"question": type(question).__name__, "model": question.model, "revision": question.revision,
             "measured": day, "machine": machine, "command": COMMAND, "seconds": round(seconds, 1),
-            "answer": encode(answer)}
-    write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode("utf-8"))
+            "answer": encode(answer, question)}
+    write_file(place, (json.dumps(told, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"))
     return place
 
 
-def encode(value: Any) -> Any:
-    """A value of dataclasses, tuples, dictionaries, arrays and numbers as JSON has it; NaN is null."""
+def encode(value: Any, question: Any = None) -> Any:
+    """A value of dataclasses, tuples, dictionaries, arrays and numbers as JSON has it; NaN is null, and an array its
+    bytes in base 64. The question stands nowhere in its answer."""
+    if question is not None and type(value) is type(question) and value == question:
+        return ASKED
     if dataclasses.is_dataclass(value):
-        return {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        return {field.name: encode(getattr(value, field.name), question) for field in dataclasses.fields(value)}
     if isinstance(value, np.ndarray):
-        return {"dtype": value.dtype.str, "shape": list(value.shape), "values": encode(value.ravel().tolist())}
+        return {"dtype": value.dtype.str, "shape": list(value.shape), "bytes": b64encode(value.tobytes()).decode()}
     if isinstance(value, dict):
         return [[encode(key), encode(each)] for key, each in value.items()]
     if isinstance(value, (tuple, list)):
@@ -103,9 +110,11 @@ def encode(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def decode(kind: Any, given: Any) -> Any:
+def decode(kind: Any, given: Any, question: Any = None) -> Any:
     """The value of this type that `encode` wrote. Raises ValueError, KeyError or TypeError for anything else."""
     parts = get_args(kind)
+    if given == ASKED and isinstance(question, kind):
+        return question
     if get_origin(kind) in (UnionType, Union):
         if given is None and type(None) in parts:
             return None
@@ -118,14 +127,14 @@ def decode(kind: Any, given: Any) -> Any:
         made = [decode(parts[0], each) if len(parts) == 1 else tuple(map(decode, parts, each)) for each in given]
         return get_origin(kind)(made)
     if kind is np.ndarray or get_origin(kind) is np.ndarray:
-        numbers = [math.nan if each is None else each for each in given["values"]]
-        array = np.array(numbers, np.dtype(given["dtype"])).reshape(given["shape"])
-        array.flags.writeable = False
-        return array
+        dtype = np.dtype(given["dtype"])
+        if dtype.kind not in "fiubU":
+            raise ValueError(f"{dtype} holds neither numbers nor words")
+        return np.frombuffer(b64decode(given["bytes"]), dtype).reshape(given["shape"])
     if dataclasses.is_dataclass(kind):
         hints = get_type_hints(kind)
         made_of: Any = kind
-        return made_of(**{field.name: decode(hints[field.name], given[field.name])
+        return made_of(**{field.name: decode(hints[field.name], given[field.name], question)
                           for field in dataclasses.fields(kind) if field.init})
     if isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields"):
         hints = get_type_hints(kind)
