@@ -77,7 +77,7 @@ def measure() -> dict[str, float]:
 
     from tests.conftest import FLAGS, ROOT, Server, chromium
 
-    found = {}
+    found: dict[str, float] = {}
     server = Server(ROOT / "app.py", Path(tempfile.mkdtemp()) / "server.log").wait()
     try:
         with sync_playwright() as playwright:

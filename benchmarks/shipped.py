@@ -73,7 +73,8 @@ def records() -> None:
 
     for old in kept.SHIPPED.glob(f"*{kept.SUFFIX}"):
         old.unlink()
-    for text in (examples()[0].text, examples()[0].twin):
+    example = examples()[0]
+    for text in filter(None, (example.text, example.twin)):
         query = sources.open_query(State().model, text)
         write_file(kept.SHIPPED / kept.name_of(query), kept.encode(sources.models.record(query, quiet)))
 

@@ -50,8 +50,8 @@ def find(question: Any) -> Shipped | None:
     """The shipped answer to a question with a model and a revision; None where there is none."""
     if not dataclasses.is_dataclass(question) or not hasattr(question, "revision"):
         return None
-    kind: Any = type(question)
-    return _read(path_of(question), kind.answer, question)
+    asked: Any = question
+    return _read(path_of(asked), type(asked).answer, asked)
 
 
 @functools.lru_cache(64)

@@ -144,7 +144,7 @@ def result_of(row: Row) -> Result:
     if measured is not None:
         return Result(measured)
     known = sources.shipped(asked)
-    return Result(known and known.answer, open=known is None, shipped=known, here=bool(asked.revision))
+    return Result(None if known is None else known.answer, open=known is None, shipped=known, here=bool(asked.revision))
 
 
 def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, Places]:
