@@ -1,5 +1,5 @@
 """One story a page in a real browser: axe-core (WCAG 2.2, A and AA) finds nothing serious in light and dark, no window
-cuts anything, and a lesson's controls move, its link brings the state back, and it asks before it tells."""
+cuts anything, and a lesson's controls move, and it asks before it tells. Every window and every link: `--all`."""
 import re
 import time
 from urllib.parse import urlencode, urlsplit
@@ -124,12 +124,11 @@ def test_page_serves_every_reader(opened, name):
         assert below_the_screen(seen) == []
         assert seen.page.evaluate(CUT_FORMULAS) == 0
         every_control_moves(seen)
-        link_restores_lesson(seen)
-        lesson_asks_before_it_tells(seen, strings(f"lessons/{name}")["predict"])
-    else:
-        seen.page.emulate_media(color_scheme="dark")
-        nothing_is_cut(seen, PHONE)
+    seen.page.emulate_media(color_scheme="dark")
+    nothing_is_cut(seen, PHONE)
     finds_nothing(seen.rest(), AXE, COLOURS, STREAMLITS)
+    if name in lessons():
+        lesson_asks_before_it_tells(seen, strings(f"lessons/{name}")["predict"])
 
 
 @pytest.mark.rest
@@ -138,6 +137,21 @@ def test_page_fits_every_window(opened, name):
     seen = opened(answered(name, everything=True))
     finds_nothing(seen, AXE, WCAG, STREAMLITS)
     nothing_is_cut(seen, *WINDOWS)
+
+
+@pytest.mark.rest
+@pytest.mark.parametrize("name", lessons())
+def test_link_restores_lesson(opened, name):
+    """Opened anew by its link, narrow and dark, the lesson has the same state and the same charts."""
+    seen = opened(answered(name))
+    every_control_moves(seen)
+    wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
+    seen.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    seen.page.emulate_media(color_scheme="dark")
+    assert seen.open(f"{link.path}?{link.query}").params() == wanted
+    expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
+    expect_pictures(seen, pictures)
+    finds_nothing(seen, CUT, SCROLLS, UNSEEN)
 
 
 def finds_nothing(seen: Watch, script: str, *given: object) -> None:
@@ -152,18 +166,6 @@ def nothing_is_cut(seen: Watch, *windows: tuple[int, int]) -> None:
     for width, height in windows:
         seen.page.set_viewport_size({"width": width, "height": height})
         finds_nothing(seen, CUT, SCROLLS, UNSEEN)
-
-
-def link_restores_lesson(seen: Watch) -> None:
-    """Opened anew by its link, narrow and dark, the lesson has the same state and the same charts."""
-    wanted, link, pictures = seen.params(), urlsplit(seen.page.url), drawn(seen)
-    seen.page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
-    seen.page.emulate_media(color_scheme="dark")
-    assert seen.open(f"{link.path}?{link.query}").params() == wanted
-    expect(seen.main.locator(PICTURE).first).to_be_visible(timeout=PATIENCE)
-    expect_pictures(seen, pictures)
-    finds_nothing(seen, CUT, SCROLLS, UNSEEN)
-    seen.page.evaluate(Axe().axe_script)
 
 
 def lesson_asks_before_it_tells(seen: Watch, prompt: dict) -> None:
