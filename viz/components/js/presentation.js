@@ -118,6 +118,8 @@ function begin(parent) {
   leave.style.cssText = LEAVE;
   leave.onclick = () => tell({ on: false });
   let data, lesson, shown;
+  // another one that begins ends this one, too: Streamlit may clean up later, or never
+  ended.signal.addEventListener("abort", () => shown?.end());
 
   document.addEventListener("keydown", (event) => {
     const key = said(event, data.on, lesson);
@@ -141,7 +143,6 @@ function begin(parent) {
   };
   one.end = () => {
     ended.abort();
-    shown?.end();
     leave.remove();
   };
   return one;

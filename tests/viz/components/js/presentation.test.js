@@ -1,5 +1,5 @@
 import { equal } from "../check.js";
-import { said } from "./presentation.js";
+import { keys, said } from "./presentation.js";
 
 const FIELD = "<input>", SLIDER = "<input type=range>";
 
@@ -33,4 +33,16 @@ export function keysOfAnotherPage() {
   const page = { lecture: "" };
   equal(["F5", "b", "ArrowLeft"].map((key) => heard(key, page)), [null, null, { step: -1 }]);
   equal(["p", "PageDown", "F5"].map((key) => heard(key, { ...page, on: false })), [{ on: true }, null, null]);
+}
+
+export function oneDrawnElsewhereEndsTheLectureOfTheFirst() {
+  document.body.innerHTML = `<main data-testid="stMain"><div data-testid="stMainBlockContainer">
+    <div data-testid="stVerticalBlock"><div class="st-key-section-a"><h3>A</h3></div></div></div></main>`;
+  const draw = (on) => keys({ data: [{ on, lesson: "L", leave: "", text: {} }], setTriggerValue: () => {},
+    parentElement: document.body.appendChild(document.createElement("div")) });
+  const seen = () => document.querySelectorAll("[data-seen]").length;
+  draw(true);
+  equal(seen(), 1);
+  draw(false);
+  equal([seen(), document.querySelectorAll(".clearhead-line").length], [0, 0]);
 }
