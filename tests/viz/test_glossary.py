@@ -53,8 +53,3 @@ def test_the_search_wants_every_word_anywhere():
     assert [term.name for term in glossary.search("shannon bits")] != []
     assert {"entropy", "shannon-entropy"} <= {term.name for term in glossary.search("ENTROPY")}
     assert glossary.search("entropy zebra") == [] and len(glossary.search("")) == len(glossary.terms())
-
-
-def test_titles_are_different_and_in_order():
-    titles = [term.title.casefold() for term in glossary.terms().values()]
-    assert titles == sorted(set(titles))

@@ -92,11 +92,6 @@ def test_what_goes_wrong_is_one_sentence_and_exit_code_2(run, words, name, sente
     assert sentence in found.stderr and "Traceback" not in found.output
 
 
-def test_a_blank_text_is_answered_in_one_sentence(run):
-    found, _ = run(text=" ")
-    assert found.exit_code == 2 and found.stderr == "Error: There is no text to look at; type a sentence.\n"
-
-
 @pytest.mark.parametrize("suffix", sorted(FORMATS))
 def test_attention_from_elsewhere_goes_into_every_format_and_is_called_imported(tmp_path, suffix):
     """By the real way, model and all; the weights are those of the file."""
@@ -145,11 +140,6 @@ def test_a_file_without_attention_is_refused_in_one_sentence(tmp_path):
     refused = CliRunner().invoke(main, ["export", "--record", str(tmp_path / "mine.npz"), "--out",
                                         str(tmp_path / "a.png")])
     assert refused.exit_code == 2 and refused.stderr.startswith("Error: mine.npz") and "sums to" in refused.stderr
-
-
-def test_help_teaches():
-    said = CliRunner().invoke(main, ["export", "--help"]).output
-    assert "python -m viz export --model minilm" in said and all(suffix in said for suffix in FORMATS)
 
 
 def test_a_handout_becomes_html_and_pdf(tmp_path):

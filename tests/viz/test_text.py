@@ -4,7 +4,7 @@ import re
 import numpy as np
 import pytest
 
-from viz.text import FOLDER, Text, strings
+from viz.text import FOLDER, Text
 
 
 @pytest.mark.parametrize("count, wanted", [(0, "0 heads are"), (1, "1 head is"), (2, "2 heads are"),
@@ -26,17 +26,6 @@ def test_none_may_have_words_of_its_own(count, wanted):
     ("", "-a", "-a"), ("", -3, "−3"), ("+.2f", -3, "−3.00"), (".1e", np.float32(-2e-5), "−2.0e-05")])
 def test_what_is_rounded_to_zero_has_no_minus_and_what_is_below_it_a_true_one(spec, number, wanted):
     assert Text(f"{{x:{spec}}}").format(x=number) == wanted
-
-
-def test_a_place_may_have_any_name():
-    assert Text("{self} {0}").format("b", self="a") == "a b"
-
-
-def test_what_has_a_place_to_fill_is_filled_so_in_lists_and_tables_too():
-    words = strings("predict")
-    assert isinstance(strings("lessons/positions")["shuffle"]["notice"][0], Text)
-    assert isinstance(strings("heads")["claims"]["pair"], Text)
-    assert not isinstance(words["title"], Text)
 
 
 def test_a_noun_whose_number_is_filled_in_has_both_forms():

@@ -3,10 +3,8 @@ import numpy as np
 import pytest
 
 from viz.figures.base import BEYOND, LETTER, SIDES, fitting_name, name_sides, text_width
-from viz.figures.heads import accuracies, induction_scatter, twins
+from viz.figures.heads import twins
 from viz.figures.vector_plane import Points, vector_plane
-from viz.pages.coreference import NOUN
-from viz.text import strings
 
 RNG = np.random.default_rng(0)
 ROOM, AT = np.array([300.0, 300.0]), RNG.uniform(20, 280, (40, 2))
@@ -111,18 +109,6 @@ def test_a_name_covers_nothing_however_wide_the_chart_is(seed, size, width):
     assert 2 < free(drawn(seed, size), width) <= 7
 
 
-@pytest.mark.parametrize("noun", ["animal", "photographer", "electroencephalographer", "MMMMMMMMMMMM", "電" * 12])
-def test_the_corners_words_never_meet_on_a_telephone(noun):
-    words, short = strings("coreference")["scatter"], fitting_name(noun, NOUN)
-    corners = tuple(corner.format(a=short, b=short) for corner in words["corners"])
-    figure = twins("light", HEAD_NAMES, weights(0, 1.0), weights(100, 1.0), None, axes=("x", "y"), corners=corners)
-    room = 340 - figure.layout.margin.l - figure.layout.margin.r
-    at = {(note.x, note.y): text_width(note.text) * note.font.size / LETTER for note in figure.layout.annotations}
-    assert len(at) == 4 and all(at[0, up] + at[1, up] < room for up in (0, 1)), (at, room)
-    assert short == noun if noun in ("animal", "photographer") else short[-1] == "…"
-    assert text_width(words["x"].format(a=short, b=short)) < 340
-
-
 def test_the_chosen_head_lies_on_top_and_keeps_its_numbers():
     trace = drawn(chosen=40).data[-1]
     assert trace.hovertext[-1] == HEAD_NAMES[40] and sorted(trace.hovertext) == sorted(HEAD_NAMES)
@@ -132,17 +118,3 @@ def test_the_chosen_head_lies_on_top_and_keeps_its_numbers():
         np.testing.assert_allclose(trace.customdata[place], [*here[head], *there[head]])
         assert trace.x[place] == here[head, 0] - here[head, 1] and trace.y[place] == there[head, 0] - there[head, 1]
     assert trace.marker.color[-1] not in trace.marker.color[:-1]
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_names_of_two_other_scatters_cover_nothing_either(seed):
-    draw = np.random.default_rng(seed)
-    scores = draw.beta(0.4, 2, (2, 72))
-    loud = list(dict.fromkeys(int(place) for score in scores for place in np.argsort(-score)[:2]))
-    habits = induction_scatter("light", HEAD_NAMES, *scores, loud, axes=("x", "y"))
-    shares, masses = 0.5 + draw.normal(0, 0.02, 72), draw.uniform(0.001, 0.6, 72)
-    shares[7], masses[7] = 0.62, 0.1
-    shares[8], masses[8] = 0.62, 0.17   # right above it
-    best = accuracies("light", HEAD_NAMES, shares, masses, best=7, interval=(0.55, 0.68), bands=[(0.5, 0.58, "luck")],
-                      lines=[(0.5, "chance")], axes=("x", "y"))
-    assert all(free(habits, width) for width in (340, 900)) and all(free(best, width) == 1 for width in (340, 900))
