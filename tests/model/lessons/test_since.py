@@ -2,7 +2,7 @@
 and the scaling laws by a search."""
 import functools
 import math
-from itertools import product
+from itertools import cycle, product
 
 import numpy as np
 import pytest
@@ -112,7 +112,7 @@ def test_the_trees_numbers_are_products_along_the_way_and_what_is_kept_is_what_i
         assert written == {path for path, _ in since.beam(since.next_words, prompt, 3, amount)[-1]}
 
 
-DESIGNS = [Design(*switches, groups) for switches in product((False, True), repeat=5) for groups in (1, 3, 8)]
+DESIGNS = [Design(*switches, groups) for switches, groups in zip(product((False, True), repeat=5), cycle((1, 3, 8)))]
 
 
 def linear(this: Design, matrix: torch.Tensor, bias: torch.Tensor):

@@ -25,7 +25,7 @@ def close(one, other, share=1e-4):
 
 
 @pytest.mark.parametrize("family", FOLLOWED)
-def test_projections_make_the_records_vectors(opened, report, family):
+def test_projections_make_the_records_vectors_and_heads_sum_to_the_output(opened, report, family):
     model = opened(family)
     record, found = model.record(asked(model), report), model.trace(asked(model), report)
     for each in (one for block in found.blocks for one in block.attentions):
@@ -37,15 +37,6 @@ def test_projections_make_the_records_vectors(opened, report, family):
             if not each.pairs:
                 close(each.query.apply(each.x, head), layer.query[head])
                 close(each.key.apply(each.memory, shared), layer.key[shared])
-
-
-@pytest.mark.parametrize("family", FOLLOWED)
-def test_the_heads_through_w_output_sum_to_what_the_sub_layer_put_out(opened, report, family):
-
-    model = opened(family)
-    record, found = model.record(asked(model), report), model.trace(asked(model), report)
-    for each in (one for block in found.blocks for one in block.attentions):
-        layer = record[each.kind].layer(each.index)
         mixed = head_outputs(layer, np.arange(layer.shape[1]))
         total = np.einsum("hqd,hdm->qm", mixed, each.w_output) + (0 if each.b_output is None else each.b_output)
         close(total, each.output)
