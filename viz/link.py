@@ -135,6 +135,8 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
         params["keep"] = f"{view.keep:g}"
     if view.overlay:
         params["overlay"] = ",".join(f"{layer}.{head}" for layer, head in view.overlay)
+    if state.show:
+        params["show"] = "1"
     if state.present:
         params |= {"present": "1"} | ({"screen": state.screen} if state.screen else {})
     turned = state.controls_of(page)
@@ -164,7 +166,8 @@ def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Co
         chosen.add("scale")
     clean = {control.name: control.read(params[control.name]) for control in controls if control.name in params}
     shown = replace(state, view=replace(View(), **view, **_looks(params)), user_set=frozenset(chosen),
-                    present=params.get("present") == "1", screen=_screen(params))
+                    show=params.get("show") == "1", present=params.get("present") == "1",
+                    screen=_screen(params))
     return shown.with_control_values(page, **{control.name: clean[control.name] for control in controls
                                               if clean.get(control.name, control.start) != control.start})
 

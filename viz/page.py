@@ -40,7 +40,6 @@ class Page:
     leave: Callable[[], None] | None = None   # called in the run in which the session opens another page
     # of a page that needs "head": its controls with the values at which it asks, such as (("real", True),); () for all
     asks_at: tuple[tuple[str, Any], ...] = ()
-    asks_after: str = ""                      # of such a page: the control that must have a value first, its question's
     reads: Literal["text", "picture", "both"] = "text"   # what its models look at
     own_texts: bool = False                   # whether they read the page's own, so that the model alone is chosen
     title: str = ""                           # in the menu, as its section; `pages` fills in both
@@ -53,9 +52,7 @@ class Page:
 
     def asks_with(self, controls: Mapping[str, Any]) -> bool:
         """Whether the page uses its model and text while its controls are so; where it does not, neither is shown."""
-        if not self.asks or (self.asks_after and not controls[self.asks_after]):
-            return False
-        return not self.asks_at or any(controls[name] == value for name, value in self.asks_at)
+        return self.asks and (not self.asks_at or any(controls[name] == value for name, value in self.asks_at))
 
 
 class PageContext:

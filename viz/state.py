@@ -18,7 +18,7 @@ WORKED_OUT = ("kind", "head", "pair", "token", "scale")   # what is worked out f
 TEXTS = ("text", "text_b", "target")                      # what is typed
 QUESTION = {"model", "image", "chat", *TEXTS}
 VIEW = {each.name for each in fields(View)}
-LECTURE = {"present", "screen"}
+LECTURE = {"present", "screen", "show"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class State:
     user_set: frozenset[str] = frozenset()   # which of WORKED_OUT somebody chose
     # (page, control, value) of every control that is not at its start; it outlives leaving the page
     control_values: frozenset[tuple[str, str, Any]] = frozenset()
+    show: bool = False                       # whether everything that questions cover is uncovered, on every page
     present: bool = False                    # large letters, for a lecture room
     screen: str = ""                         # of a lesson that is presented: the one that is seen; "" for the first
     # (field, short name) of every text that a link named and did not hold; the name is "" where the link is damaged

@@ -133,6 +133,7 @@ OLD = {   # as links stood in mails and handouts before texts were packed
     "text=a%0Ab+%C3%A4&text_b=second&target=third&kind=cross&lens=lines&words=1&keep=0.9&overlay=1.2%2C3.4&present=1":
         State(text="a\nb ä", text_b="second", target="third", present=True, user_set=frozenset({"kind"}),
               view=View(kind=Kind.CROSS, lens="lines", keep=0.9, overlay=((1, 2), (3, 4)), words=True)),
+    "show=1": State(show=True),
     "present=1&screen=predict-guess.2": State(present=True, screen="predict-guess.2"),
     "layer=3&head=1": State(view=View(layer=3, head=1), user_set=frozenset({"head"})),
 }

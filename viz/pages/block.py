@@ -162,7 +162,7 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
             st.info(words["none"])
             return
         if not revealed:
-            lesson.placeholder("norm", 120)
+            lesson.covered("norm")
             return
         with st.container(horizontal=True, vertical_alignment="bottom"):
             choice_for(page, "which", words["which"], words["whiches"])

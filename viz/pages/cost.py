@@ -21,7 +21,7 @@ from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.widgets.fields import button_setting, choice_for, slider_for, toggle_for
 from viz.widgets.figure import figure, page_theme, unfinished_figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import PLACES, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_line
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
 
 # tokens that are counted and measured, each the double of the one before
 LENGTHS = tuple(cost.START * 2**power for power in range((cost.END // cost.START).bit_length()))
@@ -61,7 +61,7 @@ def render(page: PageContext) -> None:
         if revealed:
             _measured(page, lesson, width)
         else:
-            lesson.placeholder("measured", height=120)
+            lesson.covered("measured")
     lesson.fragment(_tiles)
     lesson.fragment(_paths)
     lesson.fragment(_types)
@@ -69,15 +69,14 @@ def render(page: PageContext) -> None:
 
 
 def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
-    """The question, and beside it the curve that one draws; once it is answered, what each way holds. Whether it is
-    answered."""
+    """The question, and beside it the curve that one draws; then what each way holds. Whether that is shown."""
     names, lengths = lesson.prose["ways"], np.array(LENGTHS, float)
     with lesson.section("held") as words:
         left, right = st.columns(2, gap="medium")
         with left:
             slider_for(page, "width", words["width"], WIDTHS)
             revealed = lesson.predict()
-        if not revealed:
+        if not (revealed or page.controls["drawn"]):
             with right:
                 across, up = np.log(lengths / lengths[0]) / np.log(lengths[-1] / lengths[0]), np.log10(GROWTH[1])
                 draw_first(page, DRAWN, Axes(
@@ -86,9 +85,8 @@ def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
             return False
         held = {way: np.asarray(cost.bytes_held(way, lengths, width)) for way in ("plain", "fused", "window")}
         drawn = [Line(names[way], numbers, colour) for colour, (way, numbers) in enumerate(held.items())]
-        if len(page.controls["drawn"]) == PLACES:
-            mine = drawn_line(page.controls["drawn"], lengths, GROWTH, "xy")
-            drawn.append(replace(mine, y=mine.y * held["fused"][0]))
+        drawn += [replace(mine, y=mine.y * held["fused"][0])
+                  for mine in drawn_lines(page.controls["drawn"], lengths, GROWTH, "xy")]
         facts = {"width": width} | {way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()}
         with right:
             figure(lambda theme: lines(theme, lengths, drawn, axes=tuple(words["axes"]), log="xy", height=340),

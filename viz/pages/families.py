@@ -125,7 +125,7 @@ def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             with column:
                 st.markdown(f"**{words[name]}**  \n{record.card.title}")
                 if name == "both" and part == "cross" and not revealed:
-                    lesson.placeholder("cross", height=330)
+                    lesson.covered("cross")
                 else:
                     seen[name] = _allowed(lesson, name, record, KINDS[part] if name == "both" else record.kinds[0])
                 st.caption(words["says"][name].format(says=best_guess(record, name),

@@ -40,12 +40,13 @@ def render(page: PageContext) -> None:
     lesson.header()
     revealed = _toy(page, lesson)
     lesson.fragment(_heads, revealed)
-    if not revealed:
-        return
-    lesson.fragment(_bound)
-    with lesson.section("said") as words:
-        st.markdown(markdown_table(words["table_head"], words["rows"]).replace("---:", "---"))
-        lesson.explanation("said")
+    if revealed:
+        lesson.fragment(_bound)
+        with lesson.section("said") as words:
+            st.markdown(markdown_table(words["table_head"], words["rows"]).replace("---:", "---"))
+            lesson.explanation("said")
+    else:
+        lesson.covered("rest")
     lesson.end()
 
 
@@ -58,7 +59,7 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
     with lesson.section("toy") as words:
         left, right = st.columns([2, 3], gap="medium")
         with left:
-            if lesson.answered:
+            if lesson.open():
                 slider_for(page, "size", words["size"], SIZES)
                 if name not in ("uniform", "causal"):
                     slider_for(page, "sharp", words["sharp"], np.linspace(0, 1, 11).round(1))

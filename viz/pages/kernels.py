@@ -19,7 +19,7 @@ from viz.page_controls import Choice, Number, Numbers, Switch
 from viz.widgets.fields import button_setting, choice_for, log_steps, slider_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_line
+from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
 
 # x, y
 POINTS = Numbers("p", (-2.6, -1.3, -1.9, -0.9, -1.2, 0.3, -0.6, 1.6, 0.1, 1.4, 0.7, 2.0, 1.4, 0.6, 2.0, 0.2, 2.6,
@@ -78,7 +78,7 @@ def _copying(page: PageContext, lesson: Lesson) -> None:
                        else st.columns([2, 3], gap="medium"))
         with left:
             revealed = lesson.predict("guess_copy")
-        if not revealed:
+        if not (revealed or turned["drawn"]):
             across = [((length - lengths[0]) / (lengths[-1] - lengths[0]), str(length))
                       for length in (1, 4, 8, 12, 16, 20, 24)]
             with right:
@@ -102,8 +102,7 @@ def _copying(page: PageContext, lesson: Lesson) -> None:
                     f"{words['names'][kind]} {second:z.1f} s" for kind, second in own.seconds.items()))
             drawn = [Line(words["names"][kind], runs.mean(0), *COPIERS[kind],
                           (runs.min(0), runs.max(0)) if len(runs) > 1 else None) for kind, runs in by_kind.items()]
-            if turned["drawn"]:
-                drawn.append(drawn_line(turned["drawn"], lengths, (0, 1)))
+            drawn += drawn_lines(turned["drawn"], lengths, (0, 1))
             curves, matrices = st.columns([5, 4], gap="small")
             with curves:
                 figure(lines, lengths, drawn, axes=(words["length"], words["share"]), y_range=(0, 1.03), height=340,
@@ -184,7 +183,7 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
             revealed = lesson.predict()
         if not revealed:
             with right:
-                lesson.placeholder("relabel")
+                lesson.covered("relabel")
             return
         with right:
             st.markdown(words["table"].format(q=q, h=h, t=h * h, keys=", ".join(map(_short, x)),

@@ -136,7 +136,7 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
             st.info(words["unknown"])
             return
         if not revealed:
-            lesson.placeholder("targets")
+            lesson.covered("targets")
             return
         step = min(known, key=lambda each: abs(each - turned["step"]))
         logits, taught = (page.ask(NextWordQuery(sources.open_query(model, text[:-1]))).logits
@@ -179,7 +179,7 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         with third:
             choice_for(page, "where", words["where"], words["wheres"])
         if not revealed:
-            lesson.placeholder("smoothing")
+            lesson.covered("smoothing")
             return
         floor, peak = learning.floor(size, epsilon, where), learning.peak(size, epsilon, where)
         left, right = st.columns(2, gap="medium")

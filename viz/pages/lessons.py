@@ -1,5 +1,7 @@
 """Where to begin: the Transformer's own figure, each box opening its lesson; the list of all lessons; sheets for the
 classroom."""
+from typing import Any
+
 import streamlit as st
 
 from viz.components.transformer_diagram import Door, transformer_diagram
@@ -8,7 +10,7 @@ from viz.text import strings
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import lessons
-from viz.widgets.progress import Answers, answered, forget, right_answers
+from viz.widgets.progress import forget, progress, right_answers
 from viz.widgets.sheets import COPY, sheet_list
 
 PAGE = Page("nothing", controls=(COPY,))
@@ -25,13 +27,13 @@ def render(page: PageContext) -> None:
     picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=page.open_next),
                    beside=lambda: st.caption(words["figure_source"], width="content"))
     st.markdown(f"### {words['all']}")
-    done = answered()
+    done = progress()
     for start in range(0, len(names), IN_A_ROW):
         for column, name in zip(st.columns(IN_A_ROW), names[start:start + IN_A_ROW], strict=False):
             with column:
                 _card(page, name, names.index(name) + 1, prose[name], done.get(name, {}))
     if done:
-        st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget, args=(page,))
+        st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget, args=(page, *names))
     sheet_list(page)
     _beside(page, words)
 
@@ -69,15 +71,15 @@ def _facts(lesson: dict) -> str:
     return f"{minutes} · {words['builds_on']} {before}" if before else minutes
 
 
-def _card(page: PageContext, name: str, number: int, lesson: dict, answers: Answers) -> None:
-    """answers: what this browser remembers of the lesson, which then opens with them."""
+def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[str, Any]) -> None:
+    """left: what this browser remembers of the lesson, which then opens with it."""
     words = strings("lesson")["start"]
     with st.container(border=True, height="stretch", key=f"card-{name}"):
         st.markdown(f"**{number}. {pages()[name][0].title}**  \n{lesson['question']}")
         st.caption(_facts(lesson))
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.button(words["open"], key=f"open-{name}", on_click=page.open_next, args=(name,), kwargs=answers)
-            if answers:
-                right, asked = right_answers(name, answers)
+            st.button(words["continue" if left else "open"], key=f"open-{name}", on_click=page.open_next, args=(name,))
+            right, asked = right_answers(name, left)
+            if asked:
                 sign = ":material/check: " if right == asked else ""
                 st.caption(sign + words["answered"].format(right=right, answered=asked), width="content")

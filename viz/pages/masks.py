@@ -43,7 +43,7 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "masks")
     lesson.header()
     lesson.fragment(_squares)
-    if lesson.answered:
+    if lesson.open():
         _blind(lesson)
     lesson.fragment(_sparse)
     lesson.end()
@@ -96,8 +96,8 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
     method, row = page.controls["method"], page.controls["row"]
     by_method = {name: masking.masked_weights(scores, allowed, name) for name in masking.METHODS}
     with lesson.section("methods") as words:
-        if not page.controls["guess"]:
-            lesson.placeholder("methods", height=90)
+        if not lesson.open():
+            lesson.covered("methods")
             return
         choice_for(page, "method", words["method"], words["names"])
         left, right = st.columns(2, gap="medium")

@@ -36,7 +36,7 @@ def render(page: PageContext) -> None:
     lesson = Lesson(page, "patches")
     lesson.header()
     lesson.fragment(_shuffle)
-    if lesson.answered:
+    if lesson.open():
         lesson.fragment(_cut)
         lesson.fragment(_places)
         lesson.fragment(_data)
@@ -65,7 +65,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
         with right:
             revealed = lesson.predict()
         if not revealed:
-            lesson.placeholder("shuffle", height=90)
+            lesson.covered("shuffle")
             return
         for column, name in zip(left.columns(2, gap="small"), ("unplaced", "placed"), strict=True):
             logits = [digit_patches.read(pixels, name == "placed").astype(float) for pixels in (straight, shuffled)]

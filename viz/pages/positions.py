@@ -80,8 +80,8 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
             sides = (("before", tuple(range(len(WORDS))), before), ("after", order, after))
             for place, (name, places, rows) in zip(st.columns(2, gap="medium"), sides, strict=True):
                 with place:
-                    if name == "after" and not lesson.answered:
-                        lesson.placeholder(name, height=200)
+                    if name == "after" and not lesson.open():
+                        lesson.covered(name)
                         continue
                     names, drawn = [WORDS[word] for word in places], rows[list(places), :SHOWN]
                     figure(matrix, drawn, names, [str(dimension) for dimension in range(SHOWN)], axes=("dimension", ""),
@@ -89,7 +89,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
                            alt=words["alt_rows"].format(order=" ".join(names)))
         with right:
             lesson.predict()
-        if not lesson.answered:
+        if not lesson.open():
             return
         moved = positions.changes(before, after)
         most, least = float(moved.max()), float(moved.min())
@@ -300,7 +300,7 @@ def _beyond(lesson: Lesson) -> None:
     trained, first = study["trained"], study["back"]
     with lesson.section("beyond") as words:
         if not lesson.predict("guess_far"):
-            lesson.placeholder("beyond")
+            lesson.covered("beyond")
             return
         runs, chance = {name: np.array(run) for name, run in study["accuracy"].items()}, 1 / (study["vocabulary"] - 1)
         drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))

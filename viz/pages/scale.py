@@ -26,7 +26,7 @@ TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and style of a training
 BINS = 41
 TEMPERATURES = np.geomspace(0.1, 100, 31)
-PAGE = Page("head", asks_at=(("real", True),), asks_after="guess", controls=(
+PAGE = Page("head", asks_at=(("real", True),), controls=(
     *QUESTIONS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),
@@ -40,13 +40,14 @@ def render(page: PageContext) -> None:
     lesson.header()
     revealed = _see(page, lesson)
     _variance(page, lesson)
-    if not revealed:
-        return
-    _softmax(page, lesson)
-    _reasons(page, lesson)
-    lesson.fragment(_training)
-    _temperature(page, lesson)
-    lesson.fragment(_real)
+    if revealed:
+        _softmax(page, lesson)
+        _reasons(page, lesson)
+        lesson.fragment(_training)
+        _temperature(page, lesson)
+        lesson.fragment(_real)
+    else:
+        lesson.covered("rest")
     lesson.end()
 
 

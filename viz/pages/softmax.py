@@ -14,7 +14,6 @@ from model.lessons import softmax
 from viz.components.handles import HandleSet, handles
 from viz.components.sketch import Axes
 from viz.figures.bars import bars
-from viz.figures.drawing import Markup, plain
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, matrix
 from viz.format import token_markdown, true_minus
@@ -25,13 +24,13 @@ from viz.widgets.fields import button_setting, choice_for, log_steps, pills_for,
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
-from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_line
+from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
 
 LOGITS = Numbers("z", (3.0, 2.0, 1.0, 0.0, -1.0), -10, 10, 5, 5)
 KEYS = [f"key {place}" for place in range(len(LOGITS.start))]
 DRAWN = drawn_control()
 PAGE = Page("head", asks_at=(("row", "head"), ("inside", True)),
-            asks_after="guess", controls=(
+            controls=(
     *QUESTIONS, Number("t", 1.0, 0.01, 100), LOGITS, Choice("row", "own", ("own", "head")), Places("masked", 5, 4),
     Switch("inside"), Choice("scope", "head", ("head", "layer", "all")), DRAWN))
 GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
@@ -65,12 +64,6 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "softmax")
     lesson.header()
-    if not page.controls["guess"]:
-        _asked(lesson)
-        for name in ("spread", "slope", "ends"):
-            with lesson.section(name):
-                lesson.placeholder(name, height=90)
-        return
     # the row is chosen below the curves that it makes
     see = st.container(key="see")
     row = _spread(page, lesson)
@@ -82,23 +75,8 @@ def render(page: PageContext) -> None:
     lesson.end()
 
 
-def _asked(lesson: Lesson) -> None:
-    """The question beside the weights that it asks about."""
-    with lesson.section("curves") as words:
-        left, right = st.columns([3, 2], gap="medium")
-        with left, computing():
-            weights = softmax.softmax_rows(np.array(LOGITS.start), [1.0])[0]
-            shown = [Markup(f"{plain(name)}<br>z = {true_minus(f'{logit:g}')}")
-                     for name, logit in zip(KEYS, LOGITS.start, strict=True)]
-            figure(bars, shown, {"weight": weights}, axes=("", "weight p at T = 1"), y_range=(0, 1), height=340,
-                   key="softmax-asked",
-                   alt=words["alt_asked"].format(weights=", ".join(f"{weight:z.3f}" for weight in weights)))
-        with right:
-            lesson.predict()
-
-
 def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """The row's curves over the temperature, with the answered question beside them."""
+    """The row's curves over the temperature, with the question beside them."""
     from model.core import attention
 
     temperature, words, keys = page.controls["t"], lesson.prose["widgets"], int(row.allowed.sum())
@@ -216,7 +194,7 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
         norms = softmax.jacobian_norm(row.weights(GRID), GRID)
         most, steepest = float(norms.max()), float(GRID[norms.argmax()])
         highest = (0.0, ROOM * max(most, 1e-3))
-        curves = [Line("‖J‖", norms, 2), drawn_line(page.controls["drawn"], GRID, highest, "x")]
+        curves = [Line("‖J‖", norms, 2), *drawn_lines(page.controls["drawn"], GRID, highest, "x")]
         marks = [(temperature, f"T = {temperature:g}"), (steepest, words["at_steepest"].format(steepest=steepest))]
         with right:
             figure(lines, GRID, curves, axes=(words["temperature"], words["norm"]), log="x", marks=marks,

@@ -58,10 +58,10 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
             lesson.header()
             text, model = _sentence(page, words)
         with right:
-            if lesson.answered:
+            if page.controls["guess"]:
                 right_one = page.controls["guess"] == LETTERS[lesson.prose["predict"]["right"]]
                 st.caption(words["verdict"]["right" if right_one else "wrong"])
-            else:
+            elif not lesson.open():
                 lesson.predict()
     with st.container(key="section-story"):
         if lecture:
@@ -74,11 +74,11 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
         block, head = clearest_head(answer.rows)
         if page.controls["at_head"] != AUTO:
             block, head = min(page.controls["block"], blocks - 1), min(page.controls["at_head"], heads - 1)
-        revealed = page.controls["guess"] != ""
+        revealed = lesson.open()
         drawn = scene(answer, text, (block, head), revealed, may_write)
         picture_button(story(drawn, key="story", on_event=lambda event: _on_event(page, event)),
                        beside=lambda: _notes(page, words, answer, ended, may_write))
-        if lecture or lesson.answered:
+        if revealed:
             lesson.predict()
         attention, forward = answer.lengths.attention[block], answer.lengths.feed_forward[block]
         lesson.explanation(

@@ -120,7 +120,7 @@ def _chinese(lesson: Lesson, revealed: bool) -> None:
     """The textbook's split and what the tokenizers make of the same sentence."""
     with lesson.section("chinese") as words:
         if not revealed:
-            lesson.placeholder("chinese", height=90)
+            lesson.covered("chinese")
             return
         sentence = "".join(words["textbook"])
         by_tokenizer = cuts(sentence, PRESETS["books"]["english"])
@@ -141,7 +141,7 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
         book = _field(page, "book", words["book"], 400)
         with st.container(horizontal=True, gap="small"):
             for name, preset in PRESETS["books"].items():
-                if page.controls["guess"] or name not in TELLING:
+                if lesson.open() or name not in TELLING:
                     button_setting(page, words["names"][name], f"book-{name}", book=preset, done=3)
         learnt = vectors.merges(book)
         if not learnt.pairs:
@@ -176,7 +176,7 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
             figure(lines, np.arange(every + 1), [Line(words["length"], np.array(learnt.lengths, float))],
                    axes=(words["axis"], words["length"]), marks=[(done, words["here"].format(done=done))], height=320,
                    key="vectors-merges", alt=words["alt_length"].format(done=done, now=now, before=before))
-        if page.controls["guess"]:
+        if lesson.open():
             lesson.explanation("merges", shown=(vectors.train_bpe, vectors.merges, vectors.merge_pair,
                                                 vectors.pair_counts),
                                shapes={"pairs": f"({every}, 2)", "words": f"({len(learnt.words)},)"},

@@ -8,7 +8,7 @@ The page:
     def render(page: PageContext) -> None:
         lesson = Lesson(page, "softmax")
         lesson.header()                                 # question, lead, minutes, link
-        revealed = lesson.predict()                     # the prompt; True once somebody answered
+        revealed = lesson.predict()                     # the prompt; whether what it covers may be seen
         lesson.fragment(_curves)                        # a control in it draws it again, and nothing else
 
     def _curves(page, lesson):                          # holds everything that its controls change
@@ -56,8 +56,8 @@ from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.export_menu import link_box
 from viz.widgets.fragment import fragment, source_listing
-from viz.widgets.lesson_questions import LETTERS, ask, prompts
-from viz.widgets.progress import remember_answers
+from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
+from viz.widgets.progress import forget, remember, resume
 from viz.widgets.sheets import notebook_button
 
 # the controls that hold the answers to the prompt and to the two questions at the end; a link with them shows what was
@@ -83,7 +83,8 @@ class Lesson:
 
     def __init__(self, page: PageContext, name: str) -> None:
         self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
-        self.answered = bool(page.controls[GUESS.name])   # as the page ran
+        resume(page)
+        self.uncovered = self._uncovered()   # as the page ran
 
     def header(self) -> None:
         """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to
@@ -104,30 +105,51 @@ class Lesson:
         for other in before:
             st.button(known[other][0].title, type="tertiary", key=f"before-{other}", on_click=self.page.open_next,
                       args=(other,))
+        if self.page.state.controls_of(self.name) and not self.page.state.present:
+            st.button(self.words["start_again"], type="tertiary", key="start-again", on_click=forget,
+                      args=(self.page, self.name))
         with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
             if opened.open:
                 link_box(self.page)
 
     def predict(self, control: str = "guess") -> bool:
-        """The prompt of this control. True once it is answered: the page then draws the answer onto its picture."""
+        """The prompt of this control. Gives `open`: once that is true the page draws the answer onto its picture."""
         with st.container(border=not self.page.state.present, width=READABLE, key=f"predict-{control}"):
-            return ask(self.page, prompts(self.prose)[control], control, self.words["predict"])
+            ask(self.page, prompts(self.prose)[control], control, self.words["predict"])
+        return self.open(control)
+
+    def open(self, control: str = "guess") -> bool:
+        """Whether what this question covers may be seen: it is answered, or everything is shown. In a lecture a
+        question has a screen before its picture."""
+        return self.page.state.show or self.page.state.present or bool(self.page.controls[control])
+
+    def _uncovered(self) -> list[bool]:
+        return [self.page.state.show, *(self.open(name) for name in self._asked())]
+
+    def _asked(self) -> list[str]:
+        """The controls of the questions before the end."""
+        return [name for name in prompts(self.prose) if not name.startswith("check_")]
+
+    def covered(self, key: str) -> None:
+        """Stands where the answer to the prompt will be drawn."""
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"waits-{key}"):
+            st.caption(self.words["waits"], width="content")
+            show_me(self.page, f"waits-{key}")
 
     def end(self) -> None:
-        """What to remember, two questions that the lesson has answered, and its notebook; the last part of its page.
-        None of it before every question above is answered, as it might answer it."""
-        asked = [name for name in prompts(self.prose) if not name.startswith("check_")]
-        if not all(self.page.controls[name] for name in asked):
-            if not self.page.state.present:
-                remember_answers(self.page)
-            return
+        """What to remember, which answers the questions above, two questions that the lesson has answered, and its
+        notebook; the last part of its page."""
         with st.container(key="screen-remember"):
-            st.markdown(f"### {self.words['remember']}\n" + "\n".join(f"- {line}" for line in self.prose["remember"]),
-                        width=READABLE)
+            st.markdown(f"### {self.words['remember']}")
+            if all(map(self.open, self._asked())):
+                st.markdown("\n".join(f"- {line}" for line in self.prose["remember"]), width=READABLE)
+            else:
+                self.covered("remember")
         if self.page.state.present:
             self.fragment(_hall_checks)
             return
         self.fragment(_checks)
+        remember(self.page)
         notebook_button(self.name, own_address(), help=strings("sheets")["notebook"]["help"])
 
     @contextmanager
@@ -152,7 +174,7 @@ class Lesson:
         what stands elsewhere, so the page then runs again."""
         @functools.wraps(draw)
         def part(page: PageContext, lesson: Lesson, *given: Any) -> None:
-            if bool(page.controls[GUESS.name]) != self.answered:
+            if self._uncovered() != self.uncovered:
                 st.rerun()
             draw(page, lesson, *given)
 
@@ -208,12 +230,6 @@ class Lesson:
                           for term in terms_of_section(self.name, name))
         return "\n".join([*lines, "", f":small[{strings('glossary')['here'].format(terms=terms)}]" if terms else ""])
 
-    def placeholder(self, key: str, height: int = 340) -> None:
-        """Stands where the answer to the prompt will be drawn."""
-        with st.container(border=True, height=height, key=f"waits-{key}", horizontal_alignment="center",
-                          vertical_alignment="center"):
-            st.caption(self.words["waits"], width="content")
-
 
 def _checks(page: PageContext, lesson: Lesson) -> None:
     """The two questions at the end, folded away until somebody wants them, or a link has them answered."""
@@ -221,7 +237,6 @@ def _checks(page: PageContext, lesson: Lesson) -> None:
     with st.expander(words["check"], expanded=any(asked.values()), key="check"):
         for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
             ask(page, prompt, control)
-    remember_answers(page)
 
 
 def _hall_checks(page: PageContext, lesson: Lesson) -> None:
@@ -253,18 +268,25 @@ def drawn_control(name: str = "drawn") -> Numbers:
 
 
 def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
-    """Asks for the curve. Whether one is drawn: the page may then show the real one, in this one's place or below."""
+    """Asks for the curve, until one is drawn or everything is shown. Whether that is so: the page then shows the real
+    one."""
     values = page.controls[control.name]
+    if page.state.show and not values:
+        return True
     sketch(control, values, axes, key=f"sketch-{control.name}", turn=page.set)
+    if not values:
+        show_me(page, control.name)
     return len(values) == PLACES
 
 
-def drawn_line(values: Sequence[float], x: np.ndarray, y_range: tuple[float, float], log: str = "") -> Line:
-    """The curve that was drawn, as a line over the x of the real figure, whose axes it was drawn over: from x[0] to
-    x[-1] and over y_range; log: which of them are logarithmic, as of `lines`."""
+def drawn_lines(values: Sequence[float], x: np.ndarray, y_range: tuple[float, float], log: str = "") -> list[Line]:
+    """The curve that was drawn, if one was, as a line over the x of the real figure, whose axes it was drawn over: from
+    x[0] to x[-1] and over y_range; log: which of them are logarithmic, as of `lines`."""
+    if len(values) != PLACES:
+        return []
     across = np.log(x) if "x" in log else np.asarray(x, float)
     shares = (across - across[0]) / (across[-1] - across[0])
     heights = np.interp(shares, np.linspace(0, 1, len(values)), values)
     low, high = np.log(y_range) if "y" in log else y_range
     y = low + heights * (high - low)
-    return Line(strings("lesson")["sketch"]["yours"], np.exp(y) if "y" in log else y, None, "dash")
+    return [Line(strings("lesson")["sketch"]["yours"], np.exp(y) if "y" in log else y, None, "dash")]

@@ -1,11 +1,11 @@
-"""A question of a lesson: answers to choose from, or a count of hands in a lecture, and then what is true of each."""
+"""A question of a lesson: answers to choose from, or a count of hands in a lecture, and then what is true of each. It
+is an invitation: *Show me* beside it uncovers everything, here and on every other page of the visit."""
 from collections.abc import Sequence
 
 import streamlit as st
 
 from viz.components.hands import clear_hands, hands
 from viz.page import PageContext
-from viz.session import session
 from viz.text import strings
 
 LETTERS = ("a", "b", "c", "d")
@@ -18,41 +18,49 @@ def prompts(prose: dict) -> dict[str, dict]:
     return first | {f"check_{place + 1}": each for place, each in enumerate(prose.get("check", ()))}
 
 
-def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> bool:
+def show_me(page: PageContext, key: str) -> None:
+    """The button that uncovers everything that questions cover, on this page and on the others."""
+    words = strings("lesson")
+    st.button(words["show"], key=f"show-{key}", type="tertiary", icon=":material/visibility:", help=words["show_help"],
+              on_click=page.set, kwargs={"show": True})
+
+
+def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
     """Asks `prompt` (ask, answers, right, as in a lesson's prose); the page's control of this name holds the letter of
-    the answer. Whether it is answered. title: a word or two before the question."""
+    the answer. Once it is answered, or everything is shown, each answer has its sentence. title: a word or two before
+    the question."""
     words, chosen, key = strings("lesson"), page.controls[control], f"view_{control}"
     letters = LETTERS[:len(prompt["answers"])]
-    if session().state.present:
-        return ask_hall(page, prompt, control, letters, title)
-    st.session_state[key] = None
     st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
-    if chosen not in letters:
+    if page.state.present:
+        _ask_hall(page, prompt, control, letters)
+        return
+    st.session_state[key] = None
+    if chosen not in letters and not page.state.show:
         st.radio(prompt["ask"], letters,
                  format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
                  on_change=lambda: page.set(**{control: st.session_state[key]}),
                  label_visibility="collapsed")
-        return False
-    st.markdown("\n\n".join(_judged(prompt, letters.index(chosen), words["yours"])))
-    st.button(words["again"], type="tertiary", key=f"again-{control}",
-              on_click=page.set, kwargs={control: ""})
-    return True
+        show_me(page, control)
+        return
+    st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None, words["yours"])))
+    again, change = ("again", {control: ""}) if chosen in letters else ("hide", {"show": False})
+    st.button(words[again], type="tertiary", key=f"again-{control}", on_click=page.set, kwargs=change)
 
 
-def _judged(prompt: dict, chosen: int, yours: str) -> list[str]:
-    """Every answer with its sentence; whether it is right, and whose it was."""
+def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
+    """Every answer with its sentence; whether it is right, and which was chosen."""
     signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
     own = [f" *({yours})*" if place == chosen else "" for place in range(len(signs))]
     return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
             for sign, mine, answer in zip(signs, own, prompt["answers"], strict=True)]
 
 
-def ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str], title: str = "") -> bool:
-    """Asks `prompt` as `lesson_questions.ask` does, each answer with the hands for it. A click on one, or what the next
-    arrow presses, shows what is true of each, and none is marked as one's own. Whether that is shown."""
+def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
+    """The answers with the hands for each. A click on one, or what the next arrow presses, shows what is true of each,
+    and none is marked as chosen."""
     words, told = strings("lecture"), page.controls[control] in letters
     question = f"{page.name} {control}"
-    st.markdown(f"**{title}.** {prompt['ask']}" if title else prompt["ask"])
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):
         right = told and place == prompt["right"]
         text, count = st.columns([4, 1], gap="small", vertical_alignment="center")
@@ -74,4 +82,3 @@ def ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[st
             st.button(words["reveal"], key=f"reveal-{control}", on_click=page.set,
                       kwargs={control: letters[prompt["right"]]})
         clear_hands(question, key=f"hands-{control}-clear")
-    return told

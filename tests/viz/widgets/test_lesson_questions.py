@@ -5,25 +5,33 @@ PROMPT = {"ask": "Which?", "right": 1,
           "answers": [{"text": "this", "why": "Not this."}, {"text": "that", "why": "Yes."}]}
 
 
-def page(prompt, chosen):
+def page(prompt, chosen, show=False):
     from types import SimpleNamespace
 
+    from viz.state import State
     from viz.widgets.lesson_questions import ask
 
-    ask(SimpleNamespace(controls={"guess": chosen}, set=None), prompt, "guess", "Predict first")
+    ask(SimpleNamespace(controls={"guess": chosen}, state=State(show=show), set=None), prompt, "guess", "Predict first")
 
 
 def test_nothing_is_said_of_the_answers_before_one_is_chosen():
     app = AppTest.from_function(page, args=(PROMPT, "")).run(timeout=30)
-    assert [each.value for each in app.markdown] == ["**Predict first.** Which?"] and not app.button
+    assert [each.value for each in app.markdown] == ["**Predict first.** Which?"]
+    assert [each.label for each in app.button] == ["Show me"]
     assert app.radio[0].options == ["this", "that"]
 
 
 def test_afterwards_each_answer_has_its_sentence_and_ones_own_is_marked():
     app = AppTest.from_function(page, args=(PROMPT, "a")).run(timeout=30)
     said = app.markdown[1].value
-    assert "✗ **this** *(your answer)*  \nNot this." in said and "✓ **that**  \nYes." in said
+    assert "✗ **this** *(chosen)*  \nNot this." in said and "✓ **that**  \nYes." in said
     assert not app.radio and len(app.button) == 1
+
+
+def test_show_me_tells_every_answer_and_marks_none():
+    app = AppTest.from_function(page, args=(PROMPT, "", True)).run(timeout=30)
+    assert app.markdown[1].value == "✗ **this**  \nNot this.\n\n✓ **that**  \nYes."
+    assert not app.radio and [each.label for each in app.button] == ["Hide the answers"]
 
 
 def test_a_letter_without_an_answer_is_none():
@@ -31,17 +39,16 @@ def test_a_letter_without_an_answer_is_none():
 
 
 def lecture(prompt, chosen):
-    from dataclasses import replace
     from types import SimpleNamespace
 
     import streamlit as st
 
-    from viz.session import session
+    from viz.state import State
     from viz.widgets.lesson_questions import ask
 
-    session().state = replace(session().state, present=True)
     controls = st.session_state.setdefault("controls", {"guess": chosen})
-    ask(SimpleNamespace(name="lesson", controls=controls, set=controls.update), prompt, "guess")
+    asking = SimpleNamespace(name="lesson", controls=controls, state=State(present=True), set=controls.update)
+    ask(asking, prompt, "guess")
 
 
 def words(app):

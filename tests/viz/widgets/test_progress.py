@@ -5,17 +5,18 @@ from viz.text import strings
 from viz.widgets.progress import parse_event, right_answers
 
 HOSTILE = [None, 1, "softmax", [], {}, {"softmax": None}, {"softmax": {"guess": "z"}}, {"nowhere": {"guess": "a"}},
-           {"softmax": {"t": "a"}}, {"softmax": {"guess": ["a"]}}, {"handout": {"guess": "a"}}]
+           {"softmax": {"t": "a"}}, {"softmax": {"guess": ["a"]}}, {"handout": {"guess": "a"}},
+           {"softmax": {"#": "ends"}}]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
-def test_nothing_is_remembered_but_answers_to_questions_that_there_are(value):
+def test_nothing_is_remembered_but_controls_that_there_are(value):
     assert parse_event(value) == {}
 
 
 def test_answers_come_back_and_the_rest_stays_outside():
-    said = {"softmax": {"guess": "b", "t": "a", "check_9": "a"}, "scale": {"guess": "c"}, "x": {}}
-    assert parse_event(said) == {"softmax": {"guess": "b"}, "scale": {"guess": "c"}}
+    said = {"softmax": {"guess": "b", "t": "4", "check_9": "a"}, "scale": {"guess": "c", "dk": "x"}, "x": {}}
+    assert parse_event(said) == {"softmax": {"guess": "b", "t": 4.0}, "scale": {"guess": "c"}}
 
 
 def test_the_second_question_of_a_lesson_counts_too():

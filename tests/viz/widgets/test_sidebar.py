@@ -38,10 +38,8 @@ def _run(name: str, controls: dict, question: dict) -> None:
 
 
 def positions(page: Page) -> Iterator[dict[str, Any]]:
-    """Controls with which a page shows model and text: as opened, or each of its switches that bring them, once its
-    question is answered where it waits for that."""
-    answered = {page.asks_after: "a"} if page.asks_after else {}
-    yield from ({name: value} | answered for name, value in page.asks_at) if page.asks_at else ({},)
+    """Controls with which a page shows model and text: as opened, or each of its switches that bring them."""
+    yield from ({name: value} for name, value in page.asks_at) if page.asks_at else ({},)
 
 
 BESIDE = [(name, controls) for name, (page, _) in pages().items()

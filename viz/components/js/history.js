@@ -11,6 +11,7 @@ function write(how, ...given) {
   written = true;
   try {
     how.apply(history, given);
+    dispatchEvent(new Event("clearhead-address"));
   } catch {
     later = setTimeout(write, 1000, replaceState, ...given);
   }

@@ -1,5 +1,10 @@
-// What was answered in the lessons, in this browser's own storage: a reload, and the next visit, find it there again.
-const NAME = "clearhead lessons";
+// Where one is in the lessons, in this browser's own storage: of each the controls that its address holds, and the
+// section that is seen. A link is nobody's progress: what it answers counts once somebody answers it anew.
+const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;
+const MAIN = "[data-testid=stMain]", SECTIONS = "[class*='st-key-section-']";
+const opened = { path: location.pathname, params: new URLSearchParams(location.search) };
+const again = performance.getEntriesByType("navigation")[0]?.type === "reload";
+let lesson = "", controls = [], told, moved = false, later;
 
 function stored() {
   try {
@@ -17,12 +22,53 @@ function store(all) {
   } catch {}   // full, or shut off: nothing is remembered
 }
 
+const sectionOf = (element) => /st-key-section-([\w-]+)/.exec(element.className)[1];
+
+// The section that is seen: the last one that begins in the upper part of the window.
+function seen() {
+  const begun = [...document.querySelectorAll(SECTIONS)].filter((each) => each.getBoundingClientRect().top < innerHeight / 3);
+  return begun.length > 1 ? sectionOf(begun.at(-1)) : undefined;
+}
+
+function keep() {
+  const params = new URLSearchParams(location.search), all = stored(), before = all[lesson] ?? {};
+  if (!lesson || location.pathname.split("/").at(-1) !== lesson || params.has("present")) return;
+  const brought = (name, value) => QUESTION.test(name) && opened.path === location.pathname
+    && opened.params.get(name) === value && before[name] !== value;
+  const kept = [...params].filter(([name, value]) => controls.includes(name) && !brought(name, value));
+  const section = seen();
+  if (section) kept.push([SECTION, section]);
+  const { [lesson]: _, ...others } = all;
+  store(kept.length ? { ...others, [lesson]: Object.fromEntries(kept) } : others);
+}
+
+// Back to the section that was seen, as soon as it is drawn, unless the reader moves first.
+function scroll(section, tries = 40) {
+  const there = [...document.querySelectorAll(SECTIONS)].find((each) => sectionOf(each) === section);
+  const rests = document.querySelector("[data-test-script-state=notRunning]");
+  if (moved || !tries) return;
+  if (there && rests) there.scrollIntoView({ block: "start" });
+  else setTimeout(scroll, 150, section, tries - 1);
+}
+
+addEventListener("clearhead-address", keep);
+for (const type of ["pointerdown", "keydown", "wheel"]) addEventListener(type, () => { moved = true; }, { once: true, passive: true });
+addEventListener("scroll", () => {
+  clearTimeout(later);
+  if (moved) later = setTimeout(keep, 500);
+}, { capture: true, passive: true });
+
 /** @param {object} call  of Streamlit's, with its data */
-export const progress = ({ data: { lesson, answers, read, forget }, setTriggerValue }) => {
-  if (forget) store({});
-  if (lesson) {
-    const all = stored();
-    store({ ...all, [lesson]: { ...all[lesson], ...answers } });
+export const progress = ({ data, setTriggerValue }) => {
+  const { read, known, forget } = data, all = stored();
+  for (const name of forget) delete all[name];
+  if (forget.length) {
+    store(all);
+    document.querySelector(MAIN)?.scrollTo({ top: 0 });
   }
-  if (read) setTriggerValue("event", stored());
+  [lesson, controls] = [data.lesson, data.controls];
+  const says = JSON.stringify(all), left = all[lesson]?.[SECTION];
+  if (!known && left && (again || !opened.params.size) && opened.path === location.pathname) scroll(left);
+  if (read && (!known || says !== told)) setTriggerValue("event", all);
+  if (read) told = says;
 };

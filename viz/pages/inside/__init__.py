@@ -21,7 +21,7 @@ from viz.theme import READABLE
 from viz.widgets.fields import choice_for
 from viz.widgets.figure import columns_switch, figure
 from viz.widgets.head_picker import real_head, sentence_strip
-from viz.widgets.lesson import LETTERS, QUESTIONS, Lesson, computing
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
 
 TOKENS = ("animal", "street", "it", "tired")
 WANTED, ITSELF = TOKENS.index("animal"), TOKENS.index("it")
@@ -41,7 +41,7 @@ def render(page: PageContext) -> None:
     """Draws the page."""
     lesson = Lesson(page, "inside")
     lesson.header()
-    revealed = page.controls["guess"] in LETTERS
+    revealed = lesson.open()
     with lesson.section("hand"):
         lesson.fragment(_hand, revealed)
     with lesson.section("journey"):
@@ -73,13 +73,11 @@ def _hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
         arrows(words["tokens"], HAND, vectors, looks, covered=not revealed, key="hand", turn=turn)
     with beside.container(width=WORDS, key="hand-words"):
         # what is true of the answers takes more room than the question, and stands below what to notice
-        for draw in (_notice_hand, _ask) if revealed else (_ask, _notice_hand):
-            draw(lesson, vectors, looks, revealed)
-
-
-def _ask(lesson: Lesson, vectors: dict, looks: int, revealed: bool) -> None:
-    if lesson.predict() != revealed:
-        st.rerun()   # what was covered stands in all parts of the page
+        if revealed:
+            _notice_hand(lesson, vectors, looks, revealed)
+        lesson.predict()
+        if not revealed:
+            _notice_hand(lesson, vectors, looks, revealed)
 
 
 def _notice_hand(lesson: Lesson, vectors: dict[str, tuple[float, ...]], looks: int, revealed: bool) -> None:
@@ -156,7 +154,7 @@ def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
     if here.trace is None and step in TRACED:
         st.info(here.without)
     elif step == "mix" and not revealed:   # its sentence says where the output lies
-        lesson.placeholder("step-mix")
+        lesson.covered("step-mix")
     else:
         with computing():
             numbers = STEPS[step](here, prose)
@@ -199,7 +197,7 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
     path, total = here.path, float(here.path.weights.sum())
     with lesson.section("average") as words:
         if not revealed:
-            lesson.placeholder("average")
+            lesson.covered("average")
             return
         values = path.values[path.allowed]
         centre, axes, share = head_steps.plane(values)
