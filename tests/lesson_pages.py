@@ -1,6 +1,6 @@
 """A lesson's page without a browser: what it says at any position of its controls, and the numbers behind it."""
 import base64
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,6 +44,9 @@ def _run(name: str, controls: dict) -> None:
 def _noted(shown: Shown) -> Iterator[None]:
     explain, chart, query = Lesson.explanation, figure_module.chart, PageContext.query
 
+    def unfolded(self: Lesson, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
+        draw()
+
     def explanation(self: Lesson, section: str, /, **given: Any) -> None:
         numbers = {key: value for key, value in given.items() if key not in ("shown", "shapes")}
         shown.numbers[section] = numbers
@@ -64,7 +67,7 @@ def _noted(shown: Shown) -> Iterator[None]:
         return query(self, *edits, **changes)
 
     with patch.object(Lesson, "explanation", explanation), patch.object(figure_module, "chart", drawn), \
-            patch.object(PageContext, "query", asked):
+            patch.object(PageContext, "query", asked), patch.object(Lesson, "further", unfolded):
         yield
 
 
@@ -79,7 +82,7 @@ def array(value: Any) -> np.ndarray:
 def shown(name: str, **controls: Any) -> Shown:
     """The page of lesson `name` with these controls, all else as opened; fails where the page does, where two series of
     a chart are alike on grey paper, and where a model is used that the sidebar does not show. Answer its question with
-    guess="a" to see what it covers."""
+    guess="a" to see what it covers; its folds are open."""
     found = Shown()
     with _noted(found):
         app = AppTest.from_function(_run, args=(name, controls), default_timeout=120).run()

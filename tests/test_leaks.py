@@ -49,7 +49,7 @@ def test_no_lesson_as_it_opens_tells_a_further_answer_that_it_asks_for(name, tab
     drawn = [json.dumps([trace.get("name"), str(trace.get("x"))[:200]], default=str)
              for chart in page.charts.values() for trace in chart["data"]]
     assert given_away(prompt, "\n".join([*words, *page.alts.values(), *drawn])) == []
-    assert not any(strings("lesson")["remember"] in each for each in page.words)
+    assert not any(strings(f"lessons/{name}")["remember"][0] in each for each in page.words)
 
 
 def test_every_question_of_every_lesson_is_searched():

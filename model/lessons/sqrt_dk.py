@@ -21,6 +21,7 @@ DRAWS = 1000
 WIDTHS = tuple(2**power for power in range(13))                # d_k from 1 to 4,096
 KINDS = ("normal", "uniform", "sign")
 FLOAT32_END = float(np.log(np.finfo(np.float32).max))          # 88.72: the largest exponent of a float32 exponential
+INTEGRATED = 4_000                                             # lengths of the query that the integral is over
 GROWN = 60.0                                                   # how far the queries of the overflow test have grown
 
 
@@ -145,9 +146,17 @@ def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.nda
     return variances
 
 
-def overflows(dots: np.ndarray, divisor: float) -> float:
-    """Share of rows in which e^(dot/divisor), as written and in float32, overflows."""
-    return float(np.mean(~np.isfinite(softmax.naive_softmax(dots, divisor, np.float32)).all(-1)))
+@functools.lru_cache(maxsize=256)
+def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
+    """Share of rows in which e^(q · k / divisor) of some key passes float32's largest number, for normal components.
+
+    Integrated, not drawn: for a query of length r, of which r² has the χ² distribution with d_k degrees of freedom, the
+    scores of its keys are independent and normal with deviation r / divisor. """
+    from scipy import stats
+
+    shares = (np.arange(INTEGRATED) + 0.5) / INTEGRATED
+    beyond = stats.norm.sf(FLOAT32_END * divisor / stats.chi.ppf(shares, d_k))
+    return float(-np.expm1(n_keys * np.log1p(-beyond)).mean())
 
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
@@ -159,17 +168,15 @@ def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
 def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
     """The four reasons of the textbooks, measured on the rows of one width, {name_plain and name_scaled: number}:
     medians of `entropy`, `slope`, `gradient` and `largest` weight, `gradient_mean`, `spread` (standard deviation) of
-    what goes into the softmax, root mean square of a component of the `output` for values of variance 1, share of rows
-    that `overflow`; and `grown`: the last with the division after queries grew GROWN-fold."""
+    what goes into the softmax, and root mean square of a component of the `output` for values of variance 1."""
     found, dots = at_width(d_k, n_keys, seed, kind)
     values = components((len(dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
-    numbers = {"grown": overflows(GROWN * dots, d_k**0.5)}
+    numbers: dict[str, float] = {}
     for which, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
         weights, gradients = weights_of(dots, divisor), found.gradient[which]
         here = {"entropy": np.median(found.entropy[which]), "slope": np.median(found.slope[which]),
                 "gradient": np.median(gradients), "gradient_mean": gradients.mean(), "spread": (dots / divisor).std(),
-                "output": np.sqrt(((weights @ values) ** 2).mean()), "largest": np.median(weights.max(-1)),
-                "overflow": overflows(dots, divisor)}
+                "output": np.sqrt(((weights @ values) ** 2).mean()), "largest": np.median(weights.max(-1))}
         numbers |= {f"{name}_{which}": float(number) for name, number in here.items()}
     return numbers
 

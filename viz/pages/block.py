@@ -48,10 +48,10 @@ def render(page: PageContext) -> None:
         tokens = record[this_block.kind].queries
         lesson.fragment(_norm, this_block, tokens, revealed)
         _feed_forward(lesson, trace, this_block, record.card.title)
-    lesson.fragment(_bend)
+    lesson.further("bend", lambda: lesson.fragment(_bend), ("units", "fit"))
     if opened is not None:
-        lesson.fragment(_dropout, this_block, tokens)
-    lesson.fragment(_depth)
+        lesson.further("dropout", lambda: lesson.fragment(_dropout, this_block, tokens), ("drop", "draw"))
+    lesson.further("depth", lambda: lesson.fragment(_depth), ("depth",))
     lesson.end()
 
 

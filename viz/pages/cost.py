@@ -56,15 +56,15 @@ def render(page: PageContext) -> None:
     lesson.header()
     width = page.controls["width"] // cost.D_K * cost.D_K
     revealed = _held(page, lesson, width)
-    _counted(lesson, width)
+    lesson.further("counted", lambda: _counted(lesson, width))
     with lesson.section("measured"):
         if revealed:
             _measured(page, lesson, width)
         else:
             lesson.covered("measured")
     lesson.fragment(_tiles)
-    lesson.fragment(_paths)
-    lesson.fragment(_types)
+    lesson.further("paths", lambda: lesson.fragment(_paths), ("from", "to"))
+    lesson.further("types", lambda: lesson.fragment(_types), ("column", *SIZES))
     lesson.end()
 
 

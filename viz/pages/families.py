@@ -53,7 +53,7 @@ def render(page: PageContext) -> None:
                 offer_model(page, "smollm2", "three")
             lesson.fragment(_who_sees_what, revealed)
         lesson.fragment(_hidden_word)
-        lesson.fragment(_factors)
+        lesson.further("factors", lambda: lesson.fragment(_factors), ("whose", "french"))
         lesson.fragment(_steps)
     with lesson.section("open") as words:
         with st.expander(words["claims"]):
@@ -128,7 +128,8 @@ def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                     lesson.covered("cross")
                 else:
                     seen[name] = _allowed(lesson, name, record, KINDS[part] if name == "both" else record.kinds[0])
-                st.caption(words["says"][name].format(says=best_guess(record, name),
+                said = "stands_in" if record.query.model == STANDS_IN else name
+                st.caption(words["says"][said].format(says=best_guess(record, name),
                                                       tokens=len(record[record.kinds[0]].queries)))
     lesson.explanation("three", shown=(families.allowed,), shapes={"allowed": seen["decoder"]},
                        encoder=seen["encoder"].mean(), decoder=seen["decoder"].mean(), tokens=len(seen["decoder"]),

@@ -55,8 +55,8 @@ def render(page: PageContext) -> None:
         lesson.fragment(_copying)
     _regression(page, lesson)
     lesson.fragment(_relabelled)
-    lesson.fragment(_scores)
-    lesson.fragment(_memory)
+    lesson.further("scores", lambda: lesson.fragment(_scores), ("dk", "train"))
+    lesson.further("memory", lambda: lesson.fragment(_memory), ("pairs", "noise", "t", "asked"))
     lesson.end()
 
 

@@ -57,10 +57,10 @@ def render(page: PageContext) -> None:
 
 def _optimiser(page: PageContext, lesson: Lesson, revealed: bool) -> None:
     """Smoothing, Adam and the rate, and the run that takes their settings."""
-    _smoothing(page, lesson, revealed)
-    _adam(page, lesson)
-    _rate(page, lesson)
-    lesson.fragment(_cliff)
+    lesson.further("smoothing", lambda: _smoothing(page, lesson, revealed), ("eps", "size", "where"))
+    lesson.further("adam", lambda: _adam(page, lesson), ("signal", "b2", "ae"))
+    lesson.further("rate", lambda: _rate(page, lesson), ("rate", "warm", "decay"))
+    lesson.further("cliff", lambda: lesson.fragment(_cliff), ("start", "limit"))
     _run(page, lesson, revealed)
 
 

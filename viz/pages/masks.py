@@ -44,7 +44,7 @@ def render(page: PageContext) -> None:
     lesson.header()
     lesson.fragment(_squares)
     if lesson.open():
-        _blind(lesson)
+        lesson.further("blind", lambda: _blind(lesson))
     lesson.fragment(_sparse)
     lesson.end()
 
@@ -170,31 +170,31 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
     n, causal, name = turned["n"], turned["causal"], turned["pattern"]
     with lesson.section("patterns") as words:
         choice_for(page, "pattern", words["pattern"], words["names"])
+        turning = [control for control, (_, patterns) in SLIDERS.items() if name in patterns]
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            for control in ("n", *turning):
+                with st.container(width=200):
+                    slider_for(page, control, words[control], LENGTHS if control == "n" else SLIDERS[control][0])
+            if "random" in turning:
+                button_setting(page, words["again"], "keys-again", draw=(turned["draw"] + 1) % SEEDS)
+            toggle_for(page, "causal", words["causal"])
         left, right = st.columns([2, 3], gap="medium")
         masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
-        with right:
-            figure(matrix, chosen.astype(float), places, places, height=420, style=CellStyle(ruler=False),
-                   key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
         with left:
-            slider_for(page, "n", words["n"], LENGTHS)
-            for control, (options, patterns) in SLIDERS.items():
-                if name in patterns:
-                    slider_for(page, control, words[control], options)
-            if name in SLIDERS["random"][1]:
-                button_setting(page, words["again"], "keys-again", draw=(turned["draw"] + 1) % SEEDS)
-            toggle_for(page, "causal", words["causal"])
-            rows = [f"| {words['names'][kind]} | {format_share(mask.mean())} "
-                    f"| {masking.layers_needed(shares[kind]) or words['never_short']} |"
-                    for kind, mask in masks.items()]
-            st.markdown("\n".join([words["table_head"], "|---|---:|---:|", *rows]))
+            figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
+                   key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
         layers = np.arange(1, 1 + max(map(len, shares.values())))
         drawn = [Line(words["names"][kind], np.pad(reached, (0, len(layers) - len(reached)), mode="edge"), place)
                  for place, (kind, reached) in enumerate(shares.items())]
-        figure(lines, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
-               log="x" if len(layers) > 8 else "", height=300, key="masks-reach",
-               alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
+        rows = [f"| {words['names'][kind]} | {format_share(mask.mean())} "
+                f"| {masking.layers_needed(shares[kind]) or words['never_short']} |" for kind, mask in masks.items()]
+        with right:
+            figure(lines, layers, drawn, axes=(words["layers"], words["connected"]), y_range=(0, 1.03),
+                   log="x" if len(layers) > 8 else "", height=380, key="masks-reach",
+                   alt=words["alt_reach"].format(layers=len(shares[name]), name=words["names"][name]))
+        st.markdown("\n".join([words["table_head"], "|---|---:|---:|", *rows]))
         lesson.explanation("patterns",
                            shown=(masking.window, masking.dilated_window, masking.global_tokens,
                                   masking.random_keys, masking.reach),

@@ -25,9 +25,10 @@ STARTS = 5        # trainings of one press of the button
 TRAINED_WIDTHS = (4, 16, 64, 256, 512, 1024)
 LOOKS = {"none": (1, "solid"), "root": (0, "dash"), "width": (2, "dot")}   # colour and style of a training
 BINS = 41
+OVERFLOWING = (512, 1024, 2048, 4096)   # widths whose share of overflowing rows is told
 TEMPERATURES = np.geomspace(0.1, 100, 31)
 PAGE = Page("head", asks_at=(("real", True),), controls=(
-    *QUESTIONS, Number("dk", 64, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
+    *QUESTIONS, Number("dk", 512, 1, 4096, whole=True), Number("keys", 64, min(KEYS), max(KEYS), whole=True),
     Number("seed", 0, 0, SEEDS - 1, whole=True),
     Choice("draw", "normal", sqrt_dk.KINDS), Switch("real"), Switch("train"),
     Number("width", 256, min(TRAINED_WIDTHS), max(TRAINED_WIDTHS), whole=True),
@@ -44,7 +45,7 @@ def render(page: PageContext) -> None:
         _softmax(page, lesson)
         _reasons(page, lesson)
         lesson.fragment(_training)
-        _temperature(page, lesson)
+        lesson.further("temperature", lambda: _temperature(page, lesson))
         lesson.fragment(_real)
     else:
         lesson.covered("rest")
@@ -155,12 +156,17 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
 def _reasons(page: PageContext, lesson: Lesson) -> None:
     """The four reasons as a table: what is said, what was measured, what is true of it."""
     d_k = page.controls["dk"]
-    numbers = sqrt_dk.numbers_at(d_k, *_rows(page)) | {"factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k}
+    keys, divisors = page.controls["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
+    overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
+    overflow |= {str(width): sqrt_dk.overflow_share(width, keys) for width in OVERFLOWING}
+    numbers = sqrt_dk.numbers_at(d_k, *_rows(page)) | {
+        "factor": sqrt_dk.GROWN, "end": sqrt_dk.FLOAT32_END, "d_k": d_k, "keys": keys,
+        **{f"overflow_{which}": f"{100 * share:z.3g}%" for which, share in overflow.items()}}
     with lesson.section("reasons") as words:
         table = [words["table_head"].format(d_k=f"{d_k:,}"), "|---|---|---|---|"]
         table += [f"| {' | '.join(cell.format(**numbers) for cell in row)} |" for row in words["rows"].values()]
         st.markdown("\n".join(table))
-        lesson.explanation("reasons", shown=(sqrt_dk.numbers_at, sqrt_dk.overflows),
+        lesson.explanation("reasons", shown=(sqrt_dk.numbers_at, sqrt_dk.overflow_share),
                            shapes={"keys": f"float32 (heads, keys, {d_k})"}, **numbers)
 
 

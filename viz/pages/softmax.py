@@ -20,7 +20,7 @@ from viz.format import token_markdown, true_minus
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers, Places, Switch
 from viz.text import escape_markdown
-from viz.widgets.fields import button_setting, choice_for, log_steps, pills_for, slider_for, toggle_for
+from viz.widgets.fields import button_setting, choice_for, log_steps, pills_for, slider_for, toggle
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import real_head
@@ -37,6 +37,7 @@ GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
 STOPS = log_steps(0.01, 100, 20)         # temperatures of the slider
 NAMED = 8                                # curves that get a colour and a name; the others are one grey line
 MOST_BEST = 4                            # keys named that share the first place
+SWITCHED = 4.0                           # T with which the model first computes, where none is chosen
 LARGEST = 12                             # weights of the Jacobian that are drawn
 ROOM = 1.1                               # of the axis over the Jacobian's highest norm
 PRESETS = {"apart": (3.0, 2.0, 1.0, 0.0, -1.0), "tie": (2.0, 2.0, 1.0, 0.0, -1.0), "equal": (1.0, 1.0, 1.0, 1.0, 1.0),
@@ -71,7 +72,7 @@ def render(page: PageContext) -> None:
         _curves(page, lesson, row)
     lesson.fragment(_slope, row)
     _ends(page, lesson, row)
-    lesson.fragment(_inside)
+    _inside(page, lesson)   # it turns T, which the curves show
     lesson.end()
 
 
@@ -134,17 +135,16 @@ def _spread(page: PageContext, lesson: Lesson) -> Row:
                    marks=[(temperature, f"T = {temperature:g}")], bounds=[(keys, f"all {keys}")], height=300,
                    key="softmax-effective", alt=lesson.alt("spread", t=temperature, keys=keys, effective=worth))
         with others, st.container(horizontal=True, gap="large", key="numbers"):
-            names, nats = lesson.prose["numbers"], math.log(2)
+            names = lesson.prose["numbers"]
             for label, value, about in (
                     ("bits", f"{bits:z.3f}", names["of"].format(most=f"{most:z.3f}")),
-                    ("nats", f"{bits * nats:z.3f}", names["of"].format(most=f"{most * nats:z.3f}")),
                     ("effective", f"{worth:z.2f}", names["of"].format(most=keys)),
                     ("largest", f"{here.max():.4g}", names["at_least"].format(least=f"{1 / keys:.3g}"))):
                 with st.container(width="content", gap=None):
                     st.metric(names[label], value)
                     st.caption(about)
         lesson.explanation("spread", shown=(x_log_x, entropy, softmax.effective_tokens), shapes={"weights": weights},
-                           keys=keys, bits=most, nats=most * nats, effective=worth, t=temperature)
+                           keys=keys, bits=most, nats=most * math.log(2), effective=worth, t=temperature)
     return row
 
 
@@ -235,13 +235,16 @@ def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 def _inside(page: PageContext, lesson: Lesson) -> None:
     """T inside the model: the head gets T while the model computes, so that everything after it changes."""
+    temperature = page.controls["t"]
     with lesson.section("inside") as words:
-        toggle_for(page, "inside", words["switch"])
+        # at T = 1 nothing would change
+        toggle(words["switch"], lambda inside: page.set(inside=inside, t=temperature if temperature != 1 else SWITCHED),
+               "inside", page.controls["inside"])
         if not page.controls["inside"]:
             return
         choice_for(page, "scope", words["scope"], words["scopes"])
         record, view = real_head(page, token=False) if page.controls["row"] == "own" else (page.record(), page.view())
-        temperature, scope = page.controls["t"], page.controls["scope"]
+        scope = page.controls["scope"]
         layers = [layer for layer in record[view.kind].layers if scope == "all" or layer.index == view.layer]
         edits = [Temper(view.kind, layer.index, head, temperature) for layer in layers
                  for head in ([view.head] if scope == "head" else range(layer.heads))]

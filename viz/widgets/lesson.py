@@ -85,6 +85,7 @@ class Lesson:
         self.page, self.name, self.prose, self.words = page, name, strings(f"lessons/{name}"), strings("lesson")
         resume(page)
         self.uncovered = self._uncovered()   # as the page ran
+        self.folded: set[str] = set()        # sections whose title their fold has
 
     def header(self) -> None:
         """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to
@@ -156,7 +157,7 @@ class Lesson:
     def section(self, name: str) -> Iterator[dict]:
         """A heading and its lead; the section's widgets and figures follow inside. Gives the section's prose."""
         prose, lead = self.prose[name], self.prose[name].get("lead", "")
-        title = f"### {prose['title']}"
+        title = "" if name in self.folded else f"### {prose['title']}"
         if self.page.state.present:   # the lead stands below the picture, where the notices take its place
             with st.container(key=f"section-{name}"):
                 st.markdown(title)
@@ -167,6 +168,19 @@ class Lesson:
         st.markdown(f"{title}\n\n{lead}", width=READABLE)
         with st.container(key=f"section-{name}"):
             yield prose
+
+    def further(self, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
+        """A section that only some readers want, draw(): folded away, and drawn once it is opened, by hand or by a link
+        with one of these controls. In a lecture it is a screen as any other."""
+        if self.page.state.present:
+            draw()
+            return
+        turned = not self.page.state.controls_of(self.page.name).keys().isdisjoint(opened_by)
+        self.folded.add(name)
+        with st.expander(self.prose[name]["title"], expanded=turned, key=f"further-{name}",
+                         on_change="rerun") as opened:
+            if opened.open:
+                draw()
 
     def fragment(self, draw: Callable[..., None], *given: Any) -> None:
         """Draws draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything

@@ -53,8 +53,11 @@ def test_the_survey_says_what_the_page_claims():
 
 def test_the_division_is_not_what_prevents_overflow():
     _, _, dots = sqrt_dk.rows_of(4096, 64, 0, "normal")
-    assert sqrt_dk.overflows(dots, 1.0) > 0.9 and sqrt_dk.overflows(dots, 64.0) == 0
-    assert sqrt_dk.overflows(sqrt_dk.GROWN * dots, 64.0) > 0.9
+    for width, share in ((512, 0.0031), (1024, 0.164), (2048, 0.801), (4096, 0.996)):
+        drawn = [sqrt_dk.rows_of(width, 64, seed, "normal")[2].max(-1) > sqrt_dk.FLOAT32_END for seed in range(4)]
+        assert sqrt_dk.overflow_share(width, 64) == pytest.approx(share, rel=0.01)
+        assert sqrt_dk.overflow_share(width, 64) == pytest.approx(np.mean(drawn), abs=0.03)
+    assert sqrt_dk.overflow_share(4096, 64, 64.0) == 0 and sqrt_dk.overflow_share(4096, 64, 64 / sqrt_dk.GROWN) > 0.9
     assert np.isfinite(sqrt_dk.weights_of(sqrt_dk.GROWN * dots, 1.0)).all()
     assert abs(sqrt_dk.FLOAT32_END - 88.7228) < 1e-4
 

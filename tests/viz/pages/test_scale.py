@@ -29,8 +29,6 @@ def test_medians_of_random_rows_are_scipys(dk, keys, kind, seed):
         assert told[f"gradient_mean_{which}"] == pytest.approx(gradient.mean(), rel=0.02)
         assert told[f"largest_{which}"] == pytest.approx(np.median(p.max(-1)))
         assert told[f"spread_{which}"] == pytest.approx(dots.std() / divisor)
-        over = (dots.max(-1) / divisor > sqrt_dk.FLOAT32_END) | (dots.max(-1) / divisor < -103.97)
-        assert told[f"overflow_{which}"] == pytest.approx(over.mean())
 
 
 @pytest.mark.parametrize("deviation", [0.5, 23.0])

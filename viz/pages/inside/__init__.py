@@ -51,7 +51,7 @@ def render(page: PageContext) -> None:
         else:
             lesson.fragment(_steps, here, revealed)
     if here is not None and here.path.weights.any():
-        _geometry(lesson, here)
+        lesson.further("geometry", lambda: _geometry(lesson, here))
         _average(lesson, here, revealed)
     lesson.end()
 

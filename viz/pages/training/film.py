@@ -95,7 +95,7 @@ def claims(story: Story, step: int) -> list[str]:
         sentences.append(words["carrier"].format(**facts("mark")) + moment)
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
-        sentences.append(words["now"].format(step=int(story.film.step[at]), loss=float(story.film.loss[at]),
+        sentences.append(words["now"].format(step=step, loss=float(story.film.loss[at]),
                                              right=float(story.film.right[at])))
     return sentences
 
