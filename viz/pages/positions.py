@@ -299,9 +299,6 @@ def _beyond(lesson: Lesson) -> None:
     study = positions.beyond()
     trained, first = study["trained"], study["back"]
     with lesson.section("beyond") as words:
-        if not lesson.predict("guess_far"):
-            lesson.covered("beyond")
-            return
         runs, chance = {name: np.array(run) for name, run in study["accuracy"].items()}, 1 / (study["vocabulary"] - 1)
         drawn = [Line(words["names"][name], run.mean(0), colour, band=(run.min(0), run.max(0)))
                  for colour, (name, run) in enumerate(runs.items())]
@@ -310,6 +307,9 @@ def _beyond(lesson: Lesson) -> None:
                  "out": slice(2 * trained - first, None)}
         means = {f"{name}_{part}": float(run[:, places].mean()) for name, run in runs.items()
                  for part, places in parts.items()}
+        if not lesson.predict("guess_far", **means):
+            lesson.covered("beyond")
+            return
         figure(lines, np.arange(first, study["tested"]), drawn, axes=("position", words["accuracy"]), y_range=(0, 1.03),
                height=380, marks=[(trained, words["trained"].format(trained=trained))],
                bounds=[(chance, words["chance"])], key="positions-beyond", alt=lesson.alt("beyond", **means))

@@ -113,10 +113,15 @@ class Lesson:
             if opened.open:
                 link_box(self.page)
 
-    def predict(self, control: str = "guess") -> bool:
-        """The prompt of this control. Gives `open`: once that is true the page draws the answer onto its picture."""
+    def predict(self, control: str = "guess", **measured: float) -> bool:
+        """The prompt of this control. Gives `open`: once that is true the page draws the answer onto its picture.
+        measured: numbers that its answers tell."""
+        prompt = prompts(self.prose)[control]
+        if measured:
+            answers = [answer | {"why": answer["why"].format(**measured)} for answer in prompt["answers"]]
+            prompt = prompt | {"answers": answers}
         with st.container(border=not self.page.state.present, width=READABLE, key=f"predict-{control}"):
-            ask(self.page, prompts(self.prose)[control], control, self.words["predict"])
+            ask(self.page, prompt, control, self.words["predict"])
         return self.open(control)
 
     def open(self, control: str = "guess") -> bool:
@@ -248,7 +253,7 @@ class Lesson:
 def _checks(page: PageContext, lesson: Lesson) -> None:
     """The two questions at the end, folded away until somebody wants them, or a link has them answered."""
     words, asked = lesson.words, {each.name: page.controls[each.name] for each in CHECKS}
-    with st.expander(words["check"], expanded=any(asked.values()), key="check"):
+    with st.expander(words["check"], expanded=page.state.show or any(asked.values()), key="check"):
         for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
             ask(page, prompt, control)
 

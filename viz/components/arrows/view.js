@@ -3,7 +3,7 @@ import { div, figure, fill, fixed, node, palette, within } from "../js/shared.js
 import { set, shape } from "../js/svg.js";
 import { hull } from "./attention.js";
 
-const MARGIN = 14, TIP = 9, LARGEST = 300;
+const MARGIN = 14, TIP = 9, LARGEST = 300, LINE = 14;
 
 /**
  * An arrow on a plane.
@@ -22,7 +22,7 @@ const MARGIN = 14, TIP = 9, LARGEST = 300;
 export function viewOf(root, look) {
   const who = div("who", root), board = div("board", root), left = plane("left"), rows = div("rows", board);
   const right = plane("right"), hint = div("hint", root), planes = [left, right];
-  let body, size = LARGEST, buttons = [], cells = [], mix;
+  let body, size = LARGEST, buttons = [], cells = [], mix, named = [];   // named: [plane, x, y, half the width] of names
 
   function plane(name) {
     const box = div(`plane ${name}`, board), title = div("title", box), svg = shape("svg", { role: "group" }, box);
@@ -72,6 +72,7 @@ export function viewOf(root, look) {
       set(each.svg, { viewBox: `0 0 ${size} ${size}`, width: size, height: size });
       drawAxes(each, each === right && !now.covered ? body.tokens.map((_, at) => now.v.slice(2 * at, 2 * at + 2)) : []);
     }
+    named = [];
     for (const made of planes.flatMap(({ arrows }) => arrows)) {
       const { kind, of: at = now.looks, group, hit } = made, token = body.tokens[at];
       const end = now[kind].slice(2 * at, 2 * at + 2), [cx, cy] = spot(end);
@@ -103,6 +104,15 @@ export function viewOf(root, look) {
     shape("line", { class: "axis", x1: x, x2: x, y1: MARGIN, y2: far }, back);
   }
 
+  // A height near y at which a name overlaps no other on its plane: further out first.
+  function freeHeight(label, x, y, wide, out) {
+    const plane = label.ownerSVGElement, others = named.filter(([on, at, , half]) => on === plane && Math.abs(at - x) < half + wide);
+    const free = (high) => high > MARGIN + 10 && high < size - MARGIN && others.every(([, , at]) => Math.abs(at - high) >= LINE);
+    const found = [0, 1, -1, 2, -2, 3, -3].map((steps) => y + out * steps * LINE).find(free) ?? y;
+    named.push([plane, x, found, wide]);
+    return found;
+  }
+
   // An arrow from the origin, its name beyond its tip and inside the plane.
   function point({ line, tip, label }, end, colour, name) {
     const [x0, y0] = spot([0, 0]), [x, y] = spot(end), long = Math.hypot(x - x0, y - y0) || 1;
@@ -113,7 +123,9 @@ export function viewOf(root, look) {
     const wide = name.length * 0.32 * parseFloat(getComputedStyle(label).fontSize);
     const inside = (value, edge) => Math.min(size - edge - MARGIN, Math.max(edge + MARGIN, value));
     const wanted = y + dy * 14 + 4, high = inside(wanted, 10), aside = high === wanted ? 0 : (dx < 0 ? -1 : 1) * (wide + 8);
-    set(label, { x: inside(x + dx * (6 + wide) + aside, wide), y: high });
+    const beyond = x + dx * (6 + wide) + aside, across = inside(beyond, wide), out = dy < 0 ? -1 : 1;
+    const cut = Math.min(1, Math.abs(beyond - across) / 8);   // pushed back over its tip, it moves off it
+    set(label, { x: across, y: freeHeight(label, across, high + out * 10 * cut, wide, out) });
     label.textContent = name;
   }
 
