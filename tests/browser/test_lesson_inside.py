@@ -59,6 +59,7 @@ def test_a_heads_steps_are_stepped_by_buttons_and_a_key_is_chosen_in_the_sentenc
     seen.page.wait_for_function("() => location.search.includes('step=mix')", timeout=PATIENCE)
     seen.main.locator(".st-key-inside_keys button", has_text="street").click()
     seen.page.wait_for_function("() => /[?&]to=/.test(location.search)", timeout=PATIENCE)
+    seen.rest().main.locator(".st-key-further-geometry summary").click()
     expect(seen.main.locator(".st-key-section-geometry").get_by_text(re.compile("street 8"))).to_be_visible(
         timeout=PATIENCE)
     seen.rest().fine()

@@ -1,4 +1,5 @@
-"""What was answered in a lesson is remembered in the browser, marked on the start page, and can be forgotten."""
+"""What was done in a lesson is remembered in the browser: it resumes there, is marked on the start page, and can be
+forgotten; *Show me* uncovers every lesson."""
 from playwright.sync_api import expect
 
 from tests.browser.watch import PATIENCE
@@ -20,23 +21,45 @@ CONTRAST = """(ring) => {
 }"""
 
 
-def test_an_answer_is_marked_on_the_start_page_comes_back_after_a_reload_and_can_be_forgotten(watch):
+def test_a_lesson_resumes_where_it_was_left_is_marked_on_the_start_page_and_begins_again(watch):
     seen, start = watch("/softmax"), strings("lesson")["start"]
     ring = seen.main.get_by_test_id("stRadioOption").first.locator("> div > div").first
     for scheme in ("dark", "light"):
         seen.page.emulate_media(color_scheme=scheme)
         assert seen.rest().page.evaluate(CONTRAST, ring.element_handle()) > 3
     seen.main.locator(".st-key-predict-guess label", has_text=PROMPT["answers"][PROMPT["right"]]["text"]).click()
-    seen.rest()
+    seen.rest().main.get_by_role("slider", name=strings("lessons/softmax")["widgets"]["t"]).first.press("ArrowRight")
+    seen.page.wait_for_function("() => location.search.includes('t=')", timeout=PATIENCE)
+    left = seen.rest().params()
     card = seen.open("/lessons").main.locator(".st-key-card-softmax")
     expect(card).to_contain_text(start["answered"].format(right=1, answered=1), timeout=PATIENCE)
     expect(seen.main.locator(".st-key-card-scale")).not_to_contain_text("right")
-    card.get_by_role("button", name=start["open"]).click()
-    expect(seen.main.get_by_text(strings("lesson")["yours"])).to_be_visible(timeout=PATIENCE)
-    seen.open("/lessons").main.get_by_role("button", name=start["forget"]).click()
-    expect(card).not_to_contain_text("right", timeout=PATIENCE)
+    card.get_by_role("button", name=start["continue"]).click()
+    seen.page.wait_for_function("() => location.search.includes('t=')", timeout=PATIENCE)
+    assert seen.rest().params() == left
+    seen.page.goto(f"{seen.address}/softmax")   # as on the next day
+    seen.page.wait_for_function("() => location.search.includes('t=')", timeout=PATIENCE)
+    assert seen.rest().params() == left
+    seen.main.locator(".st-key-start-again button").click()
+    seen.page.wait_for_function("() => !location.search", timeout=PATIENCE)
     seen.rest().fine()
     assert seen.page.evaluate("() => localStorage.getItem('clearhead lessons')") is None
     expect(seen.open("/lessons").main.get_by_role("button", name=start["forget"])).to_have_count(0)
-    assert "guess" not in seen.open("/softmax").params()
-    expect(seen.main.get_by_text(strings("lesson")["yours"])).to_have_count(0)
+
+
+def test_show_me_uncovers_this_lesson_and_the_next_and_an_answer_in_a_link_is_nobodys_progress(watch):
+    words, seen = strings("lesson"), watch("/masks")
+    summary = strings("lessons/masks")["remember"][1][:40]
+    expect(seen.main.get_by_text(summary)).to_have_count(0)
+    seen.main.locator(".st-key-show-guess button").click()
+    expect(seen.main.get_by_text(summary)).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().params() == {"show": ["1"]}
+    seen.page.reload()
+    expect(seen.main.get_by_text(summary)).to_be_visible(timeout=PATIENCE)
+    seen.rest().follow_menu("kernels")   # with a curve that one may draw
+    expect(seen.main.locator(".st-key-chart-kernels-copying")).to_be_visible(timeout=PATIENCE)
+    expect(seen.rest().main.get_by_text(words["waits"])).to_have_count(0)
+    stranger = watch("/masks?guess=b")
+    assert stranger.page.evaluate("() => localStorage.getItem('clearhead lessons')") in (None, "{}")
+    card = stranger.open("/lessons").main.locator(".st-key-card-masks")
+    expect(card.get_by_role("button", name=words["start"]["open"])).to_be_visible(timeout=PATIENCE)

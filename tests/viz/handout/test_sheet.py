@@ -98,7 +98,7 @@ def test_a_sheet_prints_as_pdf():
     with_answers = "".join(each.extract_text() for each in PdfReader(
         io.BytesIO(printed(page(sheet("softmax-and-heads", True), PUBLIC)))).pages)
     assert "Half each" in with_answers
-    assert "clearhead.example.org/at/softmax?guess=c&t=100" in with_answers.replace("\n", "")
+    assert "clearhead.example.org/at/softmax?show=1&t=100" in with_answers.replace("\n", "")
 
 
 @pytest.mark.parametrize("teacher", [True, False])
