@@ -30,13 +30,13 @@ class Shown:
     words: list[str] = field(default_factory=list)                       # all Markdown, captions and labels on the page
 
 
-def _run(name: str, controls: dict) -> None:
+def _run(name: str, controls: dict, show: bool) -> None:
     from viz.page import PageContext, pages, with_controls
     from viz.session import session
     from viz.state import State
 
     about, render = pages()[name]
-    session().state = with_controls(State(), name, about, controls)
+    session().state = with_controls(State(show=show), name, about, controls)
     render(PageContext(name, about, {}))
 
 
@@ -79,13 +79,14 @@ def array(value: Any) -> np.ndarray:
     return np.array(value, float)
 
 
-def shown(name: str, **controls: Any) -> Shown:
+def shown(name: str, show: bool = False, **controls: Any) -> Shown:
     """The page of lesson `name` with these controls, all else as opened; fails where the page does, where two series of
     a chart are alike on grey paper, and where a model is used that the sidebar does not show. Answer its question with
-    guess="a" to see what it covers; its folds are open."""
+    guess="a" to see what it covers; its folds are open. show: as if
+    *Show me* had been pressed."""
     found = Shown()
     with _noted(found):
-        app = AppTest.from_function(_run, args=(name, controls), default_timeout=120).run()
+        app = AppTest.from_function(_run, args=(name, controls, show), default_timeout=120).run()
     assert not app.exception and not app.error, (app.exception, app.error)
     assert not found.unseen, found.unseen
     assert not found.confused, f"by their colours alone differ {'; '.join(found.confused)}"

@@ -68,6 +68,7 @@ def test_a_real_row_gives_the_heads_own_weights():
     assert np.abs(tops - found.numbers["curves"]["top"]).min() < 1e-6
 
 
-def test_curves_wait_for_the_answer():
-    page = shown("softmax")
-    assert not page.numbers and set(page.charts) == {"softmax-asked"}
+def test_the_curves_are_there_at_once_and_the_slope_once_it_is_drawn_or_shown():
+    at_once, drawn = {"curves", "spread", "ends"}, {"curves", "spread", "slope", "ends"}
+    assert shown("softmax").numbers.keys() == at_once and shown("softmax", drawn=CURVE).numbers.keys() == drawn
+    assert shown("softmax", show=True).numbers.keys() == drawn

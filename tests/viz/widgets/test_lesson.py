@@ -15,7 +15,7 @@ from viz.page import pages
 from viz.page_controls import Numbers
 from viz.text import FOLDER, strings
 from viz.widgets.fields import log_steps, slider_for
-from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_line, lessons, source_listing
+from viz.widgets.lesson import LETTERS, PLACES, QUESTIONS, drawn_lines, lessons, source_listing
 
 Z = Numbers("z", (1.0, 0.0), -10, 10, 2, 5)
 HOSTILE = [None, 1, "x", [], {}, {"values": None}, {"values": [1]}, {"values": [1, 2, 3]}, {"values": [1, "2"]},
@@ -117,10 +117,10 @@ def test_the_prose_of_a_lesson_is_whole(name):
 
 
 def test_on_even_axes_a_height_is_a_share_of_the_range():
-    line = drawn_line(np.linspace(0, 1, PLACES), np.array([0.0, 5.0, 10.0]), (-2.0, 2.0))
-    assert line.y == pytest.approx([-2, 0, 2])
+    (line,) = drawn_lines(np.linspace(0, 1, PLACES), np.array([0.0, 5.0, 10.0]), (-2.0, 2.0))
+    assert line.y == pytest.approx([-2, 0, 2]) and drawn_lines((), np.array([0.0, 1.0]), (0.0, 1.0)) == []
 
 
 def test_on_logarithms_the_middle_is_the_geometric_mean():
-    line = drawn_line(np.linspace(1, 0, PLACES), np.array([1.0, 10.0, 100.0]), (1e-4, 1e2), "xy")
+    (line,) = drawn_lines(np.linspace(1, 0, PLACES), np.array([1.0, 10.0, 100.0]), (1e-4, 1e2), "xy")
     assert line.y == pytest.approx([1e2, 0.1, 1e-4])
