@@ -32,7 +32,8 @@ function seen() {
 
 function keep() {
   const params = new URLSearchParams(location.search), all = stored(), before = all[lesson] ?? {};
-  if (!lesson || location.pathname.split("/").at(-1) !== lesson || params.has("present")) return;
+  // what is stored is read first
+  if (!lesson || told === undefined || location.pathname.split("/").at(-1) !== lesson || params.has("present")) return;
   const brought = (name, value) => QUESTION.test(name) && opened.path === location.pathname
     && opened.params.get(name) === value && before[name] !== value;
   const kept = [...params].filter(([name, value]) => controls.includes(name) && !brought(name, value));
