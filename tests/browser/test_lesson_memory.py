@@ -51,7 +51,7 @@ def test_show_me_uncovers_this_lesson_and_the_next_and_an_answer_in_a_link_is_no
     words, seen = strings("lesson"), watch("/masks")
     summary = strings("lessons/masks")["remember"][1][:40]
     expect(seen.main.get_by_text(summary)).to_have_count(0)
-    seen.main.locator(".st-key-show-guess button").click()
+    seen.main.locator(".st-key-show-guess button").first.click()
     expect(seen.main.get_by_text(summary)).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == {"show": ["1"]}
     seen.page.reload()
