@@ -46,9 +46,9 @@ def render(page: PageContext) -> None:
         _reasons(page, lesson)
         lesson.fragment(_training)
         lesson.further("temperature", lambda: _temperature(page, lesson))
-        lesson.fragment(_real)
     else:
         lesson.covered("rest")
+    lesson.fragment(_real)
     lesson.end()
 
 

@@ -37,11 +37,12 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
         return
     st.session_state[key] = None
     if chosen not in letters and not page.state.show:
-        st.radio(prompt["ask"], letters,
-                 format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
-                 on_change=lambda: page.set(**{control: st.session_state[key]}),
-                 label_visibility="collapsed")
-        show_me(page, control)
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+            st.radio(prompt["ask"], letters,
+                     format_func=lambda letter: prompt["answers"][letters.index(letter)]["text"], key=key,
+                     on_change=lambda: page.set(**{control: st.session_state[key]}),
+                     label_visibility="collapsed", width="stretch")
+            show_me(page, control)
         return
     st.markdown("\n\n".join(_judged(prompt, letters.index(chosen) if chosen in letters else None, words["yours"])))
     again, change = ("again", {control: ""}) if chosen in letters else ("hide", {"show": False})

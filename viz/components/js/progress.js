@@ -1,7 +1,7 @@
 // Where one is in the lessons, in this browser's own storage: of each the controls that its address holds, and the
 // section that is seen. A link is nobody's progress: what it answers counts once somebody answers it anew.
 const NAME = "clearhead lessons", SECTION = "#", QUESTION = /^(?:guess|check_)/;
-const MAIN = "[data-testid=stMain]", SECTIONS = "[class*='st-key-section-']";
+const SECTIONS = "[class*='st-key-section-']";
 const opened = { path: location.pathname, params: new URLSearchParams(location.search) };
 const again = performance.getEntriesByType("navigation")[0]?.type === "reload";
 let lesson = "", controls = [], told, moved = false, later;
@@ -43,13 +43,11 @@ function keep() {
   store(kept.length ? { ...others, [lesson]: Object.fromEntries(kept) } : others);
 }
 
-// Back to the section that was seen, as soon as it is drawn, unless the reader moves first.
-function scroll(section, tries = 40) {
-  const there = [...document.querySelectorAll(SECTIONS)].find((each) => sectionOf(each) === section);
-  const rests = document.querySelector("[data-test-script-state=notRunning]");
+// Back to the section that was seen, while what is above it is drawn, unless the reader moves first.
+function scroll(section, tries = 20) {
   if (moved || !tries) return;
-  if (there && rests) there.scrollIntoView({ block: "start" });
-  else setTimeout(scroll, 150, section, tries - 1);
+  [...document.querySelectorAll(SECTIONS)].find((each) => sectionOf(each) === section)?.scrollIntoView({ block: "start" });
+  setTimeout(scroll, 200, section, tries - 1);
 }
 
 addEventListener("clearhead-address", keep);
@@ -63,10 +61,7 @@ addEventListener("scroll", () => {
 export const progress = ({ data, setTriggerValue }) => {
   const { read, known, forget } = data, all = stored();
   for (const name of forget) delete all[name];
-  if (forget.length) {
-    store(all);
-    document.querySelector(MAIN)?.scrollTo({ top: 0 });
-  }
+  if (forget.length) store(all);
   [lesson, controls] = [data.lesson, data.controls];
   const says = JSON.stringify(all), left = all[lesson]?.[SECTION];
   if (!known && left && (again || !opened.params.size) && opened.path === location.pathname) scroll(left);
