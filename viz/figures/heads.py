@@ -390,15 +390,17 @@ EFFECT_MARGIN = 0.12              # of what is shown, free on each side
 
 
 def effect(theme: str, value: float, interval: tuple[float, float], baseline: float, luck: float | None = None,
-           best: float | None = None) -> FigureSpec:
+           best: float | None = None, share: bool = False) -> FigureSpec:
     """A dot at the value with its interval, a dashed line at the baseline, a dotted one at luck and a hollow dot at the
-    best head; what does not exist is left out."""
+    best head; what does not exist is left out. share: whether the numbers are shares, in per cent."""
     figure = chart(theme, height=EFFECT_HEIGHT)
     numbers = [value, *interval, baseline, *(part for part in (luck, best) if part is not None)]
     shown = [number for number in numbers if math.isfinite(number)]
     low, high = min(shown, default=0.0), max(shown, default=1.0)
     room = EFFECT_MARGIN * (high - low) or 0.5
     figure.update_xaxes(range=[low - room, high + room], nticks=5)
+    if share:
+        figure.update_xaxes(tickformat=".0%")
     figure.update_yaxes(range=[-1, 1], visible=False)
     figure.update_layout(margin={"l": 8, "r": 8, "t": 8, "b": 26}, showlegend=False)
     for at, dash in ((baseline, "dash"), (luck, "dot")):

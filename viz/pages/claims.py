@@ -194,8 +194,8 @@ def _body(page: PageContext, row: Row, result: Result) -> None:
         if result.verdict is not None:
             verdict, colour = words["verdicts"][result.verdict], COLOURS[result.verdict]
         st.markdown(f":{colour}-badge[{verdict}] :gray[{model}]")
-        _origin(result)
-        with st.container(horizontal=True, gap="small"):
+        with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+            _origin(result)
             sees = result.measured is not None and result.here
             if sees and st.button(words["open"], key=f"open-{key}", type="tertiary"):
                 _open(page, cast(Measurement, result.measured).picture)
@@ -216,7 +216,7 @@ def _origin(result: Result) -> None:
     words, known = strings("claims"), result.shipped
     if known is not None:
         stale = f" :orange-badge[{words['stale']}]" if known.stale and result.here else ""
-        st.caption(words["measured"].format(day=known.measured, seconds=known.seconds) + stale,
+        st.caption(words["measured"].format(day=known.measured, seconds=known.seconds) + stale, width="content",
                    help=words["measured_help"].format(machine=known.machine, command=COMMAND))
 
 
@@ -237,8 +237,8 @@ def _number(key: str, found: Finding) -> None:
     name, chart = st.columns([5, 6], gap="small", vertical_alignment="center")
     name.caption(f"{what}  \n{numbers}")
     with chart:
-        figure(lambda theme: effect(theme, found.effect, (found.low, found.high), found.baseline, found.luck,
-                                     found.best), key=f"effect-{key}-{found.name}", alt=alt)
+        figure(effect, found.effect, (found.low, found.high), found.baseline, found.luck, found.best,
+               share=found.unit == "share", key=f"effect-{key}-{found.name}", alt=alt)
 
 
 def _written(value: float | None, unit: str) -> str:
