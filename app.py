@@ -9,8 +9,10 @@ if __name__ == "__main__":
 
     main()
 else:
-    from viz.components.files import routes
+    from starlette.middleware import Middleware
+
+    from viz.components.files import NotedRequests, routes
     from viz.startup import local_lifespan
 
     # without compression, which takes longer here than a browser of the same machine takes to read
-    app = st.App(__file__, lifespan=local_lifespan, routes=routes())
+    app = st.App(__file__, lifespan=local_lifespan, routes=routes(), middleware=[Middleware(NotedRequests)])

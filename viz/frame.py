@@ -11,6 +11,7 @@ from model.ask import sources
 from model.core.files import ASSETS
 from model.core.query import UserError
 from viz.components.component import registered
+from viz.components.files import browsers_rest
 from viz.page import PRESENTED_FROM, PageContext, page_after, pages
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
@@ -57,10 +58,11 @@ CHECK_AFTER = 2.0   # seconds from a drawn page to the live check of a kept reco
 
 def watch_check(page: PageContext) -> None:
     """Has the model answer what was drawn from a kept record, behind the page; then the page runs again."""
+    visitor = session().id
     with suppress(UserError):
         query = page.query()
         if (record := sources.cached(query)) is not None and record.verification.status == "kept":
-            rerun_when(CHECK_AFTER, partial(sources.check, query, session().id))
+            rerun_when(CHECK_AFTER, lambda: browsers_rest() and sources.check(query, visitor))
 
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:

@@ -10,6 +10,7 @@ import functools
 import gzip
 import hashlib
 import json
+import time
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -18,6 +19,7 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from viz.text import strings
 
@@ -117,6 +119,30 @@ def moved(page: str, query: str) -> str:
         name = "grammar"
     query = "&".join(filter(None, (part, query)))
     return f"{name}?{query}" if query else name
+
+
+QUIET = 1.5   # seconds without a request after which browsers are taken to have drawn their pages
+
+
+class NotedRequests:
+    """ASGI middleware that notes when a browser was last sent a file."""
+
+    last = 0.0   # as time.monotonic has it
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request."""
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            NotedRequests.last = time.monotonic()
+
+
+def browsers_rest() -> bool:
+    """Whether no browser has asked for a file for a while, so that what is computed now delays no picture."""
+    return time.monotonic() - NotedRequests.last > QUIET
 
 
 def routes() -> list[Route]:
