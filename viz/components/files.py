@@ -127,7 +127,7 @@ QUIET = 1.5   # seconds without a request after which browsers are taken to have
 class NotedRequests:
     """ASGI middleware that notes when a browser was last sent a file."""
 
-    last = 0.0   # as time.monotonic has it
+    last = 0.0   # as time.perf_counter has it
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -137,12 +137,12 @@ class NotedRequests:
         try:
             await self.app(scope, receive, send)
         finally:
-            NotedRequests.last = time.monotonic()
+            NotedRequests.last = time.perf_counter()
 
 
 def browsers_rest() -> bool:
     """Whether no browser has asked for a file for a while, so that what is computed now delays no picture."""
-    return time.monotonic() - NotedRequests.last > QUIET
+    return time.perf_counter() - NotedRequests.last > QUIET
 
 
 def routes() -> list[Route]:
