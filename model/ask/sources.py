@@ -93,7 +93,7 @@ def answer(question: Any, report: Progress) -> Any:
     """The answer to a question; a record that a page asks for is kept on disk."""
     found = question.answer(models, report)
     if isinstance(question, Query):   # not in the way of the page, nor lost where the program ends at once
-        threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep").start()
+        threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep", daemon=False).start()
     return found
 
 
