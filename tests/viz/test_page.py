@@ -1,5 +1,6 @@
 """The menu: what stands in it, in which order, and which way leads on."""
 import pkgutil
+from types import SimpleNamespace
 
 import pytest
 
@@ -62,6 +63,23 @@ def test_the_sidebar_stands_beside_a_lesson_only_while_it_asks(monkeypatch, real
     monkeypatch.setattr(page_contract, "session", lambda: session)
     app.draw(PageContext("masks", pages()["masks"][0], {}), lambda page: drawn.append("page"))
     assert drawn == ["sidebar"] * real + ["page"]
+
+
+def test_kept_record_is_checked_once_browsers_rest_and_a_live_one_never(monkeypatch):
+    rests, watched, asked = [False], [], []
+    page, proof = SimpleNamespace(query=lambda: "the question"), SimpleNamespace(status="kept")
+    monkeypatch.setattr(app, "session", Session)
+    monkeypatch.setattr(app.sources, "cached", lambda query: SimpleNamespace(verification=proof))
+    monkeypatch.setattr(app.sources, "check", lambda query, who: asked.append(query) or True)
+    monkeypatch.setattr(app, "browsers_rest", lambda: rests[0])
+    monkeypatch.setattr(app, "rerun_when", lambda seconds, done: watched.append(done))
+    app.watch_check(page)
+    assert not watched[0]() and not asked
+    rests[0] = True
+    assert watched[0]() and asked == ["the question"]
+    proof.status = "verified"
+    app.watch_check(page)
+    assert len(watched) == 1
 
 
 def test_the_way_on_passes_every_page_once_and_comes_back():
