@@ -9,7 +9,7 @@ from model.core import heads, pictures
 from model.core.query import Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.types import HeadId
-from model.core.view import SCALES, View
+from model.core.view import SCALES, View, links_from, telling_token
 from viz import glow
 from viz.examples import Example, example_for, examples, token_of
 from viz.theme import strength
@@ -115,25 +115,27 @@ def _fitting_lens(lens: str, record: AttentionRecord) -> str:
 
 
 def first_token(tokens: Tokens) -> int:
-    """Which token is in focus until somebody chooses one: the first word; of a picture [CLS], which stands for all of
-    it, or else the patch in its middle."""
+    """Which token is in focus until somebody chooses one: of a text the one that tells most; of a picture [CLS], which
+    stands for all of it, or else the patch in its middle."""
     if tokens.grid is None:
-        return next((token for token in range(len(tokens)) if not tokens.special[token]), 0)
+        return telling_token(tokens)
     first = next((token for token in range(len(tokens)) if tokens.place(token) is None), None)
     middle = tokens.patch_at(tokens.grid[0] // 2, tokens.grid[1] // 2)
     return first if first is not None else middle or 0
 
 
 def _first_head(attention_map: AttentionMap, pair: tuple[int, int] | None, token: int) -> HeadId:
-    """The head with the largest weight for the pair, or from the token to itself; of a picture the one that shows most
-    patches in colour, as one that looks at a single patch, or at all alike, is no place to begin."""
+    """The head with the largest weight for the pair, or from the token to another one; of a picture the one that shows
+    most patches in colour, as one that looks at a single patch, or at all alike, is no place to begin."""
     patches = list(attention_map.keys.patches)
     if pair is None and patches:
         even, most = 1 / len(attention_map.keys), glow.most_times(len(attention_map.keys))
         coloured = {(layer.index, head): float(glow.shares_of(row[patches], even, most).sum())
                     for layer in attention_map.layers for head, row in enumerate(heads.row_weights(layer, token))}
         return heads.largest_first(coloured)[0][:2]
-    return heads.rank_heads_for_pair(attention_map, *(pair or (token, token)))[0][:2]
+    if pair is None and (links := links_from(attention_map, token)):
+        return links[0].layer, links[0].head
+    return heads.rank_heads_for_pair(attention_map, *(pair or (token, min(token, len(attention_map.keys) - 1))))[0][:2]
 
 
 def _example_pair(example: Example | None, state: State, attention_map: AttentionMap) -> tuple[int, int] | None:

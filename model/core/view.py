@@ -13,6 +13,14 @@ from model.core.types import HeadId, Progress
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")
+# those that are a subject first: of "she … her" a page asks about *she*
+SUBJECTS = ("it", "he", "she", "they")
+PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
+# English words that are seldom what a sentence is about
+FUNCTION_WORDS = frozenset(("a an the this that these those and or but nor so yet if than as at by for from in into of on "
+                            "onto to with without about over under up down out off i you we me us my your our is are was "
+                            "were be been being am do does did has have had will would can could may might must shall "
+                            "should not no too very just also again there here now then s t").split())
 QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows of the first letter's text, columns of the second letter's
 
 
@@ -114,6 +122,20 @@ def _joined(tokens: Tokens, token: int) -> bool:
     """Whether a token continues the word of the token before it."""
     return (token > 0 and tokens.words[token] >= 0 and tokens.words[token] == tokens.words[token - 1]
             and tokens.segments[token] == tokens.segments[token - 1])
+
+
+def telling_token(tokens: Tokens) -> int:
+    """Return the token of a text that a reader looks at first: the last pronoun behind the first word, a subject rather
+    than another, else the last word that is not a function word, else the last word, else the last token that is not
+    special. Of a word in several pieces it is the first one."""
+    words = [(item.text.strip().lower(), item.tokens[0]) for item in axis_items(tokens, words=True)
+             if not item.special and not item.unknown and any(map(str.isalpha, item.text))]
+    for known in (SUBJECTS, PRONOUNS):
+        if found := [token for text, token in words[1:] if text in known]:
+            return found[-1]
+    content = [token for text, token in words if text not in FUNCTION_WORDS]
+    plain = [token for token in range(len(tokens)) if not tokens.special[token]]
+    return (content or [token for _, token in words] or plain or [0])[-1]
 
 
 def _bare(piece: str) -> str:
@@ -305,17 +327,28 @@ class TokenRanking:
 
 
 def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
-    """The ranking for one token. The token itself and those that the tokenizer added are no partners: most heads rest
-    on them. A head whose weights to all partners are 0 does not stand in it."""
-    cross = attention_map.kind.base is Kind.CROSS
-    partners = [~np.array(side.special, bool) for side in (attention_map.keys, attention_map.queries)]
-    if not cross:
-        for side in partners:
-            side[token] = False
-    rows = _largest(((layer.index, heads.row_weights(layer, token)) for layer in attention_map.layers), partners[0])
-    columns = () if cross else _largest(((layer.index, _column(layer, token)) for layer in attention_map.layers),
-                                        partners[1])
-    return TokenRanking(rows, columns)
+    """The ranking for one token. The token itself, its neighbours, the first token of a model that reads left to right
+    and those that the tokenizer added are no partners: most heads rest on them. A head whose weights to all partners
+    are 0 does not stand in it."""
+    if attention_map.kind.base is Kind.CROSS:
+        return TokenRanking(links_from(attention_map, token), ())
+    columns = ((layer.index, _column(layer, token)) for layer in attention_map.layers)
+    return TokenRanking(links_from(attention_map, token), _largest(columns, _partners(attention_map.queries, token)))
+
+
+def links_from(attention_map: AttentionMap, token: int) -> tuple[Link, ...]:
+    """The first side of `token_ranking`, which needs one row of each head."""
+    partners = _partners(attention_map.keys, None if attention_map.kind.base is Kind.CROSS else token)
+    if attention_map.kind.base is Kind.CAUSAL:
+        partners[0] = False
+    return _largest(((layer.index, heads.row_weights(layer, token)) for layer in attention_map.layers), partners)
+
+
+def _partners(side: Tokens, token: int | None) -> np.ndarray:
+    partners = ~np.array(side.special, bool)
+    if token is not None:
+        partners[max(0, token - 1):token + 2] = False
+    return partners
 
 
 def _column(layer: Layer | Reported, key: int) -> np.ndarray:

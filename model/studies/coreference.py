@@ -24,6 +24,7 @@ from model.core.query import Edit, Kind, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
 from model.core.types import KindHeadId, Progress, Span, quiet
+from model.core.view import PRONOUNS, SUBJECTS
 from model.studies.predictions import log_probability
 
 if TYPE_CHECKING:
@@ -195,7 +196,6 @@ def read_bytes(content: bytes, name: str) -> CaseFile:
         raise UserError(f"{name} is not a CSV file that can be read ({error}); save it as CSV in UTF-8.") from None
 
 
-PRONOUNS = ("it", "he", "she", "they", "him", "her", "them", "its", "his", "their")
 ARTICLES = ("the", "a", "an")
 OPENERS = ("after", "although", "as", "at", "because", "before", "behind", "beside", "but", "for", "he", "if", "in",
            "it", "near", "next", "on",
@@ -253,8 +253,8 @@ def twin_of(case: Case) -> Case | None:
 
 
 def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
-    """A case for a sentence of one's own: its last pronoun that has two nouns before it, and the first two of them;
-    None where there is none.
+    """A case for a sentence of one's own: its last pronoun behind the first word, a subject rather than another, and
+    the first two nouns before it; None where there is none.
 
     prefer: (pronoun, right, wrong) as words, used as far as they are in the sentence.
     """
@@ -263,7 +263,8 @@ def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
     wanted = [word if word and re.search(rf"\b{re.escape(word)}\b", sentence) else "" for word in wanted]
     if known is not None and not any(wanted):
         return known
-    asked = wanted[0] or next((sentence[slice(*span)] for span in reversed(pronouns(sentence)) if span[0] > 0), "")
+    behind = [sentence[slice(*span)] for span in reversed(pronouns(sentence)) if span[0] > 0]
+    asked = wanted[0] or next(iter(sorted(behind, key=lambda word: word.lower() not in SUBJECTS)), "")
     place = max((span[0] for span in pronouns(sentence) if sentence[slice(*span)] == asked), default=len(sentence))
     order = sorted(nouns(sentence), key=lambda span: span[0] > place)
     others = [word for word in (sentence[slice(*span)] for span in order) if word not in wanted and word != asked]

@@ -196,7 +196,7 @@ export function mount(element, bytes, send) {
   });
   on(board, "keydown", (event) => {
     if (event.key.startsWith("Arrow")) move(event.key);
-    else if (event.key === "Escape") set(null, null);
+    else if (event.key === "Escape") view.state.pair ? set(view.state.focus, null) : set(null, null);
     else if (event.key !== "Enter" && event.key !== " ") return;
     else if (cursor) cursor.column === undefined ? set(cursor.row, null) : choose(cursor);
     event.preventDefault();

@@ -90,7 +90,7 @@ export function mount(element, bytes, send) {
     if (step) {
       rove(reach + step);
       buttons[reach].focus();
-    } else if (event.key === "Escape") set(null, null);
+    } else if (event.key === "Escape") state.pair ? set(state.focus, null) : set(null, null);
     else return;
     event.preventDefault();
   });

@@ -13,7 +13,17 @@ from model.core.measures import BY_NAME, HeadMeasures, MeasuresQuery, head_ids
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
 from model.core.types import HeadId
-from model.core.view import LENSES, QUADRANTS, SCALES, Link, TokenRankingQuery, View, displayed_head, overlaid_heads
+from model.core.view import (
+    LENSES,
+    QUADRANTS,
+    SCALES,
+    Link,
+    TokenRankingQuery,
+    View,
+    displayed_head,
+    links_from,
+    overlaid_heads,
+)
 from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
 from viz.components.head_view import Below, head_view
@@ -42,6 +52,7 @@ PICTURE = 430   # pixels: the open head and what is true of it fit under the sen
 ABOVE = 208     # pixels over the open head in a presentation, where it fills the rest of the screen
 SHOWN = 6       # heads in a ranking
 EACH = 3        # heads on either side of one token
+ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
 BLIND = 1e-5    # weights that differ by less are the same: the row has not seen the other word
 NAMED = 3       # keys of a row that are named
 KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
@@ -114,24 +125,47 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         covered_head(page, record)
         return
     question = MeasuresQuery(page.query(), view.kind)
-    measures = sources.cached(question)
+    measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(claims[0], width="content")
+        _offer(page, record[view.kind], view)
     left, right = st.columns([11, 13], gap="medium")
     with left:
         _grid(page, record, view, measures)
         # in a presentation its buttons are not drawn
         of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
+        _what_if(page, record, view)
     with right:
         drawn = _open_head(page, record, view)
         if page.controls["predict"] == "shown":
             score_panel(page, record, view)
-        st.markdown(" ".join(head_claims(record, view, *_twin(page))) or row_claim(record, view))
-        _ways_on(page, record, view, drawn)
+        st.markdown(" ".join(claims[1:]))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            export_menu(page, record, view)
+            add_to_handout("head", item_maker(drawn, (record,)))
     if of_token is not None:   # of a long text it takes longer than the picture
         with of_token:
             _look_from_and_at(page, record[view.kind], view)
     if measures is None:   # of a long text they take longer than the picture, which is there before them
         page.ask(question, height=0)
         st.rerun()
+
+
+def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
+    """A button that opens the head with most weight for the pair, or from the token to one beyond its neighbours;
+    nothing where that head is open, or the token is a patch of a picture."""
+    token, words = view.token or 0, strings("heads")
+    if view.pair:
+        layer, head, weight = heads.rank_heads_for_pair(attention_map, *view.pair)[0]
+        best: Link | None = Link(layer, head, view.pair[1], weight)
+    else:
+        best = None if attention_map.queries.patches else next(iter(links_from(attention_map, token)), None)
+    if best is not None and (best.layer, best.head) != (view.layer, view.head):
+        a, b = token_label(attention_map.queries, token), token_label(attention_map.keys, best.other)
+        st.button(words["offer"].format(head=head_label(best.layer, best.head), a=a, b=b,
+                                        weight=format_weight(best.weight)),
+                  key="offer", help=None if view.pair else words["first_help"],
+                  on_click=page.set, kwargs={"head": (best.layer, best.head)})
 
 
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
@@ -323,24 +357,23 @@ def _edited(edit: str) -> dict[str, Any]:
     return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
 
 
-def _ways_on(page: PageContext, record: AttentionRecord, view: View, picture: Picture) -> None:
-    """One action to the same question with this head silenced, with another word, or with this head taken from the
-    twin; and to predicting it."""
+def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """One action to a prediction, and to the same question with this head silenced, with another word, or with this
+    head taken from the twin."""
     words, example = strings("heads"), _example(page)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        start_button(page, record, view)
-        export_menu(page, record, view)
-        add_to_handout("head", item_maker(picture, (record,)))
-        # a file has no model that could be asked anew
-        asks = record.verification.status not in ("imported", "recorded")
-        ways = {"silenced": _edited("zero")} if asks else {}
-        if example is not None and example.twin:
-            other = {"other": other_twin(example, page.state.text)}
-            ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
+    st.markdown(f"##### {words['what_if']}")
+    # a file has no model that could be asked anew
+    asks = record.verification.status not in ("imported", "recorded")
+    ways = {"silenced": _edited("zero")} if asks else {}
+    if example is not None and example.twin:
+        other = {"other": other_twin(example, page.state.text)}
+        ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
+    with st.container(horizontal=True, gap="small"):
         for way, controls in ways.items():
-            if st.button(words[f"compare_{way}"], key=f"compare-{way}", type="tertiary",
+            if st.button(words[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],
                          help=words["compare_help"] if way == "silenced" else None):
                 page.open_page("compare", **controls)
+        start_button(page, record, view)
         if asks:
             _swap(page, record, view)
 

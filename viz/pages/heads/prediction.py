@@ -142,5 +142,5 @@ def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:
     """The way in, where the text is short enough."""
     if page.controls["predict"] == "" and max(len(record[view.kind].queries), len(record[view.kind].keys)) <= LONGEST:
-        st.button(strings("predict")["title"], key="predict-begin", type="tertiary", help=strings("predict")["help"],
-                  on_click=restart, args=(page,))
+        st.button(strings("predict")["title"], key="predict-begin", icon=":material/visibility_off:",
+                  help=strings("predict")["help"], on_click=restart, args=(page,))
