@@ -106,8 +106,8 @@ class PageContext:
     def set(self, *, passing: bool = False, **changes: Any) -> None:
         """The one way to change the state: fields of the question, of the view (`head` takes (layer, head)) and this
         page's own controls, all at once. Another token, another pair and an edited text keep the head that is open; of
-        the rest the state keeps what still makes sense, and what a control cannot be is ignored. passing: no reader chose it, as in a
-        film, so that it is no entry of the browser's history."""
+        the rest the state keeps what still makes sense, and what a control cannot be is ignored. passing: no reader
+        chose it, as in a film, so that it is no entry of the browser's history."""
         asked = {name: changes.pop(name) for name in QUESTION & changes.keys()}
         seen = {name: changes.pop(name) for name in VIEW & changes.keys()}
         keeps = "model" not in asked if asked else bool({"token", "pair"} & seen.keys())

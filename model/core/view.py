@@ -17,10 +17,12 @@ SCALES = ("linear", "root", "log")
 SUBJECTS = ("it", "he", "she", "they")
 PRONOUNS = (*SUBJECTS, "him", "her", "them", "its", "his", "their")
 # English words that are seldom what a sentence is about
-FUNCTION_WORDS = frozenset(("a an the this that these those and or but nor so yet if than as at by for from in into of on "
-                            "onto to with without about over under up down out off i you we me us my your our is are was "
-                            "were be been being am do does did has have had will would can could may might must shall "
-                            "should not no too very just also again there here now then s t").split())
+_FUNCTION_WORDS = """
+a an the this that these those and or but nor so yet if than as at by for from in into of on onto to with without about
+over under up down out off i you we me us my your our is are was were be been being am do does did has have had will
+would can could may might must shall should not no too very just also again there here now then s t
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 QUADRANTS = ("", "AA", "AB", "BA", "BB")  # rows of the first letter's text, columns of the second letter's
 
 

@@ -3,7 +3,7 @@ import { signedBar } from "../js/negative_marks.js";
 import { node, short } from "../js/shared.js";
 import { strength } from "./codes.js";
 
-const TICKS = { linear: [0, 0.5, 1], root: [0, 0.1, 0.4, 1], log: [0.0001, 0.001, 0.01, 0.1, 1] };
+const TICKS = { linear: [0, 0.5, 1], root: [0, 0.1, 0.4, 1], log: [0.0001, 0.01, 1] };
 
 /**
  * The nodes under the picture; `headName` names the heads of a lens that draws several.

@@ -15,7 +15,7 @@ from viz.components.picture_view import PatchEvent
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
-from viz.pages.compare.difference import difference_section, grid_section, patching_section
+from viz.pages.compare.difference import both_section, change_section, grid_section, open_head, patching_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.export_menu import link_box
@@ -33,7 +33,7 @@ PAGE = Page("record", controls=(
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100), Number("width", 4, 1, WIDEST, whole=True), Number("first", 0, 0, WIDEST, whole=True),
     Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
-    Number("layer_b", 0, 0, 999, whole=True), Number("head_b", 0, 0, 999, whole=True),
+    Number("layer_b", -1, -1, 999, whole=True), Number("head_b", -1, -1, 999, whole=True),
     Words("picture", "", 64), Number("hidden", -1, -1, 9_999, whole=True)), reads="both")
 
 
@@ -53,25 +53,34 @@ def render(page: PageContext) -> None:
     words = strings("compare")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
-    record, view = real_head(page, token=False)
-    choice_for(page, "versus", words["versus"], words["ways" if record.picture is None else "ways_of_pictures"])
+    left, right = st.columns([5, 6], gap="medium", vertical_alignment="bottom")
+    with left:
+        record, view = real_head(page, token=False)
+    with right:
+        choice_for(page, "versus", words["versus"], words["ways" if record.picture is None else "ways_of_pictures"])
     other = _other(page, record, view)
     if other is None:
         st.info(words["same"])
         return
     second, kinds = page.ask(other.query), (view.kind, other.kind)
-    _unknown((record, second))
-    names = difference_section(page, (record, second), view, (other.kind, other.head),
-                               page.ask(AlignmentQuery(record.query, other.query, kinds)))
+    records = record, second
+    _unknown(records)
+    found = open_head(page, records, view, (other.kind, other.head),
+                      page.ask(AlignmentQuery(record.query, other.query, kinds)))
     overview = page.ask(OverviewQuery(record.query, view.kind))
+    edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
+    compared = page.ask(ComparisonQuery(record.query, other.query, kinds, None if other.counterpart else other.head))
+    left, right = st.columns(2, gap="large")
+    with left:
+        grid_section(page, overview, view, compared, records, found.names,
+                     _taker(page, edited) if other.counterpart else None)
+    with right:
+        change_section(page, records, view, found)
     for edit in other.query.edits:
         if isinstance(edit, Patch):
-            patching_section((record, second), overview, view,
-                             page.ask(PatchQuery(record.query, edit.from_query, edit.kind)), _taker(page, None))
-    head = None if other.counterpart else other.head
-    edited = _edited(page, record, view) if page.controls["versus"] == "edit" else None
-    grid_section(page, overview, view, page.ask(ComparisonQuery(record.query, other.query, kinds, head)),
-                 (record, second), names, _taker(page, edited) if other.counterpart else None)
+            patching_section(records, overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
+                             _taker(page, None))
+    both_section(page, records, view, found)
     with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
         if opened.open:
             link_box(page)
@@ -99,7 +108,8 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     second = page.ask(query)
     kind = view.kind if view.kind in second.kinds else second.kinds[0]
     wanted = (page.controls["layer_b"], page.controls["head_b"])
-    head = wanted if second[kind].has(*wanted) else (second[kind].layers[0].index, 0)
+    known = [place for place in (wanted, here) if second[kind].has(*place)]
+    head = known[0] if known else (second[kind].layers[0].index, 0)
     head_choice(strings("compare")["second_head"], second[kind], head,
                 lambda second: page.set(layer_b=second[0], head_b=second[1]), "second")
     return Other(query, kind, head, False)

@@ -1,5 +1,5 @@
-"""The parts of the page Compare two: the open head in both and their difference, over matrices or over pictures; which
-heads changed most, or turn the answer when they are patched; and what the two answer."""
+"""The parts of the comparison's page: which heads changed most, or turn the answer when they are patched; what the two
+answer; the open head in both and their difference, over matrices or over pictures."""
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -26,6 +26,7 @@ from viz.export.tables import SIDES, comparison_csv
 from viz.figures.bars import bars
 from viz.format import (
     format_change,
+    format_number,
     format_share,
     format_weight,
     head_label,
@@ -105,72 +106,108 @@ def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Si
     return named(words["as_it_stands"], done)
 
 
-def difference_section(page: PageContext, records: Pair, view: View, other: tuple[Kind, HeadId],
-                       aligned: Alignment) -> Sides:
-    """The open head in both and their difference, and below it what is true of it and what the two answer; what
-    the two are called."""
-    words, scales, (kind, head), here = strings("compare"), strings("heads"), other, (view.layer, view.head)
+@dataclass(frozen=True, eq=False)
+class OpenHead:
+    """The open head in both records, ready to be drawn: its three views, the largest change, what the sides are called,
+    and the titles over the three, in parts."""
+
+    shown: tuple[DisplayedHead, ...]
+    bound: float
+    names: Sides
+    titles: list[list[str]]
+    aligned: Alignment
+    head: HeadId   # of the second
+
+    @property
+    def changed(self) -> bool:
+        """Whether a weight differs."""
+        return self.bound > EQUAL
+
+
+def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, HeadId],
+              aligned: Alignment) -> OpenHead:
+    """Compare the open head of both. other: the second's kind and head."""
+    words, (kind, head), here = strings("compare"), other, (view.layer, view.head)
     shown = difference_views(*records, ((view.kind, *here), (kind, *head)), aligned)
     bound = max(float(np.abs(np.nan_to_num(shown[2].weights)).max()), EQUAL)
-    names, over = _sides(page, records, (here, head)), over_pictures(records)
-    # over each of the three: its name and what it is of, in parts
+    names = _sides(page, records, (here, head))
     titles = [list(dict.fromkeys([name, head_label(*each)]))
               for name, each in zip(names.long, (here, head), strict=True)]
     titles.append([words["difference"].format(one=names.short[0], other=names.short[1]),
-                   words["bound"].format(bound=bound)])
+                   *([words["bound"].format(bound=bound)] if bound > EQUAL else [])])
+    return OpenHead(shown, bound, names, titles, aligned, head)
+
+
+def change_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
+    """What the two answer, and what changed in the open head: a sentence, and the map of it."""
+    _answers(*records, tuple(map(escape_markdown, found.names.short)))
+    row = _row_in_focus(found.aligned, view) if over_pictures(records) else None
+    st.markdown(change_claim(found.shown[0].weights, found.shown[1].weights,
+                             with_patch_names(found.aligned, records, view), row))
+    if not found.changed and (why := unchanged_why(records[1].query.edits, found.head)):
+        st.markdown(why)
+    if _beside_the_grid(page, records, found):
+        _matrices(page, records, view, found, (2,))
+
+
+def _row_in_focus(aligned: Alignment, view: View) -> int:
+    """The group of the token in focus."""
+    return next((place for place, group in enumerate(aligned.rows) if view.token in group.first), 0)
+
+
+def _beside_the_grid(page: PageContext, records: Pair, found: OpenHead) -> bool:
+    """Whether the map of the change has room above, and anything to show there."""
+    few = max(len(found.aligned.rows), len(found.aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
+    return found.changed and few and not over_pictures(records)
+
+
+def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
+    """The open head in both, and the map of the change where it was not drawn above."""
+    words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
         if not over:   # whose colours have one scale of their own
             segments(scales["scale"], {scale: scales["scales"][scale] for scale in SCALES}, page.set, "scale",
                      view.scale)
-    # the group of the token in focus
-    row = next((place for place, group in enumerate(aligned.rows) if view.token in group.first), None)
     values: tuple[PatchValues, ...] = ()
+    looked = replace(view, token=_row_in_focus(found.aligned, view), pair=None)
     if over:
-        row = row or 0
-        focus, values = rows_over_pictures(records, view, shown, aligned, row)
-        _three_over_pictures(page, records, view, focus, values, titles)
-        titles[2][1] = words["bound"].format(bound=values[2].high)   # of a row's own largest change
+        focus, values = rows_over_pictures(records, view, found.shown, found.aligned, looked.token or 0)
+        looked = replace(looked, token=focus)
+        _three_over_pictures(page, records, view, focus, values, found.titles)
+        found.titles[2][1:] = [words["bound"].format(bound=values[2].high)]   # of a row's own largest change
     else:
-        _three_matrices(page, records, replace(view, lens="matrix", token=row, pair=None), shown, titles, aligned,
-                        bound)
-    left, right = st.columns(2, gap="medium")
-    with left:
-        said = with_patch_names(aligned, records, view)
-        st.markdown(change_claim(shown[0].weights, shown[1].weights, said, row if over else None))
-        if bound <= EQUAL and (why := unchanged_why(records[1].query.edits, head)):
-            st.markdown(why)
-        st.caption(words["over_about" if over else "picture_about"])
-        if alone := alone_claim(aligned):
-            st.caption(alone)
-        saved = [" · ".join([name, *title[1:]])
-                 for name, title in zip((*names.short, titles[2][0]), titles, strict=True)]
-        looked = replace(view, token=focus if over else row, pair=None)
-        _save_menu(SavedComparison(shown, looked, bound, tuple(saved), records, page.link(), values))
-    with right:
-        _answers(*records, tuple(map(escape_markdown, names.short)))
-    return names
+        _matrices(page, records, view, found, (0, 1) if _beside_the_grid(page, records, found) else (0, 1, 2))
+    st.caption(words["over_about" if over else "picture_about"])
+    if alone := alone_claim(found.aligned):
+        st.caption(alone)
+    saved = [" · ".join([name, *title[1:]])
+             for name, title in zip((*found.names.short, found.titles[2][0]), found.titles, strict=True)]
+    _save_menu(SavedComparison(found.shown, looked, found.bound, tuple(saved), records, page.link(), values))
 
 
-def _three_matrices(page: PageContext, records: Pair, view: View, shown: tuple[DisplayedHead, ...],
-                    titles: list[list[str]], aligned: Alignment, bound: float) -> None:
-    """Short texts in a row of three; of longer ones the two heads side by side and their difference below, larger. A
-    row that is chosen in one of them is in focus in all, and on the page Heads."""
-    in_a_row = max(len(aligned.rows), len(aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
-    columns = [*st.columns(3 if in_a_row else 2, gap="small", vertical_alignment="bottom"), None]
-    heights = (HIGH[0],) * 3 if in_a_row else (HIGH[1], HIGH[1], HIGH[2])
+def _matrices(page: PageContext, records: Pair, view: View, found: OpenHead, places: tuple[int, ...]) -> None:
+    """Some of the two heads and their difference: of short texts side by side, of longer ones the difference below,
+    larger. A row that is chosen in one of them is in focus in all, and on the page Heads."""
+    aligned, few = found.aligned, max(len(found.aligned.rows), len(found.aligned.columns)) <= FEW
+    in_a_row = few and not page.state.present
+    columns = [*st.columns(len(places) if in_a_row else min(len(places), 2), gap="small", vertical_alignment="bottom"),
+               None]
+    height = HIGH[0] if in_a_row else HIGH[1]
+    looked = replace(view, lens="matrix", token=_row_in_focus(aligned, view), pair=None)
 
     def take(event: ViewEvent) -> None:
         first = aligned.rows[event.token].first if event.token is not None else ()
         if first:
             page.set(token=first[0])
 
-    for place, name in enumerate(SIDES):
-        with columns[place] or st.container():
-            title, *parts = titles[place]
+    for column, place in zip(columns, places):
+        with column or st.container():
+            title, *parts = found.titles[place]
             st.markdown(f"**{escape_markdown(title)}**" + "".join(f" · {escape_markdown(part)}" for part in parts))
-            drawn = head_view(shown[place], view, height=heights[place], key=f"compare-{name}", on_event=take,
-                              bound=None if place < 2 else bound if bound > EQUAL else 1.0)
+            drawn = head_view(found.shown[place], looked, height=height if column else HIGH[2],
+                              key=f"compare-{SIDES[place]}", on_event=take,
+                              bound=None if place < 2 else found.bound if found.changed else 1.0)
             picture_button(drawn, records[place:place + 1] or records)
 
 
@@ -280,8 +317,8 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     words, counterpart = strings("compare"), choose is not None
     ranked = largest_first(compared.frame()["changed"])
     one, other = map(escape_markdown, names.short)
-    st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}")
-    st.caption(words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(one=one, other=other)))
+    about = words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(one=one, other=other))
+    st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}", help=about)
     if counterpart and ranked.iloc[0] <= EQUAL:
         st.markdown(words["grid_none"])
         return
@@ -290,7 +327,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
     colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
                          bound=max(values.abs().max(), EQUAL), ranked=True)
-    _coloured_grid(overview, view, colours, offered.items(), format_weight, key="grid", records=records,
+    _coloured_grid(overview, view, colours, offered.items(), format_number, key="grid", records=records,
                    choose=choose or page.set)
 
 
@@ -300,7 +337,7 @@ def _coloured_grid(overview: Overview, view: View, values: HeadValues, offered: 
     the head here, by choose(head=…)."""
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
-    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=340,
+    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=300,
                       key=f"compare-{key}", on_event=lambda event: choose(head=(event.layer, event.head)))
     picture_button(drawn, records)
     pills(strings("compare")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
