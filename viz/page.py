@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from model.ask import sources
+from model.ask.sources import Entry
 from model.core.query import Edit, Query, UserError
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -25,6 +26,21 @@ from viz.session import Kept, session
 from viz.state import LECTURE, QUESTION, VIEW, State, complete_view
 from viz.streamlit_patch import StreamlitPage
 from viz.text import menu
+
+
+class UnknownWords(UserError):
+    """A small model was asked about words that are not in its vocabulary; its record says which."""
+
+    def __init__(self, record: AttentionRecord) -> None:
+        super().__init__(" ".join(record.notes))
+        self.record = record
+
+
+def refuse_unknown(record: AttentionRecord) -> None:
+    """Raise UnknownWords for a record with words that its model does not know."""
+    if any(any(tokens.unknown) for each in record.maps for tokens in (each.queries, each.keys)):
+        raise UnknownWords(record)
+
 
 LONG_TEXTS = Kept[dict[str, str]]({})   # by their short names, the last ones that an address was too short for
 PRESENTED_FROM = Kept("")   # the page that a presentation left for the handout's figures
@@ -42,6 +58,8 @@ class Page:
     asks_at: tuple[tuple[str, Any], ...] = ()
     reads: Literal["text", "picture", "both"] = "text"   # what its models look at
     own_texts: bool = False                   # whether they read the page's own, so that the model alone is chosen
+    # which models of the catalogue it has an answer for; others are not offered
+    answers: Callable[[Entry], bool] = lambda offer: True
     title: str = ""                           # in the menu, as its section; `pages` fills in both
     section: str = ""
 
@@ -95,9 +113,12 @@ class PageContext:
         return complete_view(self.state, self.record())
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
-        """The answer to any question, waited for. Raises UserError if there is none. height: of the skeleton that
-        stands there meanwhile, in pixels; 0 for none."""
-        return waiting.ask(question, height)
+        """The answer to any question, waited for. Raises UserError if there is none, UnknownWords for a text with words
+        that a small model does not know. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
+        answer = waiting.ask(question, height)
+        if isinstance(question, Query) and sources.vocabulary(question.model):
+            refuse_unknown(answer)
+        return answer
 
     def ask_each(self, questions: Iterable[Hashable], **how: Any) -> Generator[Any, None, None]:
         """The answers to many questions, each as soon as it is there; how: as of `viz.waiting.ask_each`."""

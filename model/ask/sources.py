@@ -191,7 +191,7 @@ def catalogue_only() -> bool:
 
 
 def catalogue() -> tuple[Entry, ...]:
-    """Every model of the catalogue that can be had here, from scratch ones last."""
+    """Every model of the catalogue that can be had here, those on this disk first."""
     from model.pretrained import catalogue as pretrained_catalogue
 
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
@@ -201,7 +201,7 @@ def catalogue() -> tuple[Entry, ...]:
     own = [Entry(name, title, good_for, translates=name == scratch.TRANSLATOR,
                  pictures=name in scratch.OF_PICTURES)
            for name, (title, good_for) in scratch.OFFERS.items()]
-    return (*pretrained, *own)
+    return tuple(sorted((*pretrained, *own), key=lambda entry: not entry.on_disk))
 
 
 @dataclass(frozen=True)

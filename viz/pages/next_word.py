@@ -26,15 +26,15 @@ from viz.widgets.fragment import fetch
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 
+OURS = ("stories", "induction")   # the decoders that are trained here
 PAGE = Page("record",
             controls=(Steps("wrote", 10**7, 256), Number("t", 1.0, 0.05, 10), Number("top_k", 0, 0, 1000, whole=True),
-                      Number("top_p", 1.0, 0.01, 1)))
+                      Number("top_p", 1.0, 0.01, 1)), answers=lambda offer: offer.writes or offer.id in OURS)
 # temperature and the two cuts
 CUTS = {"t": (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 10.0),
         "top_k": (0, 1, 2, 5, 10, 20, 50, 100, 1000), "top_p": (0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)}
 DRAWN = 16    # tokens in the chart
 OFFERED = 8   # tokens that one can click
-OURS = ("stories", "induction")   # the decoders that are trained here
 
 
 def render(page: PageContext) -> None:
@@ -72,7 +72,8 @@ def _ways_out(page: PageContext, sentence: str) -> None:
         for offer in (each for name in OURS for each in offers if each.id == name):
             st.button(words["ours"].format(model=escape_markdown(offer.title)), key=f"read-{offer.id}",
                       help=offer.good_for, on_click=partial(page.set, model=offer.id, text_b=None, target=None,
-                                                            wrote=(), text=words["ours_texts"][offer.id]))
+                                                            wrote=(),
+                                                            text=strings("vocabulary")["examples"][offer.id]))
         if absent and sources.may_fetch():
             st.button(words["fetch"].format(model=escape_markdown(absent[0].title), size=absent[0].size / 1e6),
                       key="fetch-writer", help=absent[0].good_for, on_click=fetch, args=(page, absent[0].id))

@@ -29,7 +29,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import PLAYING, folded_formula, pause, repeat
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
-from viz.widgets.vocabulary import unknown_words, vocabulary
+from viz.widgets.vocabulary import vocabulary
 
 OURS = "translator"
 WORD_SECONDS = 0.7   # of a translation that is played
@@ -38,7 +38,7 @@ PAIRS = 100          # of twins in the set of sentences
 PAGE = Page("record", controls=(
     Number("word", -1, -1, 10**4, whole=True), Switch("stepping"), Choice("side", "cross", ("cross", "causal")),
     Words("open", "", 12),
-    Choice("mode", "zero", ("zero", "mean")), Switch("set")))
+    Choice("mode", "zero", ("zero", "mean")), Switch("set")), answers=lambda offer: offer.translates)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,6 @@ def render(page: PageContext) -> None:
     if model != state.model:
         chosen = offers[state.model].title if state.model in offers else state.model
         st.caption(words["another"].format(model=escape_markdown(chosen), ours=escape_markdown(record.card.title)))
-    unknown_words(page, record)
     swap = sources.swap(state.text) if model == OURS else None
     if swap is not None:
         _twins(page, model, swap, record)

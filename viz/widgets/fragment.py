@@ -9,9 +9,10 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.query import NotOnDisk, UserError
-from viz.page import PageContext
+from viz.page import PageContext, UnknownWords
 from viz.session import Kept, session
 from viz.text import escape_markdown, strings
+from viz.widgets.vocabulary import refusal
 
 FETCHING = Kept(("", ""))   # the model that is being downloaded, and the one that cannot be opened without: an adapter
 log = logging.getLogger("clearhead")
@@ -25,6 +26,8 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
         yield
     except NotOnDisk as missing:
         _offer_to_fetch(page, missing.wanted or page.state.model, str(missing), part)
+    except UnknownWords as error:
+        refusal(page, error.record, fetch)
     except UserError as error:
         st.error(escape_markdown(str(error)))
     except Exception:

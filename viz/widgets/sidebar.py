@@ -124,11 +124,12 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     """The choice of the model, and the field that adds one where this server takes others than the catalogue's; returns
     the badge's place."""
     words, model = strings("frame"), page.state.model
-    offers = {offer.id: offer for offer in sources.catalogue()
-              if page.about.reads == "both" or offer.pictures == (page.about.reads == "picture")}
+    offers, reads = {offer.id: offer for offer in sources.catalogue()}, page.about.reads
+    names = [name for name, offer in offers.items() if page.about.answers(offer)
+             and (reads == "both" or offer.pictures == (reads == "picture"))]
     if not first:
         st.session_state["ask_model"] = model
-    names = list(offers) if model in offers else [*offers, model]
+    names += [] if model in names else [model]
     st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=(page, "model"),
                  format_func=lambda name: _label(name, offers.get(name)),
                  **({"index": names.index(model)} if first else {}))

@@ -6,41 +6,58 @@ import streamlit as st
 
 from model.ask import sources
 from model.core.record import AttentionRecord
+from viz.format import token_markdown
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import escape_markdown, strings
 
 _DRAFT = Kept[tuple[str, ...]](())   # phrases that were clicked together
+NAMED = 8   # unknown words that a refusal names
 READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the catalogue that know any word
 
 
-def unknown_words(page: PageContext, record: AttentionRecord) -> None:
-    """What the model says of words that it never saw, and a model that knows more; nothing if it knows them all."""
-    if any(any(attention_map.keys.unknown) for attention_map in record.maps):
-        for note in record.notes:
-            st.warning(escape_markdown(note))
-        another_reader(page, record)
+def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageContext, str], None]) -> None:
+    """What stands on a page whose small model does not know the words of the text: which words, an example that it
+    knows, a pretrained model that reads any text, and the vocabulary. fetch(page, model): brings a model here."""
+    words, card = strings("vocabulary"), record.card
+    unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
+                            for text, lacks in zip(side.texts, side.unknown, strict=True) if lacks)
+    st.info(words["refused"].format(model=escape_markdown(card.title), words=", ".join(
+        f"*{token_markdown(text)}*" for text in list(unknown)[:NAMED])))
+    if record.query.text != page.state.text:   # of a field of the page, which is there to be changed
+        return
+    example = words["examples"].get(card.id.split("@")[0].split("-")[0])
+    with st.container(horizontal=True):
+        if example:
+            st.button(words["example"].format(text=escape_markdown(example)), key="known-example", type="primary",
+                      on_click=_read, args=(page, example))
+        wanted = READERS["translate" if len(record.kinds) > 1 else "read"]
+        for offer in sources.catalogue():
+            if offer.id == wanted:
+                reader_button(page, offer, fetch)
+    vocabulary(card.id, card.title, lambda text: _read(page, text), expanded=True)
 
 
-def another_reader(page: PageContext, record: AttentionRecord) -> None:
-    """A button that reads the sentence with a pretrained model of the same sort; nothing for a model that was not
-    trained here."""
-    words, wanted = strings("vocabulary"), READERS["translate" if len(record.kinds) > 1 else "read"]
-    other = next((offer for offer in sources.catalogue() if offer.id == wanted), None)
-    if other is not None and sources.vocabulary(record.card.id):
-        st.button(words["pretrained"].format(model=other.title), key="pretrained",
-                  on_click=lambda: page.set(model=other.id),
-                  help=words["pretrained_about"].format(model=other.title, size=other.size / 1e6))
+def _read(page: PageContext, text: str) -> None:
+    page.set(text=text, text_b=None, target=None)
 
 
-def vocabulary(model: str, title: str, use: Callable[[str], None]) -> None:
+def reader_button(page: PageContext, offer: sources.Entry, fetch: Callable[[PageContext, str], None]) -> None:
+    """A button that reads the text with another model; of one that is not on this disk it says what will be fetched."""
+    words = strings("vocabulary")
+    st.button(words["reader" if offer.on_disk else "fetch_reader"].format(
+        model=escape_markdown(offer.title), size=offer.size / 1e6), key=f"read-{offer.id}", help=offer.good_for,
+        on_click=fetch if not offer.on_disk else lambda page, model: page.set(model=model), args=(page, offer.id))
+
+
+def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: bool = False) -> None:
     """An expander with every phrase that the model knows; nothing for a model that reads any word. use(text): the
-    sentence is to be read."""
+    sentence is to be read. expanded: it is open from the start."""
     groups = sources.vocabulary(model)
     if not groups:
         return
     words, draft = strings("vocabulary"), _DRAFT.value
-    with st.expander(words["title"].format(model=escape_markdown(title)), expanded=bool(draft)):
+    with st.expander(words["title"].format(model=escape_markdown(title)), expanded=expanded or bool(draft)):
         st.markdown(words["lead"].format(n=sum(map(len, groups.values()))))
         for name, phrases in groups.items():
             key = f"phrases-{name}"

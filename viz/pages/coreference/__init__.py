@@ -49,7 +49,7 @@ from viz.widgets.fragment import folded_formula
 from viz.widgets.handout_button import picture_button
 from viz.widgets.head_picker import sentence_strip
 from viz.widgets.head_table import plain_table
-from viz.widgets.vocabulary import unknown_words, vocabulary
+from viz.widgets.vocabulary import vocabulary
 
 ROLES = ("pronoun", "correct", "wrong")
 # (the sign of weight A − weight B in this sentence, in the twin): of a head that looks at the nouns
@@ -101,7 +101,6 @@ def render(page: PageContext) -> None:
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
     record, case = page.record(), sentence_case(page)
-    unknown_words(page, record)
     attention_map = map_of(record)
     rows = page.controls["rows"] or ("later" if attention_map.kind.base is Kind.CAUSAL else "pronoun")
     twins = None

@@ -39,12 +39,12 @@ from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.widgets.export_menu import export_menu
 from viz.widgets.fields import bind, pills, segments, select, toggle
-from viz.widgets.fragment import folded_formula, fragment
+from viz.widgets.fragment import fetch, folded_formula, fragment
 from viz.widgets.handout_button import add_to_handout, item_maker, picture_button
 from viz.widgets.head_picker import kind_choice, sentence_strip
 from viz.widgets.head_table import AVERAGES, FROM_FILE, saved_corpus
 from viz.widgets.picture import open_picture, patch_strip
-from viz.widgets.vocabulary import vocabulary
+from viz.widgets.vocabulary import reader_button
 
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
@@ -106,13 +106,9 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
         st.warning(words["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens), model=model))
         readers = [offer for offer in sources.catalogue() if offer.every_byte]   # none where nothing may be fetched
         if readers:
-            reader = max(readers, key=lambda offer: offer.on_disk)
-            st.button(words["read_with"].format(model=escape_markdown(reader.title)), key="read_with",
-                      on_click=page.set, kwargs={"model": reader.id})
+            reader_button(page, max(readers, key=lambda offer: offer.on_disk), fetch)
     for note in record.notes:
         st.caption(escape_markdown(note))
-    if any(tokens.unknown):
-        vocabulary(record.card.id, record.card.title, lambda text: page.set(text=text))
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:

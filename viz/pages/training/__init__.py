@@ -24,6 +24,7 @@ from viz.widgets.head_table import plain_table
 from viz.widgets.measured import measured_line
 
 OWN = "own"
+DECODERS = ("induction", "stories")   # of those trained here
 NAMED = 2             # heads with the highest score of either kind that have their name in the picture
 FRAME_SECONDS = 0.6   # of a film that plays
 PAGE = Page("nothing", leave=end_training, controls=(
@@ -87,10 +88,11 @@ def _induction(page: PageContext) -> None:
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
-    titles, chosen = {offer.id: offer.title for offer in sources.catalogue()}, page.controls["decoder"]
-    absent = {offer.id for offer in sources.catalogue() if not offer.on_disk}
-    options = {model: titles.get(model, model) for model in ("induction", "smollm2", page.state.model, chosen)
-               if model not in absent or model == chosen}
+    offers, chosen = {offer.id: offer for offer in sources.catalogue()}, page.controls["decoder"]
+    # decoders that are here; the sidebar's model where nobody knows what it is, and what a link asks for
+    ours = [model for model, offer in offers.items() if model in DECODERS or (offer.writes and offer.on_disk)]
+    unlisted = [model for model in (page.state.model, chosen) if model not in offers or model == chosen]
+    options = {model: offers[model].title if model in offers else model for model in (*ours, *unlisted)}
     choice_for(page, "decoder", words["which"], options)
     offer_model(page, "smollm2", "habits")
     try:

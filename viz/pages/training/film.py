@@ -187,9 +187,18 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
     picture = _picture(page, model)
     text = "" if picture else page.controls["says"] or words["texts"][model.split("-")[0]]
     query = sources.open_query(f"{model}@{step}", text, image=picture and picture.sha256)
+    if picture is None:   # the field is there also where the model does not know what it says
+        start = words["texts"][model.split("-")[0]]
+        st.text_input(words["text"], help=words["text_help"], placeholder=start,
+                      **bind(page.set, "says", page.controls["says"] or start))
     record: AttentionRecord = page.ask(query)
     kind, layer, head = open_head_id(page, record, story)
-    _says(page, model, record)
+    if picture is not None and record.picture is not None:
+        select(words["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says",
+               picture.key)
+        ink = 1 - record.picture[..., 0] / 127.5   # paper −1, ink 1
+        figure(tiles, [[(picture.name, ink)]], height=180, key="film-picture",
+               alt=words["picture_alt"].format(name=picture.name))
     if len(record.kinds) > 1:
         segments(words["kind"], {name: words["kinds"][name] for name in record.kinds},
                  lambda which: page.set(open=f"{which}.0.0"), "which", kind)
@@ -208,19 +217,6 @@ def _picture(page: PageContext, model: str) -> Shipped | None:
     """The picture that the snapshots read; None where they read a text."""
     known = pictures.examples().get(model, ())
     return next((entry for entry in known if entry.key == page.controls["says"]), known[0] if known else None)
-
-
-def _says(page: PageContext, model: str, record: AttentionRecord) -> None:
-    """What the snapshots read, to be changed."""
-    words, now = strings("training"), _picture(page, model)
-    if now is None or record.picture is None:
-        start = words["texts"][model.split("-")[0]]
-        st.text_input(words["text"], help=words["text_help"], placeholder=start,
-                      **bind(page.set, "says", page.controls["says"] or start))
-        return
-    select(words["picture"], {entry.key: entry.name for entry in pictures.examples()[model]}, page.set, "says", now.key)
-    ink = 1 - record.picture[..., 0] / 127.5   # paper −1, ink 1
-    figure(tiles, [[(now.name, ink)]], height=180, key="film-picture", alt=words["picture_alt"].format(name=now.name))
 
 
 def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
