@@ -80,7 +80,9 @@ PATTERNS = (
     Pattern("after", "what stood behind the same token elsewhere", OLSSON, _after_equal),
     Pattern("even", "all tokens evenly", CLARK, lambda i, j, info: (i >= 0) & (j >= 0), valid_for_cross=True),
 )
-TITLES = {each.name: each.title for each in PATTERNS}
+NONE = "none"   # the name of what fits no pattern well
+TITLES = {each.name: each.title for each in PATTERNS} | {NONE: "no simple pattern"}
+SIMPLE = 0.7    # the least fit at which a head is called by its best pattern
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +113,11 @@ def best_patterns(fits: "DataFrame") -> "DataFrame":
     from pandas import DataFrame
 
     return DataFrame({"pattern": fits.idxmax(axis=1), "fit": fits.max(axis=1)})
+
+
+def named(best: "DataFrame") -> "DataFrame":
+    """The same with NONE for the pattern of a head that fits even its best one by less than SIMPLE."""
+    return best.assign(pattern=best["pattern"].where(best["fit"] >= SIMPLE, NONE))
 
 
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:

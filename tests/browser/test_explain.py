@@ -40,8 +40,8 @@ def at(seen, query: str, *figures: str):
 
 def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_texts(seen):
     words = strings("explain")
-    main = at(seen, "layer=3&head=1", "picture", "agreement")
-    expect(main.get_by_text("One sentence of 14 ranked tokens says almost nothing.")).to_be_visible()
+    main = at(seen, "layer=3&head=1&all=1", "picture", "agreement")
+    expect(main.get_by_text("inside the band of chance for 14 tokens")).to_be_visible()
     for width, least in ((1440, 100), (900, 0), (390, 0)):
         seen.page.set_viewport_size({"width": width, "height": 900})
         seen.page.wait_for_function(FITTED, timeout=PATIENCE)

@@ -149,13 +149,13 @@ def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, pr
 # pixels of a square at a fit of WORST or less and at a fit of 1: twelve side by side on a phone
 SMALLEST, LARGEST, WORST = 5, 21, 0.4
 NAMED_EFFECTS = 6                               # heads with the largest effects that have their names beside them
-PLAIN = "even"                          # the pattern that is no habit, in grey
+PLAIN, NONE = "even", "none"            # the pattern that is no habit, and what fits none: in greys
 
 
 def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
     """One colour a pattern, always the same one whichever patterns are there."""
-    others = [pattern for pattern in patterns if pattern != PLAIN]
-    return {PLAIN: FADED[theme], **dict(zip(others, series_colours(theme), strict=False))}
+    others = [pattern for pattern in patterns if pattern not in (PLAIN, NONE)]
+    return {PLAIN: FADED[theme], NONE: MUTED[theme], **dict(zip(others, series_colours(theme), strict=False))}
 
 
 def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
@@ -171,7 +171,7 @@ def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, ax
                            customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:z.3f}"
                                        for (layer, head), fit in fits.items()],
                            hovertemplate="%{customdata}<extra></extra>",
-                           marker={"symbol": "square", "size": sizes, "opacity": 1,
+                           marker={"symbol": "square-open" if pattern == NONE else "square", "size": sizes, "opacity": 1,
                                    "line": {"width": 1, "color": colours.PAPER[theme]},
                                    "color": colour_of(theme, list(titles))[pattern]})
     widest = max(head for _, head in best.index)

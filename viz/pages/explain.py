@@ -39,21 +39,23 @@ from viz.format import format_signed, format_weight, head_label, rank, token_mar
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
-from viz.theme import READABLE
+from viz.theme import READABLE, READABLE_WIDE
 from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
-from viz.widgets.fragment import folded_formula
+from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
 
 PAGE = Page("record", controls=(
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
-    Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share")))
+    Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share"),
+    Switch("all")))
 GROUPS = (("weight_head", "weight_layer"), ("norm_head", "norm", "norm_residual", "norm_layernorm"),
           ("rollout", "rollout_even", "flow", "flow_even"), ("gradient",))
 KINDS = ("next", "mask", "label", "target", "vector")
 HIGH = 430    # pixels of a matrix
 DRAWS = 100
+FEW = (("weight_head", "weight_layer"),)   # measures that are drawn until somebody asks for all
 FAINT = 0.05   # a weight that nobody would point at
 
 
@@ -73,12 +75,13 @@ def render(page: PageContext) -> None:
     except UserError as error:
         st.error(escape_markdown(str(error)))
     else:
+        st.markdown(f"{value_claim(attribution)} {verdict(attribution, view)}", width=READABLE_WIDE)
         importance_section(page, attribution, view)
-        agreement_section(attribution, view)
+        agreement_section(page, attribution, view)
         corpus_section(page, record, view, attribution.answer.kind)
         permuted_weights(page, question, attribution, view)
     head_shares(page, record[view.kind], view)
-    _literature()
+    folded(words["published"]["title"], _literature, key="explain-published")
     proof = words["formulas"]
     folded_formula(proof["title"], proof["text"], _proof, key="explain-formula", sources=proof["sources"])
 
@@ -171,21 +174,20 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
     measured, count = attribution.by_method(view.layer, view.head), len(attribution.tokens)
     flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
                if name in attribution.scores)
-    groups = [[(words["names"][name], attribution.removed[name]) for name in REMOVALS]]
+    whole = page.controls["all"]
+    groups = [[(words["names"][name], attribution.removed[name]) for name in (REMOVALS if whole else REMOVALS[:1])]]
     groups += [[(label(name, view.layer, view.head), measured[name]) for name in group
-                if name in measured and not (flat and name.endswith("_even"))] for group in GROUPS]
+                if name in measured and not (flat and name.endswith("_even"))] for group in (GROUPS if whole else FEW)]
     twice = {text for text in attribution.tokens.texts if attribution.tokens.texts.count(text) > 1}
     names = [visible_token(text) + (f" {place}" if text in twice else "")
              for place, text in enumerate(attribution.tokens.texts)]
     apart = (~attribution.ranked).tolist()
     most = int(np.abs(np.where(attribution.ranked, attribution.removed["deleted"], 0)).argmax())
-    st.markdown(f"##### {words['title']}")
-    st.markdown(value_claim(attribution))
     unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
-    st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}", width=READABLE)
+    st.markdown(f"##### {words['title']}",
+                help=f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
     figure(lambda theme: importance(theme, [group for group in groups if group], names, apart, title=words["tokens"],
-                                    apart_title=words["apart"]),
-           key="explain-picture",
+                                    apart_title=words["apart"]), key="explain-picture",
            alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
     _picture_caption(page, attribution, flat)
 
@@ -193,10 +195,11 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
 def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
     """Which tokens stand apart and why, what the even rows are, and which measures are missing."""
     words, apart = strings("explain")["picture"], apart_claim(attribution)
-    sentences = [apart] if apart else []
-    if not flat:
+    sentences, whole = [apart] if apart else [], page.controls["all"]
+    toggle_for(page, "all", words["all"])
+    if whole and not flat:
         sentences.append(words["even"])
-    for why in dict.fromkeys(attribution.missing.values()):
+    for why in dict.fromkeys(attribution.missing.values()) if whole else ():
         names = [escape_markdown(words["names"][name].format(head="", layer="").strip(" ,"))
                  for name, reason in attribution.missing.items() if reason == why]
         sentences.append(words["missing"].format(name=words["and"].join(names), why=escape_markdown(why)))
@@ -205,34 +208,47 @@ def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) ->
         toggle_for(page, "flow", words["long_flow"], help=words["long_flow_help"])
 
 
-def agreement_section(attribution: Attribution, view: View) -> None:
+def verdict(attribution: Attribution, view: View) -> str:
+    """The number that decides, first: how far the open head's attention agrees with what the tokens were worth, and
+    what chance alone reaches."""
+    words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
+    if no_order(attribution):
+        return ""
+    rhos = agreement(attribution, view.layer, view.head).get("weight_head")
+    if rhos is None or not np.isfinite(rhos).any():
+        return ""
+    rho, luck = float(np.nanmean(rhos)), critical_rho(count)
+    return words["verdict"].format(head=head_label(view.layer, view.head), rho=rho, count=count, chance=luck,
+                                   where=words["where"][int(abs(rho) > luck)])
+
+
+def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
     """The rank correlations of this one answer, and how little one sentence says."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
-    st.markdown(f"##### {words['title']}")
+    st.markdown(f"##### {words['title']}", help=words["lead"].format(count=count))
     if why := no_order(attribution):
         st.info(why)
         return
     top, luck = float(ceiling(attribution).mean()), critical_rho(count)
     rhos = {name: rho for name, rho in agreement(attribution, view.layer, view.head).items() if np.isfinite(rho).any()}
-    st.markdown(words["lead"].format(count=count), width=READABLE)
     values = np.array(list(rhos.values()))
     left, right = st.columns([7, 5], gap="large")
     with left:
-        agreement_chart(list(rhos), values, values.mean(1), view, top, chance=(luck, words["chance"]),
-                        key="explain-agreement", alt=words["alt"].format(rows=len(rhos), ceiling=top, chance=luck))
+        agreement_chart(list(rhos), values if page.controls["all"] else None, values.mean(1), view, top,
+                        chance=(luck, words["chance"]), key="explain-agreement",
+                        alt=words["alt"].format(rows=len(rhos), ceiling=top, chance=luck))
     with right:
-        st.warning(words["warning"].format(count=count, chance=luck))
-        st.markdown(f"**{words['notice']}**\n"
-                    + "\n".join(f"- {line}" for line in answer_claims(attribution, view.layer, view.head)))
+        st.markdown("\n".join(f"- {line}" for line in answer_claims(attribution, view.layer, view.head)))
 
 
-def agreement_chart(measures: list[str], values: np.ndarray, mean: np.ndarray, view: View, top: float, *, key: str,
-                    alt: str, chance: tuple[float, str] | None = None) -> None:
+def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.ndarray, view: View, top: float, *,
+                    key: str, alt: str, chance: tuple[float, str] | None = None) -> None:
     """Draws how far the order of each measure agrees with that of each removal, (measure, removal) or with intervals
-    (measure, removal, 3), and in the mean. top: the ceiling. chance: |ρ| up to which nothing is said, and words."""
+    (measure, removal, 3), or None for the mean alone. top: the ceiling. chance: |ρ| up to which nothing is said, and
+    words."""
     words, removals = strings("explain")["sentence"], strings("explain")["picture"]["names"]
     names = {name: label(name, view.layer, view.head) for name in measures}
-    columns = {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
+    columns = {} if values is None else {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
     quiet = [names[name] for name in measures if name.endswith("_even")]
     figure(lambda theme: agreement_figure(theme, list(names.values()), columns, (words["mean"], mean),
                                           ceiling=(top, words["ceiling"].format(value=top)), chance=chance,
@@ -282,10 +298,12 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
     best = max(proposed, key=proposed.__getitem__)
     head_rho, layer_rho = (format_signed(means.get(f"weight_{name}", np.nan), ".2f") or "–"
                            for name in ("head", "layer"))
+    luck = critical_rho(int(attribution.ranked.sum()))
     sentences = [words["ceiling_said"].format(ceiling=top),
                  words["best"].format(best=label(best, layer, head), best_value=proposed[best],
                                       tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
-                                      layer=layer_rho, chance=critical_rho(int(attribution.ranked.sum())))]
+                                      layer=layer_rho, chance=luck, n=len(proposed),
+                                      outside=sum(abs(mean) > luck for mean in proposed.values()))]
     for name in ("rollout", "flow"):
         if {name, f"{name}_even"} <= attribution.scores.keys():
             rho = rank_agreement(*(attribution.scores[each][attribution.ranked] for each in (name, f"{name}_even")))
@@ -416,7 +434,6 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
 def _literature() -> None:
     """Short quotes, each with its source."""
     words = strings("explain")["published"]
-    st.markdown(f"##### {words['title']}")
     st.caption(words["lead"])
     for column, side in zip(st.columns(2, gap="large"), ("against", "both"), strict=True):
         quotes = [f"> “{quote['text']}”\n>\n> {quote['source']}" for quote in words["quotes"] if quote["side"] == side]

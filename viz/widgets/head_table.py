@@ -11,7 +11,7 @@ from model.core.query import Kind, UserError
 from model.core.types import HeadId
 from model.studies.atlas.measured import FIT
 from model.studies.atlas.summary import Averages
-from model.studies.patterns import PATTERNS, TITLES, HeadFits
+from model.studies.patterns import PATTERNS, TITLES, HeadFits, named
 from model.studies.silencing import Silencing, SilencingQuery
 from viz import provenance
 from viz.export.tables import head_table, head_table_csv
@@ -76,7 +76,7 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
             page.set(head=place)
             page.open_next("heads")
 
-    shown = table.assign(pattern=table["pattern"].map(TITLES)).reset_index()
+    shown = table.assign(pattern=named(table)["pattern"].map(TITLES)).reset_index()
     st.dataframe(shown, hide_index=True, column_config=dict(columns), key=key, on_select=clicked,
                  selection_mode=("single-row", "single-cell"), height=min(38 + 35 * len(shown), 460))
     table_button(key, shown.rename(columns={name: column["label"] or name for name, column in columns.items()}), alt,

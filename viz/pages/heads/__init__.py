@@ -60,8 +60,8 @@ KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
 def render(page: PageContext) -> None:
     """Draws the page."""
-    record, words = page.record(), strings("heads")
     _title(page)
+    record, words = page.record(), strings("heads")
     _warnings(page, record)
     fragment(page, _picture, record)
     folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}",
