@@ -171,7 +171,8 @@ def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, ax
                            customdata=[f"{head_label(layer, head)}: {titles[pattern]}, {fit:z.3f}"
                                        for (layer, head), fit in fits.items()],
                            hovertemplate="%{customdata}<extra></extra>",
-                           marker={"symbol": "square-open" if pattern == NONE else "square", "size": sizes, "opacity": 1,
+                           marker={"symbol": "square-open" if pattern == NONE else "square",
+                                   "size": sizes, "opacity": 1,
                                    "line": {"width": 1, "color": colours.PAPER[theme]},
                                    "color": colour_of(theme, list(titles))[pattern]})
     widest = max(head for _, head in best.index)

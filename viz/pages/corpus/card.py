@@ -10,8 +10,8 @@ from model.core.query import UserError
 from model.core.types import HeadId
 from model.studies.atlas.measured import neighbours
 from model.studies.atlas.summary import STRONGEST, Atlas
-from model.studies.patterns import TITLES, PatternChance, PatternChanceQuery
-from viz.format import format_number, format_signed, format_weight, head_label, token_markdown
+from model.studies.patterns import NONE, SIMPLE, TITLES, PatternChance, PatternChanceQuery
+from viz.format import format_signed, format_weight, head_label, token_markdown
 from viz.page import PageContext
 from viz.text import strings
 from viz.widgets.fields import pills
@@ -64,7 +64,7 @@ def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None)
         return words["none"].format(head=head_label(*head))
     name, row = best
     fit = words["best"].format(head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"],
-                               n=int(row["n"]))
+                               n=int(row["n"]), none=TITLES[NONE], limit=SIMPLE)
     if chance is None:
         return fit + " " + words["alone"]
     return fit + " " + words["chance"].format(even=format_signed(chance.even.get(name, math.nan), ".2f") or "–",
@@ -87,14 +87,14 @@ def _strips(page: PageContext, atlas: Atlas, head: HeadId, examples: "DataFrame"
     """The strongest examples, then one of each tenth of the sentences, from the highest down."""
     words = strings("atlas")
     strongest = examples[(examples["sample"] == STRONGEST) & (examples["rank"] < SHOWN)]
-    tenths = examples[(examples["sample"] != STRONGEST) & (examples["rank"] == 0)].sort_values("decile",
-                                                                                             ascending=False)
+    others = examples[(examples["sample"] != STRONGEST) & ~examples["text"].isin(strongest["text"])]
+    tenths = others[others["rank"] == 0].sort_values("decile", ascending=False)
     with st.container(height=440, border=False, key="atlas-strips"):
         for rows, label in ((strongest, words["strongest"]), (tenths, words["tenth"])):
             for row in rows.to_dict("records"):
                 key = f"{row['sample']}-{row['decile']}-{row['rank']}"
                 with st.container(horizontal=True, vertical_alignment="top", key=f"atlas-strip-{key}"):
-                    st.button(format_number(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
+                    st.button(format_weight(row["value"]), key=f"atlas-go-{key}", width=84, on_click=_open,
                               args=(page, atlas, head, row), help=words["go_help"])
                     with st.container(width="stretch"):
                         said = "" if min(row["query"], row["key"]) < 0 else words["weight"].format(

@@ -10,7 +10,7 @@ from model.core.measures import HeadMeasures, MeasuresQuery
 from model.core.record import AttentionRecord
 from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
-from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits
+from model.studies.patterns import NONE, PATTERNS, SIMPLE, TITLES, FitsQuery, HeadFits, named
 from model.studies.silencing import Silencing, SilencingQuery
 from viz.figures.heads import WORST, pattern_grid, silencing_effects
 from viz.format import format_number, head_label, rank
@@ -24,7 +24,6 @@ from viz.widgets.head_table import measures_table, silence_all
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-POOR = 0.6     # a fit below which the best pattern says little
 
 
 def draw_text(page: PageContext, record: AttentionRecord) -> None:
@@ -35,7 +34,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     measures: HeadMeasures = page.ask(MeasuresQuery(record.query, view.kind))
     question = SilencingQuery(record.query, view.kind)
     silencing: Silencing | None = sources.cached(question)
-    best = fitted.best()
+    best = named(fitted.best())
     counts = ", ".join(f"{TITLES[name]} {count}" for name, count in best["pattern"].value_counts().items())
     left, right = st.columns([7, 5], gap="large")
     with left:
@@ -73,12 +72,12 @@ def _effects(effects: "DataFrame", measure: str) -> None:
 def pattern_claims(best: "DataFrame") -> list[str]:
     """How many heads fit which pattern best, and how well. best: a row a head, with pattern and fit."""
     words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
-    top, poor = fits.idxmax(), int((fits < POOR).sum())
+    top = fits.idxmax()
     sentences = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
                                                          for pattern, count in counts.items()), n=len(best)),
                  words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
                                      tied=rank(fits[top], fits, "{:.2f}".format)[1])]
-    sentences += [words["poor"].format(count=poor, limit=POOR)] if poor else []
+    sentences += [words["poor"].format(title=TITLES[NONE], limit=SIMPLE)] if NONE in counts else []
     return sentences + ([words["even"].format(title=TITLES["even"])] if "even" in counts else [])
 
 
