@@ -191,7 +191,7 @@ def corpus_sentence(atlas: Atlas) -> str:
     return sentence + (" " + words["cut"].format(n=about["cut"]) if about["cut"] else "")
 
 
-def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str, height: int = 460) -> FigureSpec:
+def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: str, height: int = 640) -> FigureSpec:
     """axes: what is across and what is upwards; colour: what the colour is. All in words. A frame that is drawn with
     the pointer picks the dots inside it."""
     figure = chart(theme, *axes, height=height)
