@@ -130,15 +130,15 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         _grid(page, record, view, measures)
         # in a presentation its buttons are not drawn
         of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
-        _what_if(page, record, view)
+        st.markdown(" ".join(claims[1:]))
     with right:
         drawn = _open_head(page, record, view)
         if page.controls["predict"] == "shown":
             score_panel(page, record, view)
-        st.markdown(" ".join(claims[1:]))
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             export_menu(page, record, view)
             add_to_handout("head", item_maker(drawn, (record,)))
+    _what_if(page, record, view)
     if of_token is not None:   # of a long text it takes longer than the picture
         with of_token:
             _look_from_and_at(page, record[view.kind], view)
@@ -357,14 +357,14 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     """One action to a prediction, and to the same question with this head silenced, with another word, or with this
     head taken from the twin."""
     words, example = strings("heads"), _example(page)
-    st.markdown(f"##### {words['what_if']}")
     # a file has no model that could be asked anew
     asks = record.verification.status not in ("imported", "recorded")
     ways = {"silenced": _edited("zero")} if asks else {}
     if example is not None and example.twin:
         other = {"other": other_twin(example, page.state.text)}
         ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
-    with st.container(horizontal=True, gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        st.markdown(f"##### {words['what_if']}", width="content")
         for way, controls in ways.items():
             if st.button(words[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],
                          help=words["compare_help"] if way == "silenced" else None):
