@@ -34,6 +34,7 @@ from viz.glossary import term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Choice
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
+from viz.pages.heads.tour import tour_button, tour_card
 from viz.state import tenth_weight
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
@@ -87,7 +88,10 @@ def _title(page: PageContext) -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        st.markdown(f"#### {words['question']}", width="content")
+        with st.container(horizontal=True, vertical_alignment="center", width="content"):
+            st.markdown(f"#### {words['question']}", width="content")
+            if not page.state.present:
+                tour_button()
         if example is not None and example.twin and example.swap:
             texts = {example.text: example.swap[0], example.twin: example.swap[1]}
             st.session_state["twin"] = page.state.text
@@ -122,7 +126,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         return
     question = MeasuresQuery(page.query(), view.kind)
     measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-lead"):
         st.markdown(claims[0], width="content")
         _offer(page, record[view.kind], view)
     left, right = st.columns([11, 13], gap="medium")
@@ -131,7 +135,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         # in a presentation its buttons are not drawn
         of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
         st.markdown(" ".join(claims[1:]))
-    with right:
+    with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)
         if page.controls["predict"] == "shown":
             score_panel(page, record, view)
@@ -139,6 +143,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
             export_menu(page, record, view)
             add_to_handout("head", item_maker(drawn, (record,)))
     _what_if(page, record, view)
+    if not page.state.present:
+        tour_card()
     if of_token is not None:   # of a long text it takes longer than the picture
         with of_token:
             _look_from_and_at(page, record[view.kind], view)
@@ -363,7 +369,7 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
     if example is not None and example.twin:
         other = {"other": other_twin(example, page.state.text)}
         ways |= {"swapped": {"versus": "text"} | other, "patched": _edited("patch") | other}
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-what-if"):
         st.markdown(f"##### {words['what_if']}", width="content")
         for way, controls in ways.items():
             if st.button(words[f"compare_{way}"], key=f"compare-{way}", icon=ICONS[way],

@@ -1,0 +1,42 @@
+"""A tour of the page in a few steps, each a card beside the part that it is about; once closed it is not offered again
+in the visit."""
+import streamlit as st
+
+from viz.components.component import registered
+from viz.session import Kept
+from viz.text import strings
+
+STEPS = ("strip", "heads-lead", "grid", "heads-open", "heads-what-if")   # keys of the parts of the page
+_STEP = Kept(-1)        # the number of the step that is shown; −1 for none
+_CLOSED = Kept(False)   # whether somebody took it, or sent it away
+
+
+def tour_button() -> None:
+    """Draw the way in; nothing once the tour was taken."""
+    if not _CLOSED.value and _STEP.value < 0:
+        st.button(strings("heads")["tour"]["title"], key="tour-start", type="tertiary", icon=":material/explore:",
+                  on_click=_go, args=(0,))
+
+
+def tour_card() -> None:
+    """Draw the step of a tour that is under way, and the frame round its part."""
+    words, step = strings("heads")["tour"], _STEP.value
+    if step < 0 and not _CLOSED.value:
+        return
+    registered("tour", "js/tour.js", "module.step")(key="tour-frame", data=[STEPS[step] if step >= 0 else None])
+    if step < 0:
+        return
+    last = step == len(STEPS) - 1
+    with st.container(border=True, key="tour"):
+        st.markdown(f"**{step + 1} / {len(STEPS)}** · {words['steps'][step]}")
+        with st.container(horizontal=True, gap="small"):
+            if step:
+                st.button(words["back"], key="tour-back", on_click=_go, args=(step - 1,))
+            if not last:
+                st.button(words["next"], key="tour-next", type="primary", on_click=_go, args=(step + 1,))
+            st.button(words["close"], key="tour-close", type="primary" if last else "tertiary", on_click=_go,
+                      args=(-1,))
+
+
+def _go(step: int) -> None:
+    _STEP.value, _CLOSED.value = step, step < 0
