@@ -41,7 +41,7 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     assert "layer 3 · head 1" in head(seen)
     for words in (f"3·1 gives it → animal {headline.ANIMAL}: rank 1 of 72 heads",
                   f"With wide instead, animal gets {headline.ANIMAL_IN_WIDE} and street {headline.STREET_IN_WIDE}",
-                  f"{headline.SECOND_HEAD} here, {headline.SECOND_HEAD_IN_WIDE} with wide", "many sentences"):
+                  f"{headline.SECOND_HEAD} here and {headline.SECOND_HEAD_IN_WIDE} with wide", "many sentences"):
         assert words in body
     assert re.search(r"✓ verified · this pass \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
     for key in ("strip", "grid", "head"):
@@ -150,21 +150,44 @@ def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_k
     expect(seen.page.locator("h5", has_text=f"layer {layer + 1} · head {number}")).to_be_visible(timeout=PATIENCE)
 
 
-def test_a_sentence_of_ones_own_is_marked_everywhere_and_a_click_on_a_token_ranks_the_heads(open_page):
+def test_a_sentence_of_ones_own_opens_on_its_pronoun_and_no_click_on_a_token_changes_the_head(open_page):
     seen = open_page(text="The lawyer thanked the nurse because she was kind.")
-    strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="a uniform row gives")
-    expect(strip.locator(".from")).to_have_text("The")
-    expect(seen.page.locator(".st-key-head .hot.from")).to_have_text("The")
-    expect(said).to_contain_text("The gives most weight to")
-    strip.get_by_role("button", name="she, position").click()
-    expect(seen.main.get_by_text("Heads that look most at she").first).to_be_visible(timeout=PATIENCE)
-    assert seen.rest().params()["token"] == ["7"] and seen.params()["pair"] == [""], "a first click makes no pair"
+    strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="a uniform row gives").first
+    expect(strip.locator(".from")).to_have_text("she")
+    expect(seen.page.locator(".st-key-head .hot.from")).to_have_text("she")
     expect(said).to_contain_text("she gives most weight to")
-    first = seen.main.get_by_test_id("stButtonGroup").filter(has_text="→").locator("button").first
-    layer, number = map(int, re.findall(r"\d+", first.inner_text())[:2])
-    first.click()
+    opened = head(seen)
+    strip.get_by_role("button", name="kind, position").click()
+    expect(said).to_contain_text("kind gives most weight to", timeout=PATIENCE)
+    assert seen.rest().params()["token"] == ["9"] and seen.params()["pair"] == [""], "a first click makes no pair"
+    assert head(seen) == opened
+    canvas = seen.page.locator(".st-key-head .matrix > canvas")
+    canvas.click(position={"x": 50, "y": 100}, force=True)
+    expect(seen.main.get_by_text("Heads by their weight from")).to_be_visible(timeout=PATIENCE)
+    assert head(seen.rest()) == opened, "nor does a cell of the matrix"
+    seen.page.keyboard.press("Escape")
+    expect(seen.main.get_by_text("beyond its neighbours").first).to_be_visible(timeout=PATIENCE)
+    assert head(seen.rest()) == opened, "nor Escape"
+    offer = seen.main.get_by_role("button", name=re.compile(r"Open \d+·\d+, which gives"))
+    layer, number = map(int, re.findall(r"\d+", offer.inner_text())[:2])
+    offer.click()
     expect(seen.page.locator("h5", has_text=f"layer {layer} · head {number}")).to_be_visible(timeout=PATIENCE)
-    seen.page.locator(".st-key-head canvas").first.wait_for()
+    expect(offer).to_have_count(0)
+
+
+def test_a_tour_points_at_the_parts_of_the_page_and_is_not_offered_again(open_page):
+    seen = open_page()
+    seen.main.locator(".st-key-tour-start button").click()
+    for part in ("strip", "heads-lead", "grid", "heads-open"):
+        framed = seen.page.locator(f".st-key-{part}[style*=outline]")
+        expect(framed).to_be_in_viewport(timeout=PATIENCE)
+        seen.main.locator(".st-key-tour-next button").click()
+        expect(framed).to_have_count(0, timeout=PATIENCE)
+    seen.main.locator(".st-key-tour-close button").click()
+    expect(seen.main.locator(".st-key-tour")).to_have_count(0, timeout=PATIENCE)
+    seen.page.get_by_role("radio", name="wide").click()
+    expect(seen.main.get_by_text("With tired instead")).to_be_visible(timeout=PATIENCE)
+    assert seen.rest().main.locator(".st-key-tour-start").count() == 0
 
 
 def test_presented_the_whole_head_is_on_a_projector_and_arrows_lead_nowhere_without_figures(open_page):

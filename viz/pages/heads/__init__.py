@@ -126,15 +126,16 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         return
     question = MeasuresQuery(page.query(), view.kind)
     measures, claims = sources.cached(question), head_claims(record, view, *_twin(page)) or [row_claim(record, view)]
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-lead"):
-        st.markdown(claims[0], width="content")
-        _offer(page, record[view.kind], view)
+    if not page.state.present:   # where the picture has the room
+        with st.container(horizontal=True, vertical_alignment="center", gap="small", key="heads-lead"):
+            st.markdown(claims.pop(0), width="content")
+            _offer(page, record[view.kind], view)
     left, right = st.columns([11, 13], gap="medium")
     with left:
         _grid(page, record, view, measures)
         # in a presentation its buttons are not drawn
         of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
-        st.markdown(" ".join(claims[1:]))
+        st.markdown(" ".join(claims))
     with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)
         if page.controls["predict"] == "shown":
