@@ -50,7 +50,7 @@ from viz.widgets.vocabulary import reader_button
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
-ABOVE = 208     # pixels over the open head in a presentation, where it fills the rest of the screen
+ABOVE = 212     # pixels over the open head in a presentation, where it fills the rest of the screen
 SHOWN = 6       # heads in a ranking
 EACH = 3        # heads on either side of one token
 ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
