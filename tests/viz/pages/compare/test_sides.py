@@ -27,5 +27,5 @@ def test_models_edits_and_heads():
     model, edit, head = (SimpleNamespace(controls={"versus": way, "edit": "zero"}) for way in ("model", "edit", "head"))
     assert _sides(model, (first, second), heads).long == (first.card.title, "Another")
     assert _sides(model, (first, first), heads).short == ("0·1", "1·2"), "one model held against itself"
-    assert _sides(edit, (first, first), heads).long == ("as it stands", "silenced: zeros")
+    assert _sides(edit, (first, first), heads).long == ("unchanged", "silenced: zeros")
     assert _sides(head, (first, first), heads).short == ("0·1", "1·2")
