@@ -45,7 +45,7 @@ from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
 
-PAGE = Page("record", controls=(
+PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # which says nothing to be explained
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
     Switch("flow"),
     Choice("set", "sentences", ("sentences", "agreement")), Switch("run"), Switch("swap"), Switch("share"),

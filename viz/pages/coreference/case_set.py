@@ -48,6 +48,9 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
                   on_click=lambda: page.set(run=True), type="primary")
         return None
     answer: SetAnswer = page.ask(question)
+    if answer.unknown == len(cases):   # each has a word that is [UNK] to it: nothing is measured
+        st.info(words["unknown_all"].format(n=len(cases), model=escape_markdown(card.title)))
+        return None
     measured_line(question, "coref-set", "coreference")
     rows = "pronoun" if cases[0].answer else rows
     set_report = report(answer, rows)
