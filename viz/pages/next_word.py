@@ -54,7 +54,8 @@ def render(page: PageContext) -> None:
         if state.model not in titles:
             raise
         _ways_out(page, escape_markdown(str(missing)))
-    _next_word(page, sources.open_query(OURS[0], words["ours_texts"][OURS[0]], continuation=page.controls["wrote"]))
+    text = strings("vocabulary")["examples"][OURS[0]]
+    _next_word(page, sources.open_query(OURS[0], text, continuation=page.controls["wrote"]))
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
