@@ -19,6 +19,7 @@ def at(seen, path: str, drawn: str = DRAWN):
 def hovered(seen, key: str, row: int, column: int, n: int) -> str:
     """What the tooltip of a picture says over a cell of n × n."""
     picture = seen.main.locator(f".st-key-{key}")
+    picture.scroll_into_view_if_needed()
     box = picture.locator(".matrix > canvas").bounding_box()
     seen.page.mouse.move(box["x"] + (column + 0.5) * box["width"] / n, box["y"] + (row + 0.5) * box["height"] / n)
     return picture.locator(".tip").inner_text()

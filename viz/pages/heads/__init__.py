@@ -50,7 +50,7 @@ from viz.widgets.vocabulary import reader_button
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
-ABOVE = 212     # pixels over the open head in a presentation, where it fills the rest of the screen
+ABOVE = 216     # pixels over the open head in a presentation, where it fills the rest of the screen
 SHOWN = 6       # heads in a ranking
 EACH = 3        # heads on either side of one token
 ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
@@ -88,10 +88,9 @@ def _title(page: PageContext) -> None:
         page.set(text=st.session_state["twin"] or next(text for text in texts if text != page.state.text))
 
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
-        with st.container(horizontal=True, vertical_alignment="center", width="content"):
-            st.markdown(f"#### {words['question']}", width="content")
-            if not page.state.present:
-                tour_button()
+        st.markdown(f"#### {words['question']}", width="content")
+        if not page.state.present:
+            tour_button()
         if example is not None and example.twin and example.swap:
             texts = {example.text: example.swap[0], example.twin: example.swap[1]}
             st.session_state["twin"] = page.state.text
