@@ -212,7 +212,10 @@ class FetchQuery:
 
 
 def fetch_now(model: str, report: Progress) -> Path:
-    """The folder of a model, brought to this disk if it is not there. Raises UserError where it cannot be had."""
+    """The folder of a model, brought to this disk if it is not there. Raises UserError where it cannot be had, and
+    for Clearhead's own models, which have none."""
+    if scratch.is_scratch(model):
+        raise UserError(f"{model} comes with Clearhead, so there is nothing to fetch; ask it as it is.")
     from model.pretrained.catalogue import Unreachable
     from model.pretrained.fetch import fetch
 

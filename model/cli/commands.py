@@ -112,6 +112,20 @@ class Commands(click.Group):
             ctx.exit()
         return super().parse_args(ctx, args)
 
+    def resolve_command(self, ctx: click.Context,
+                        args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does. Raises click.UsageError for an option that is given twice: click would take the last."""
+        name, command, rest = super().resolve_command(ctx, args)
+        given: list[click.Parameter] = []
+        if command is not None and not isinstance(command, click.Group):
+            with suppress(click.UsageError):   # raised again, with the command's own usage, when it parses them
+                own = click.Context(command, ctx, name)
+                given = command.make_parser(own).parse_args(list(rest))[2]
+        for option in given:
+            if isinstance(option, click.Option) and not (option.multiple or option.is_flag) and given.count(option) > 1:
+                raise click.UsageError(f"{option.opts[0]} is given more than once; give it once.", own)
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command."""
         with errors_as_sentences():

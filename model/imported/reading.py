@@ -30,6 +30,7 @@ BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, Runti
 PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)   # other kinds are unpacked whole, whatever is asked for
 ENTRY = b"PK\x01\x02"   # begins each entry of an archive's directory
 HEADER = 10_000         # bytes of an array's header
+WANTED = {"f": "np.float32", "iu": "np.int64", "US": "str"}   # by the kinds of numpy that are read
 FEWER = "save fewer layers or tokens"
 PLAIN = ("attention", "attentions")
 SPECIAL = re.compile(r"\[[A-Z0-9]{2,12}\]|<[^<>\s]{1,24}>")          # [CLS], <s>, <|endoftext|>
@@ -74,11 +75,18 @@ class Arrays:
         if array not in self:
             raise self.refused(f"there is no array named {array}; save it beside the attention")
         with self._readable(), self._archive.open(self._entries[array]) as file:
-            values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
+            try:
+                values: np.ndarray = np.lib.format.read_array(file, allow_pickle=False, max_header_size=HEADER)
+            except ValueError as error:
+                if "Object arrays" not in str(error):
+                    raise
+                raise self.refused(f"{array} holds Python objects, which are never opened; save it as "
+                                   f"np.array({array}, dtype={WANTED[kinds]})") from error
             if file.read(1):
                 raise ValueError(f"{array} has more bytes than its header says")
         if values.dtype.kind not in kinds:
-            raise self.refused(f"{array} holds {str(values.dtype)[:60]}, which is not expected; convert it")
+            raise self.refused(f"{array} holds {str(values.dtype)[:60]}; save it as np.array({array}, "
+                               f"dtype={WANTED[kinds]})")
         return values
 
     def weights(self, array: str, axes: str) -> np.ndarray:

@@ -285,7 +285,8 @@ class MarkedDigit(ScratchModel):
         report(0.02, "reading the picture")
         self.refuse(query, "text_b", "target", "continuation")
         if query.text.strip():
-            raise UserError(f"{self.card.title} reads pictures, and no text; leave the text empty.")
+            raise UserError(f"{self.card.title} reads pictures, and no text; leave the text empty, or "
+                            f"choose a model that reads text.")
         if query.image is None:
             raise UserError(f"{self.card.title} reads a picture; choose or open one.")
         pixels, tokens = pictures.find(query.image).pixels(), patch_tokens(ROWS, COLUMNS)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core.files import ASSETS
-from model.core.query import UserError
+from model.core.query import UserError, quoted
 from model.core.record import Card
 from model.core.threads import seeded
 from model.core.types import Progress, quiet
@@ -59,10 +59,14 @@ def film_path(path: Path) -> Path:
 
 
 def weights_file(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
-    """The file with a trained model's weights, and the step if a snapshot is meant."""
+    """The file with a trained model's weights, and the step if a snapshot is meant. Raises UserError for a step that
+    is no number."""
     name, _, step = model_id.partition(SNAPSHOT)
     path = RUNS.get(name, folder / f"{name}.safetensors")
-    return (film_path(path), int(step) if re.fullmatch(r"\d{1,9}", step) else -1) if step else (path, None)
+    if step and not re.fullmatch(r"\d{1,9}", step):
+        raise UserError(f"{quoted(model_id)} names no snapshot; write a number of steps behind {SNAPSHOT}, such as "
+                        f"{name}{SNAPSHOT}0.")
+    return (film_path(path), int(step)) if step else (path, None)
 
 
 if TYPE_CHECKING:

@@ -104,10 +104,12 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
             ray.init(address=address, **quiet)
         else:
             ray.init(address="local", num_cpus=workers, include_dashboard=False, object_store_memory=STORE, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-        raise UserError(f"Ray's cluster{f' at {address}' if address else ''} could not be reached "
-                        f"({first_line(error, 200)}); start it with: ray start --head, and set RAY_AUTH_MODE to the "
-                        f"same there and here.") from error
+    except Exception as error:   # a node that does not start is a bare Exception
+        if address is None:
+            raise UserError(f"Ray could not be started on this machine ({first_line(error, 200)}); compute --on "
+                            f"processes.") from error
+        raise UserError(f"Ray's cluster at {address} could not be reached ({first_line(error, 200)}); start it with: "
+                        f"ray start --head, and set RAY_AUTH_MODE to the same there and here.") from error
 
     def submit(shard: Shard) -> Any:
         actors.rotate(-1)

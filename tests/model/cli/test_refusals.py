@@ -1,0 +1,63 @@
+"""Refusals of the command line: the cause is planted, the sentence names it, and the way out works."""
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tests.model.cli.command_lines import PROGRAMS
+
+ASK = ("ask", "--model", "induction", "--text", "abc")
+EXPORT = ("export", "--out", "a.csv")
+OURS = (*EXPORT, "--model", "induction", "--text", "abc")
+ATLAS = ("atlas", "build", "texts.txt", "--out", "atlas", "--model")
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path, monkeypatch):
+    """A folder with texts, and attention as it is and as integers and objects."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "texts.txt").write_text("abc\n", encoding="utf-8")
+    weights, tokens = np.eye(2, dtype=int)[None, None], np.array(["a", None], object)
+    np.savez("ints.npz", attention=weights, tokens=["a", "b"])
+    np.savez("floats.npz", attention=np.array(weights, dtype=np.float32), tokens=["a", "b"])
+    np.savez("objects.npz", attention=np.array(weights, dtype=np.float32), tokens=tokens)
+    np.savez("texts.npz", attention=np.array(weights, dtype=np.float32), tokens=np.array(tokens, dtype=str))
+
+
+def run(program: str, line: Sequence[str]) -> tuple[int, str]:
+    ran = CliRunner().invoke(PROGRAMS[program], line)
+    return ran.exit_code, ran.stderr
+
+
+@pytest.mark.parametrize(("program", "line", "said", "way"), [
+    ("viz", (*OURS, "--head", "0", "--head", "1"), "--head is given more than once", (*OURS, "--head", "1")),
+    ("model", (*ASK, "--pair", "0", "1", "--pair", "1", "0"), "--pair is given more than once", ASK),
+    ("model", (*ATLAS, "induction", "--model", "minilm"), "--model is given more than once", (*ATLAS, "induction")),
+    ("model", (*ATLAS, "marked-digit"), "choose a model that reads text", (*ATLAS, "induction")),
+    ("model", ("fetch", "induction"), "nothing to fetch; ask it as it is", ASK),
+    ("model", ("ask", "--model", "induction@x", "--text", "abc"), "'induction@x' names no snapshot",
+     ("ask", "--model", "induction@0", "--text", "abc")),
+    ("viz", (*EXPORT, "--record", "ints.npz"), "attention holds int64; save it as np.array(attention, dtype",
+     (*EXPORT, "--record", "floats.npz")),
+    ("viz", (*EXPORT, "--record", "objects.npz"), "tokens holds Python objects", (*EXPORT, "--record", "texts.npz"))])
+def test_a_refusal_names_its_cause_and_its_way_out_works(program, line, said, way):
+    code, sentence = run(program, line)
+    assert code == 2 and said in sentence, sentence
+    assert run(program, way)[0] == 0
+
+
+def test_a_ray_that_does_not_start_is_refused_with_the_engine_that_needs_none(monkeypatch):
+    ray = pytest.importorskip("ray")
+
+    def no_node(**_):
+        raise Exception("The current node timed out during startup.")   # as ray raises it
+
+    monkeypatch.setattr(ray, "init", no_node)
+    code, sentence = run("model", (*ATLAS, "induction", "--on", "ray"))
+    assert code == 2 and "could not be started on this machine" in sentence and "--on processes" in sentence, sentence
+    assert run("model", (*ATLAS, "induction"))[0] == 0
+
+
+def test_flags_may_be_given_twice():
+    assert run("model", (*ASK, "--json", "--json"))[0] == 0
