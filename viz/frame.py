@@ -24,6 +24,7 @@ from viz.widgets.head_picker import show_badge
 from viz.widgets.lesson import lessons
 from viz.widgets.picture import fit_question
 from viz.widgets.presentation import listen_for_keys, prepare_room
+from viz.widgets.share import share_button
 from viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
 
 HOME = "heads"
@@ -118,6 +119,8 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     context.follow()
     with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
         st.html(f"<h1>{page.title}</h1>", width="stretch")
+        if not now.state.present:
+            share_button(context)
     draw(context, render)
     if not now.state.present:
         show_next(context)

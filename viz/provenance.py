@@ -111,6 +111,16 @@ def opens_elsewhere(link: str) -> bool:
     return "." in host and not host.endswith(INSIDE) and not host.rsplit(".")[-1].isdigit()
 
 
+def opens_here_alone(link: str) -> bool:
+    """Whether an address leads every machine to itself, as localhost does."""
+    host = (urlsplit(link).hostname or "").rstrip(".")
+    with suppress(ValueError):
+        number = ipaddress.ip_address(host)
+        number = getattr(number, "ipv4_mapped", None) or number
+        return number.is_loopback or number.is_unspecified
+    return host == "localhost" or host.endswith(".localhost")
+
+
 def way_back(link: str, said: str = "") -> str:
     """What a caption prints of the state that it was made in: its address where others can open it, else its page and
     what is chosen there, in words, so that one can choose it again. said: what the caption says already; a model and

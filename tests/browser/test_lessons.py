@@ -96,11 +96,16 @@ def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
     expect(seen.main.locator(".drag [role=slider]").first).not_to_have_attribute("aria-valuetext", "3.00")
     seen.page.wait_for_function("() => location.search.includes('z=')", timeout=PATIENCE)
     assert float(seen.rest().params()["z"][0].split(",")[0]) > 4
-    seen.main.get_by_role("button", name=strings("lesson")["link"]).click()
-    link = seen.page.locator("[data-testid=stPopoverBody] code")
-    expect(link).to_be_visible()
-    assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == {
-        "model": [State().model], "text": [State().text]} | seen.params()
+    words, turned = strings("share"), seen.params()
+    seen.main.get_by_role("button", name=words["share"]).click()
+    link, asked = seen.page.get_by_role("dialog").locator("code"), {"model": [State().model], "text": [State().text]}
+    expect(link).to_be_visible(timeout=PATIENCE)
+    assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == asked | turned
+    seen.page.get_by_text(words["whose"]["show"]).click()
+    expect(link).to_contain_text("show=1", timeout=PATIENCE)
+    shared = parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True)
+    assert shared == asked | {"show": ["1"]} | {name: value for name, value in turned.items() if name != "guess"}
+    expect(seen.page.get_by_role("dialog").get_by_role("img", name=words["code"])).to_be_visible()
     seen.page.keyboard.press("Escape")
 
 

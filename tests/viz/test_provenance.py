@@ -14,7 +14,7 @@ from viz.export import FORMATS, Options, export
 from viz.handout.files import Handout
 from viz.handout.page import page
 from viz.link import pack
-from viz.provenance import opens_elsewhere, sentences, way_back
+from viz.provenance import opens_elsewhere, opens_here_alone, sentences, way_back
 from viz.widgets.head_picker import badge_label
 
 HERE = ["http://localhost:8501/heads", "http://LOCALHOST/heads", "http://localhost./heads", "http://app.localhost/heads",
@@ -38,6 +38,13 @@ def test_an_address_of_this_machine_or_network_is_said_in_words(base):
 @pytest.mark.parametrize("base", ELSEWHERE)
 def test_an_address_that_others_can_open_is_printed(base):
     assert opens_elsewhere(base) and way_back(base + QUERY) == base + QUERY
+
+
+def test_an_address_of_one_machine_alone_is_told_from_one_of_a_network():
+    alone = {base for base in HERE if base and "[bad" not in base and opens_here_alone(base)}
+    assert alone == {base for base in HERE if re.search("localhost|127[.]0|0[.]0[.]0[.]0|::1]", base, re.IGNORECASE)
+                     and "fe80" not in base}
+    assert not any(map(opens_here_alone, ELSEWHERE))
 
 
 def test_words_name_model_and_text_where_nothing_else_does():

@@ -1,4 +1,6 @@
 """Every measure and term of Clearhead: equation, unit, paper, and a link to where it is shown."""
+from itertools import groupby
+
 import streamlit as st
 
 from viz.glossary import Term, places_of, search, term_link, terms
@@ -27,10 +29,15 @@ def render(page: PageContext) -> None:
     matches = [term for term in search(page.controls["find"]) if term is not opened]
     st.caption(words["count"].format(count=len(matches), total=len(terms())) if matches else
                words["none"].format(find=escape_markdown(page.controls["find"])))
-    for start in range(0, len(matches), IN_A_ROW):
-        for column, term in zip(st.columns(IN_A_ROW, gap="medium"), matches[start:start + IN_A_ROW], strict=False):
-            with column:
-                _card(term, words)
+    letters = {letter: list(entries) for letter, entries in groupby(matches, lambda term: term.title[0].upper())}
+    if len(letters) > 1:
+        st.markdown(" ".join(f"[{letter}](#letter-{letter.lower()})" for letter in letters))
+    for letter, entries in letters.items():
+        st.subheader(letter, anchor=f"letter-{letter.lower()}")
+        for start in range(0, len(entries), IN_A_ROW):
+            for column, term in zip(st.columns(IN_A_ROW, gap="medium"), entries[start:start + IN_A_ROW], strict=False):
+                with column:
+                    _card(term, words)
 
 
 def _card(term: Term, words: dict, wide: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""How a view is taken away: its address, and its files in every format."""
+"""How a view is taken away: its files in every format."""
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -6,26 +6,12 @@ import streamlit as st
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.components.slider import slider
-from viz.link import left_out
 from viz.page import PageContext
-from viz.provenance import opens_elsewhere
 from viz.session import Kept
-from viz.state import State
 from viz.text import strings
 
 if TYPE_CHECKING:
     from viz.export import Format, Options
-
-
-def link_box(page: PageContext, state: State | None = None) -> None:
-    """Draws the address of this page in a state, by default in its own, and says what whoever gets it cannot do with
-    it."""
-    words, link = strings("frame"), page.link(state)
-    st.code(link, language=None, wrap_lines=True)
-    if not opens_elsewhere(link):
-        st.caption(words["link_here"])
-    if page.about.asks and left_out(state or page.state, page.name, page.about.controls):
-        st.caption(words["too_long"])
 
 
 _ZOOM = Kept(2)   # pixels of an exported picture for each of the screen's
@@ -37,8 +23,6 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
 
     words = strings("heads")
     with st.popover(words["export"], type="tertiary"):
-        st.caption(words["link"])
-        link_box(page)
         zoom = _ZOOM.value
         slider(words["export_zoom"], (1, 2, 3, 4), zoom, key="slider-zoom", turn=_set_zoom)
         caption = st.toggle(words["export_caption"], value=True, key="export_caption")

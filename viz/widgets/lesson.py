@@ -7,7 +7,7 @@ The page:
 
     def render(page: PageContext) -> None:
         lesson = Lesson(page, "softmax")
-        lesson.header()                                 # question, lead, minutes, link
+        lesson.header()                                 # question, lead, minutes
         revealed = lesson.predict()                     # the prompt; whether what it covers may be seen
         lesson.fragment(_curves)                        # a control in it draws it again, and nothing else
 
@@ -54,7 +54,6 @@ from viz.page_controls import Choice, Numbers
 from viz.streamlit_patch import DeltaGenerator
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.export_menu import link_box
 from viz.widgets.fragment import fragment, source_listing
 from viz.widgets.lesson_questions import LETTERS, ask, prompts, show_me
 from viz.widgets.progress import forget, remember, resume
@@ -88,8 +87,7 @@ class Lesson:
         self.folded: set[str] = set()        # sections whose title their fold has
 
     def header(self) -> None:
-        """The question as title, what the lesson is about, how long it takes, what it builds on, and the link to
-        exactly this state."""
+        """The question as title, what the lesson is about, how long it takes, and what it builds on."""
         with st.container(key="lesson-head"):
             st.markdown(f"## {self.prose['question']}")
             st.markdown(self.prose["lead"], width=READABLE)
@@ -97,7 +95,7 @@ class Lesson:
                 self._about()
 
     def _about(self) -> None:
-        """Minutes, lessons to have seen before, and the link; a lecture shows no buttons."""
+        """Minutes, and lessons to have seen before; a lecture shows no buttons."""
         known = pages()
         before = [earlier for earlier in self.prose["builds_on"]
                   if earlier in known and not self.page.state.present]
@@ -109,9 +107,6 @@ class Lesson:
         if self.page.state.controls_of(self.name) and not self.page.state.present:
             st.button(self.words["start_again"], type="tertiary", key="start-again", on_click=forget,
                       args=(self.page, self.name))
-        with st.popover(self.words["link"], type="tertiary", key="link", on_change="rerun") as opened:
-            if opened.open:
-                link_box(self.page)
 
     def predict(self, control: str = "guess", **measured: float) -> bool:
         """The prompt of this control. Gives `open`: once that is true the page draws the answer onto its picture.

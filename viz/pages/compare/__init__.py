@@ -18,7 +18,6 @@ from viz.page_controls import Choice, Number, Words
 from viz.pages.compare.difference import both_section, change_section, grid_section, open_head, patching_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
-from viz.widgets.export_menu import link_box
 from viz.widgets.fields import bind, choice_for, log_steps, slider_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_picker import head_choice, real_head
@@ -81,9 +80,6 @@ def render(page: PageContext) -> None:
             patching_section(records, overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
                              _taker(page, None))
     both_section(page, records, view, found)
-    with st.popover(strings("lesson")["link"], type="tertiary", key="link", on_change="rerun") as opened:
-        if opened.open:
-            link_box(page)
     folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
                    key="compare-formula")
 

@@ -33,6 +33,7 @@ from viz.format import format_share, format_weight, head_label, rank, token_labe
 from viz.glossary import term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Choice
+from viz.pages.heads.introduction import introduce
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
 from viz.pages.heads.tour import tour_button, tour_card
 from viz.state import tenth_weight
@@ -61,6 +62,7 @@ KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
 def render(page: PageContext) -> None:
     """Draws the page."""
+    introduce(page)
     _title(page)
     record, words = page.record(), strings("heads")
     _warnings(page, record)

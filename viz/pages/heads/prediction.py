@@ -16,7 +16,6 @@ from viz.page import PageContext
 from viz.page_controls import Choice, Places
 from viz.session import Kept, session
 from viz.text import escape_markdown, strings
-from viz.widgets.export_menu import link_box
 from viz.widgets.fields import segments
 from viz.widgets.handout_button import BETWEEN, add_to_handout
 from viz.widgets.head_picker import real_head
@@ -73,11 +72,6 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
         record, view = real_head(page, token=False)
         st.markdown(words["ask"].format(
             token=token_markdown(record[view.kind].queries.texts[view.token or 0])))
-        with st.popover(words["link"], type="tertiary", key="predict-link", on_change="rerun") as opened:
-            if opened.open:
-                st.caption(words["link_about"])
-                state = page.state.with_view(kind=view.kind, head=(view.layer, view.head), token=view.token)
-                link_box(page, state)
         st.button(words["leave"], key="predict-leave", type="tertiary", on_click=_leave, args=(page,))
     with right:
         if max(len(record[view.kind].queries), len(record[view.kind].keys)) > LONGEST:

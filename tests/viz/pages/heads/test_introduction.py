@@ -1,0 +1,46 @@
+"""The introduction: there in a browser's first visit without a link, gone once a way is taken."""
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from viz.pages.heads import introduction
+from viz.text import strings
+
+
+def greeting():
+    import streamlit as st
+
+    from viz.page import PageContext, pages
+    from viz.pages.heads.introduction import introduce
+
+    page = PageContext("heads", pages()["heads"][0], {})
+    introduce(page)
+    st.text(page.state.text)
+
+
+def sentences(app: AppTest) -> bool:
+    return strings("introduction")["sentence"] in [each.value for each in app.markdown]
+
+
+def test_my_sentence_is_asked_and_the_introduction_goes():
+    app = AppTest.from_function(greeting).run()
+    assert not app.exception and sentences(app)
+    key = f"way-{strings('introduction')['sentence_way']['title']}"
+    app.text_input(key=key).set_value(" ").run()
+    assert sentences(app)
+    app.text_input(key=key).set_value(" A cat sat. ").run()
+    assert not sentences(app) and app.text[0].value == "A cat sat."
+
+
+def test_a_link_or_an_earlier_visit_has_none(monkeypatch):
+    app = AppTest.from_function(greeting)
+    app.query_params["token"] = "3"
+    assert not sentences(app.run())
+    monkeypatch.setattr(introduction, "COOKIE", "known")
+    monkeypatch.setattr(introduction.st.context.__class__, "cookies", {"known": "1"})
+    assert not sentences(AppTest.from_function(greeting).run())
+
+
+@pytest.mark.parametrize(("public", "ways"), [(False, 2), (True, 1)])
+def test_a_server_for_strangers_offers_no_model_of_ones_own(monkeypatch, public, ways):
+    monkeypatch.setattr(introduction.sources, "catalogue_only", lambda: public)
+    assert len(AppTest.from_function(greeting).run().text_input) == ways

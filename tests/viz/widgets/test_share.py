@@ -1,0 +1,51 @@
+"""A link for a class holds nobody's answers; a QR code holds the link as long as a room can read it."""
+import re
+
+import pytest
+import segno
+
+from viz import page as page_contract
+from viz.link import from_params, to_params
+from viz.page import PageContext, pages, with_controls
+from viz.session import Session
+from viz.state import State
+from viz.widgets.lesson import lessons
+from viz.widgets.share import for_class, is_answer, qr_code
+
+
+@pytest.mark.parametrize("show", [False, True])
+@pytest.mark.parametrize(("name", "answered", "turned"), [
+    ("softmax", {"guess": "c", "check_1": "a", "drawn": (0.5,) * 17}, {"t": 0.2}),
+    ("positions", {"guess": "a", "guess_far": "b"}, {"scheme": "rotary"}),
+    ("grammar", {}, {"drawn": "open", "relation": "obj"})])
+def test_a_class_link_keeps_what_is_turned_and_holds_no_answer(monkeypatch, name, answered, turned, show):
+    about = pages()[name][0]
+    state = with_controls(State(present=True, screen="curves"), name, about, answered | turned)
+    monkeypatch.setattr(page_contract, "session", lambda: Session(state=state))
+    shared = to_params(for_class(PageContext(name, about, {}), show), name, about.controls)
+    opened = from_params(shared, name, about.controls)
+    assert opened.controls_of(name) == turned and opened.show == show and not opened.present
+
+
+@pytest.mark.parametrize(("show", "opened"), [(False, {"predict": "cover"}), (True, {})])
+def test_a_predicted_head_is_covered_again_for_a_class_or_open(monkeypatch, show, opened):
+    about = pages()["heads"][0]
+    state = with_controls(State(), "heads", about, {"predict": "shown", "marks": (3, 1004)})
+    monkeypatch.setattr(page_contract, "session", lambda: Session(state=state))
+    assert for_class(PageContext("heads", about, {}), show).controls_of("heads") == opened
+
+
+def test_every_lesson_has_answers_and_no_page_of_research_has():
+    answers = {name: [control.name for control in page.controls if is_answer(control)]
+               for name, (page, _) in pages().items()}
+    assert all({"guess", "check_1", "check_2"} <= set(answers[name]) for name in lessons())
+    assert {name for name, found in answers.items() if found} == {*lessons(), "heads"}
+
+
+def test_a_code_has_the_modules_of_its_link_with_a_quiet_zone_and_a_long_link_has_none():
+    link = "https://attention.example.org/softmax?t=0.2&show=1"
+    drawn = qr_code(link)
+    assert drawn is not None
+    wide = segno.make_qr(link, error="l").symbol_size(border=4)[0]
+    assert f'viewBox="0 0 {wide} {wide}"' in drawn and re.search(r'fill="#fff"', drawn)
+    assert qr_code(link + "&text=" + "a" * 1500) is None and qr_code(link + "a" * 5000) is None

@@ -1,0 +1,88 @@
+"""The one way to share a page: its link, the same for a class, and a QR code of either."""
+from dataclasses import replace
+
+import segno
+import streamlit as st
+
+from viz.link import left_out
+from viz.page import PageContext
+from viz.page_controls import Control, Numbers
+from viz.provenance import opens_elsewhere, opens_here_alone
+from viz.session import Kept
+from viz.state import State
+from viz.text import strings
+
+FINEST = 20   # the version of a QR code, 97 modules wide, above which a camera at the back of a room cannot read it
+_WHOSE = Kept("view")   # what the link last asked for shows
+
+
+def share_button(page: PageContext) -> None:
+    """Draw the button that opens the dialog."""
+    words = strings("share")
+
+    @st.fragment
+    def button() -> None:
+        if st.button(words["share"], key="share", type="tertiary", icon=":material/qr_code_2:"):
+            st.dialog(words["title"].format(page=page.about.title), width="large")(_share)(page)
+
+    button()
+
+
+def _share(page: PageContext) -> None:
+    """The dialog's content: what the link shows, the link, what it cannot do, and its code."""
+    words, whose = strings("share"), _WHOSE.value if asks(page) else "view"
+    st.session_state["share-whose"] = whose
+    left, right = st.columns([4, 5], gap="large")
+    with left:
+        if asks(page):
+            st.radio(words["who"], list(words["whose"]), format_func=words["whose"].get, key="share-whose",
+                     on_change=_choose)
+            st.caption(words["about"][whose])
+        state = page.state if whose == "view" else for_class(page, whose == "show")
+        link = page.link(state)
+        st.code(link, language=None, wrap_lines=True)
+        if opens_here_alone(link):
+            st.warning(words["alone"])
+        elif not opens_elsewhere(link):
+            st.caption(words["network"])
+        if page.about.asks and left_out(state, page.name, page.about.controls):
+            st.caption(strings("frame")["too_long"])
+    with right, st.container(key="share-code"):
+        drawing = qr_code(link)
+        if drawing is None:
+            st.info(words["dense"])
+        else:
+            st.image(drawing, width="stretch", alt=words["code"])
+
+
+def _choose() -> None:
+    _WHOSE.value = st.session_state["share-whose"]
+
+
+def qr_code(link: str) -> str | None:
+    """Return the link as a QR code in SVG, black on white in any theme; None where it would be too fine to scan."""
+    try:
+        code = segno.make_qr(link, error="l")
+    except segno.DataOverflowError:
+        return None
+    return code.svg_inline(omitsize=True, border=4, light="#fff") if int(code.version) <= FINEST else None
+
+
+def is_answer(control: Control) -> bool:
+    """Whether a control holds what a reader answered: a letter, a drawn curve, marked cells."""
+    return (control.name.startswith(("guess", "check_")) or control.name == "marks"
+            or (control.name == "drawn" and isinstance(control, Numbers)))
+
+
+def asks(page: PageContext) -> bool:
+    """Whether the page has questions now: a lesson has them always, Heads while a head is to be predicted."""
+    return any(is_answer(control) for control in page.about.controls) and page.controls.get("predict") != ""
+
+
+def for_class(page: PageContext, show: bool) -> State:
+    """Return the state without anybody's answers, outside a presentation. show: with every answer shown, else with the
+    questions; a head that was predicted is open, or covered again."""
+    answers = {control.name: None for control in page.about.controls if is_answer(control)}
+    if "predict" in page.controls:
+        answers |= {"predict": None if show else "cover"}
+    return replace(page.state.with_control_values(page.name, **answers), present=False, screen="", show=show)
