@@ -132,11 +132,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
             st.markdown(claims.pop(0), width="content")
             _offer(page, record[view.kind], view)
     left, right = st.columns([11, 13], gap="medium")
-    with left:
-        _grid(page, record, view, measures)
-        # in a presentation its buttons are not drawn
-        of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
-        st.markdown(" ".join(claims))
+    # first, as it is what a click asks for
     with right, st.container(key="heads-open"):
         drawn = _open_head(page, record, view)
         if page.controls["predict"] == "shown":
@@ -144,6 +140,11 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             export_menu(page, record, view)
             add_to_handout("head", item_maker(drawn, (record,)))
+    with left:
+        _grid(page, record, view, measures)
+        # in a presentation its buttons are not drawn
+        of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
+        st.markdown(" ".join(claims))
     _what_if(page, record, view)
     if not page.state.present:
         tour_card()
