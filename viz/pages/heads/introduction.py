@@ -21,7 +21,7 @@ def introduce(page: PageContext) -> None:
     if not _SHOWN.value or page.state.present:
         return
     words = strings("introduction")
-    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="introduction"):
+    with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key="introduction"):
         st.markdown(words["sentence"], width="content")
         _typed(words["sentence_way"], 300, lambda text: page.set(text=text, text_b=None))
         for way, name in (("learn", "lessons"), ("teach", "handout")):
