@@ -34,6 +34,13 @@ history.replaceState = (state, title, address) => {
   if (!PASSING.test(address)) write(replaceState, state, title, address);
 };
 
+// On a phone the menu is a drawer over the page, and Streamlit leaves it open on the page that was tapped.
+addEventListener("click", ({ target }) => {
+  if (innerWidth < 768 && target.closest("#stSidebar a")) {
+    setTimeout(() => document.querySelector('[aria-controls="stSidebar"][aria-expanded="true"]')?.click());
+  }
+});
+
 // clean: what takes the place of an address that was typed, where nothing was written yet.
 export const entries = ({ data: [clean] }) => {
   if (clean && !written) write(replaceState, {}, "", location.pathname + clean.replace(/^\?$/, ""));
