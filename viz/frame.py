@@ -12,16 +12,16 @@ from model.core.files import ASSETS
 from model.core.query import UserError
 from viz.components.component import registered
 from viz.components.files import browsers_rest
-from viz.page import PRESENTED_FROM, PageContext, page_after, pages
+from viz.page import PageContext, page_after, pages
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
 from viz.text import menu as sections
 from viz.text import page_titles, strings
 from viz.widgets.figure import page_theme
 from viz.widgets.fragment import errors_as_sentences, pause, rerun_when
-from viz.widgets.handout_button import handout
 from viz.widgets.head_picker import show_badge
 from viz.widgets.lesson import lessons
+from viz.widgets.page_bar import page_bar
 from viz.widgets.picture import fit_question
 from viz.widgets.presentation import listen_for_keys, prepare_room
 from viz.widgets.share import share_button
@@ -30,17 +30,6 @@ from viz.widgets.sidebar import ask_widgets, fetch_model, require_texts
 HOME = "heads"
 IMAGES = ASSETS / "images"
 STYLE = Path(__file__).with_name("page.css")
-
-
-def step_presentation(page: PageContext, by: int) -> None:
-    """An arrow in a presentation: the next figure of the handout; from any other page the first one, if there is
-    one."""
-    if page.name != "handout":
-        if handout().items:
-            PRESENTED_FROM.value = page.name
-            page.open_next("handout", figure=1)
-        return
-    page.set(figure=max(1, min(page.controls["figure"] + by, len(handout().items))))
 
 
 def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
@@ -120,11 +109,12 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="page-head"):
         st.html(f"<h1>{page.title}</h1>", width="stretch")
         if not now.state.present:
+            page_bar(context)
             share_button(context)
     draw(context, render)
     if not now.state.present:
         show_next(context)
-    listen_for_keys(context, page.title if name in lessons() else "", partial(step_presentation, context))
+    listen_for_keys(context, name in lessons())
 
 
 def main() -> None:

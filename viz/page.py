@@ -43,7 +43,6 @@ def refuse_unknown(record: AttentionRecord) -> None:
 
 
 LONG_TEXTS = Kept[dict[str, str]]({})   # by their short names, the last ones that an address was too short for
-PRESENTED_FROM = Kept("")   # the page that a presentation left for the handout's figures
 
 
 @dataclass(frozen=True)
@@ -183,6 +182,14 @@ class PageContext:
         if chosen is not None:
             self.open_page(chosen[0], **chosen[1])
 
+    def open_state(self, name: str, state: State) -> None:
+        """For a callback: a page in a whole other state."""
+        self._put(state)
+        if name == self.name:
+            self.write_address()
+        else:
+            self.open_next(name)
+
     def link(self, state: State | None = None) -> str:
         """The address of this page in a state, by default in its own; it names model and text wherever the page has
         them."""
@@ -206,12 +213,6 @@ class PageContext:
         if dict(st.query_params) != wanted:
             st.query_params.from_dict(wanted | ({PASSING: ""} if session().passing else {}))
 
-    def present(self, on: bool) -> None:
-        """Begins or ends the presentation; one that left another page for the handout ends where it began."""
-        self.set(present=on, screen="")
-        origin, PRESENTED_FROM.value = PRESENTED_FROM.value, ""
-        if origin and not on and self.name == "handout":
-            self.open_next(origin)
 
 
 def own_address() -> str:

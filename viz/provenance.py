@@ -144,7 +144,7 @@ def state_in_words(link: str, said: str = "") -> str:
         asked.append((field, _quoted(text, phrases) if text else ""))
     chosen = [(name, value) for name, value in asked if value and value not in said]
     chosen += [(name, value) for name, value in params.items()
-               if name not in ("present", "screen") and not name.endswith("_id")]
+               if value and name not in ("present", "screen") and not name.endswith("_id")]
     words = ", ".join(f"{name.replace('_', ' ')} {value}".strip() for name, value in chosen)
     page = address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"
     return phrases["state" if words else "state_plain"].format(page=page.replace("_", " "), words=words)

@@ -104,20 +104,6 @@ def test_a_callback_leaves_word_of_the_page_that_is_to_be_opened_and_it_is_opene
     assert session.state.controls_of("compare") == {"versus": "edit", "other": "The cat sat."}
 
 
-def test_a_presentation_that_left_a_page_for_the_handout_ends_there(monkeypatch):
-    session = Session()
-    monkeypatch.setattr(page_contract, "session", lambda: session)
-    monkeypatch.setattr("viz.session.session", lambda: session)
-    page_contract.PRESENTED_FROM.value = "heads"
-    page = PageContext("handout", pages()["handout"][0], {})
-    page.present(False)
-    assert session.next_page == ("heads", {}) and not session.state.present
-    session.next_page = None
-    page.present(True)
-    page.present(False)
-    assert session.next_page is None, "one that began on the handout stays there"
-
-
 @pytest.fixture
 def heads_page(monkeypatch):
     """The page Heads of a new session, whose record is there; the address that its changes write is its `address`."""

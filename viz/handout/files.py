@@ -1,4 +1,5 @@
-"""A handout: figures in their order with what is said of them, and its file: JSON in UTF-8, the messages in base64.
+"""A handout, which pages call My lesson: figures, screens of pages, texts and questions in their order; and its file:
+JSON in UTF-8, the messages in base64.
 
 Whatever enters a handout, from the page or from a file, goes through `make_item`, which checks it; nothing checks it
 again. """
@@ -21,14 +22,16 @@ ID = re.compile(r"[0-9a-f]{12}")   # of a figure: the same for two servers that 
 FIELDS = ("kind", "caption", "about", "link", "source", "body", "state")
 KINDS = ("head_view", "head_grid", "picture_view", "block_diagram", "handles", "mask_editor", "token_strip",
          "transformer_diagram", "story", "chart", "table")
+WORDS = ("screen", "text", "question")   # entries without a figure: a screen is a page's, under its link
 
 
 @dataclass(frozen=True)
 class Item:
     """A figure with its words; `make_item` makes one."""
 
-    kind: str           # of KINDS: the component that draws it, or a chart or a table
-    body: bytes         # the component's message (viz/components/messages.py); plotly's JSON; a table's cells as JSON
+    kind: str           # of KINDS: the component that draws it, or a chart or a table; or of WORDS
+    # the component's message (viz/components/messages.py); plotly's JSON; a table's cells as JSON; of WORDS a `Said`
+    body: bytes
     state: bytes        # the component's second message; charts and tables have none
     id: str             # of the item in its handout
     caption: str = ""   # what the reader is told
@@ -41,6 +44,11 @@ class Item:
         """Bytes of the figure and its words."""
         return sum(map(len, (self.body, self.state, self.caption, self.about, self.link, self.source)))
 
+    @property
+    def said(self) -> dict[str, Any]:
+        """Title, minutes and answer of an entry without a figure."""
+        return json.loads(self.body) if self.kind in WORDS else {}
+
     def with_caption(self, caption: str) -> "Item":
         """The same figure with another caption."""
         return replace(self, caption=caption)
@@ -51,7 +59,7 @@ def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", capti
     """A figure with its words, all of it checked. Raises UserError for anything that an item cannot be."""
     from viz.handout.schema import checked  # pydantic is not needed for the first page
 
-    if kind not in KINDS:
+    if kind not in (*KINDS, *WORDS):
         raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with "
                         "the version that made it.")
     for name, limit, text in (("caption", "handout_caption", caption), ("about", "handout_about", about),
@@ -62,8 +70,15 @@ def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", capti
     if not _is_object(source):
         raise UserError("The provenance of a figure cannot be read; take the figure out of the handout.")
     id = id or uuid.uuid4().hex[:12]
-    body, state = checked(kind, body, state, id)
+    if kind == "screen" and not link:
+        raise UserError("A screen of this list names no page; take it out.")
+    body, state = checked("words" if kind in WORDS else kind, body, state, id)
     return Item(kind, body, state, id, caption, about, link, source)
+
+
+def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said: Any) -> Item:
+    """Return an entry without a figure. said: its title, minutes, answer. Raises UserError for what it cannot be."""
+    return make_item(kind, json.dumps(said).encode(), caption=caption, link=link, id=id)
 
 
 def _is_object(source: str) -> bool:

@@ -7,6 +7,7 @@ nothing be fetched: so even a fault in the escaping would run nothing. """
 import base64
 import hashlib
 import html
+import itertools
 import json
 import math
 import re
@@ -16,13 +17,15 @@ from urllib.parse import quote
 
 from model.core.query import UserError
 from viz.components.bundle import component_style, script, stylesheet
-from viz.handout.files import Handout, Item
+from viz.handout.files import WORDS, Handout, Item
 from viz.handout.saved import head_of, paper_svg, table_of
-from viz.provenance import way_back
+from viz.provenance import opens_elsewhere, way_back
 from viz.text import show_invisibles, strings
 
 STYLE = component_style("handout") + stylesheet("chart/numbers.css")
 UNSCRIPTED = "figure.inked .live { display: none; } .paper { display: block; max-width: 100%; }"
+LINE = '<p class="line"></p>'   # to write on, on paper
+SMALL = 300    # points of height up to which a figure is printed beside its caption: three of them fill a page
 NAME = 28   # letters of a name that is never broken
 # what stands for itself in a quoted data: address
 KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') + " "
@@ -35,10 +38,11 @@ def page(handout: Handout) -> bytes:
         raise UserError(strings("handout")["empty"])
     scripts = _scripts(handout, words)
     title = show_invisibles(handout.title) or words["untitled"]
-    figures = "\n".join(_figure(item, number, words) for number, item in enumerate(handout.items, 1))
+    numbers = itertools.accumulate(item.kind not in WORDS for item in handout.items)
+    figures = "\n".join(_words(item, words) if item.kind in WORDS else _figure(item, number, words)
+                        for item, number in zip(handout.items, numbers, strict=True))
     labels = {name: words[name] for name in ("lens", "scale", "transpose", "place")}
-    made = words["made"].format(count=len(handout.items),
-                                figures=words["figures" if len(handout.items) > 1 else "figure"])
+    made = words["made"].format(count=sum(item.kind not in WORDS for item in handout.items))
     return f"""<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -65,7 +69,7 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
     """(attributes, text) of every script that may run: plotly where a chart is, and the components that are there with
     what mounts them."""
     kinds = {item.kind for item in handout.items}
-    components = sorted(kinds - {"chart", "table"})
+    components = sorted(kinds - {"chart", "table", *WORDS})
     scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
                 + f'modules["handout/handout.js"].start({{{", ".join(map(component, components))}}});\n')]
     if "chart" in kinds:
@@ -112,11 +116,39 @@ def _figure(item: Item, number: int, words: dict) -> str:
                 f'class="state">{state}</script>\n')
     drawn = table_html(item.body) if item.kind == "table" else ""
     source = as_json(json.loads(item.source or "null"))
-    return f"""<figure data-kind="{item.kind}"{_place(item)}{' class="inked"' if printed else ""}>
+    return f"""<figure data-kind="{item.kind}"{_place(item)}{_printed_as(printed)}>
 <div class="live">{drawn}</div>{ink}
 <figcaption><b>{words["number"].format(number=number)}</b> {html.escape(visible_lines(item.caption))}</figcaption>
 <p class="from">{html.escape(" · ".join(about))}{link}</p>
 {"" if drawn else messages}<script type="application/json" class="source">{source}</script>
+</figure>"""
+
+
+def _printed_as(printed: str) -> str:
+    """The class of a figure by how it is printed: whether in shapes, and whether beside its caption."""
+    size = re.search(r'<svg [^>]*?height="([\d.]+)pt"', printed)
+    return f' class="inked{" small" if size and float(size[1]) <= SMALL else ""}"' if printed else ""
+
+
+def _words(item: Item, words: dict) -> str:
+    """An entry without a figure: a text, a question with room to write and its answer folded away, or a page's screen
+    with the way to it."""
+    said, text = item.said, html.escape(visible_lines(item.caption))
+    title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
+    under = ""
+    if item.kind == "question":
+        under = LINE * 3
+        if said["answer"]:
+            answer = html.escape(visible_lines(said["answer"]))
+            under += f'<details><summary>{words["answer"]}</summary><p>{answer}</p></details>'
+    elif item.link:
+        back = html.escape(way_back(item.link, said=f"{item.caption} {said['title']}"), quote=True)
+        opens = opens_elsewhere(item.link)
+        way = f'<a href="{back}" rel="noreferrer">{words["open"]}</a>' if opens else show_invisibles(back)
+        under = f'<p class="from">{way}</p>'
+    return f"""<figure class="words {item.kind}">
+<figcaption>{title}{text}</figcaption>
+{under}
 </figure>"""
 
 

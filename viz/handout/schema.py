@@ -119,7 +119,7 @@ def _head(body: HeadBody, arrays: Arrays, state: HeadState, more: Arrays) -> Own
     require(max([*body.blind, *down, state.focus or 0, pair[0]]) < rows and max([*across, pair[1]]) < columns)
     cover: dict[str, object] = {"round": "cover" if state.marking else "", "alone": state.marking, "marks": [],
                                 "why_scale": ""}
-    return {"body": head.constants() | {"height": max(body.height, TALL), "above": None}, "state": cover}
+    return {"body": head.constants() | {"height": max(body.height, TALL)}, "state": cover}
 
 
 class GridBody(BaseModel):
@@ -204,7 +204,7 @@ def _picture(body: PictureBody, arrays: Arrays, state: PictureState, more: Array
     require((state.kind == "weight") == (state.even is not None))
     require(state.high > (1 if state.kind == "weight" else state.low if state.kind == "plain" else 0))
     drawn = picture.PatchValues(values, state.name, state.what, state.kind, state.even, state.low, state.high)
-    return {"body": picture.constants() | {"frozen": True, "above": None}, "state": picture.colouring(drawn)}
+    return {"body": picture.constants() | {"frozen": True}, "state": picture.colouring(drawn)}
 
 
 def _require_pixels(pixels: np.ndarray, most: int) -> None:
@@ -390,6 +390,14 @@ COMPONENTS = {
 WITH_ARRAYS = ("head_view", "head_grid", "picture_view", "story")
 
 
+class Said(BaseModel):
+    """An entry without a figure: what it is called, how long it takes, and a question's answer."""
+
+    title: Text = ""
+    minutes: Annotated[int, Field(strict=True, ge=0, le=999)] = 0
+    answer: Text = ""
+
+
 class Table(BaseModel):
     """A table's cells, without its index."""
 
@@ -405,6 +413,8 @@ def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, byt
             return _chart(body), b""
         if kind == "table":
             return _table(body), b""
+        if kind == "words":
+            return Said.model_validate(parse_json(body, "An entry of this list")).model_dump_json().encode(), b""
         schema = COMPONENTS[kind]
         (header, arrays), (how, more) = unpack(body), unpack(state)
         require(kind in WITH_ARRAYS or not (arrays or more))

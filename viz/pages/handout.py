@@ -1,7 +1,8 @@
-"""The handout: figures that were added, in order, with their captions; out as HTML, as PDF, as a file, and on a
-screen."""
+"""My lesson: screens, figures, texts and questions in an order of one's own, with their captions; presented, and out as
+a link, as HTML, as PDF and as a file."""
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -13,21 +14,28 @@ from viz.components.chart import draw_saved
 from viz.components.component import show
 from viz.components.messages import pack, unpack
 from viz.handout import pdf
-from viz.handout.files import WRITTEN, Handout, Item, load, save
+from viz.handout.entries import packed, ready, unpacked
+from viz.handout.files import WORDS, WRITTEN, Handout, Item, load, make_words, save
 from viz.handout.page import page
 from viz.handout.saved import table_of
 from viz.handout.store import Stored
+from viz.link import MOST_PACKED
 from viz.page import Page, PageContext
-from viz.page_controls import Number
+from viz.page_controls import Number, Words
+from viz.provenance import opens_elsewhere
 from viz.session import Kept
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import text_value
 from viz.widgets.handout_button import handout, set_cookie, stored, update
+from viz.widgets.my_lesson import base, draw_again, present
 from viz.widgets.upload import most_megabytes, take
+from viz.widgets.worksheet import worksheet_maker
 
-PAGE = Page("nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),))
+PAGE = Page("nothing", controls=(Number("figure", 1, 1, LIMITS.handout_items, whole=True),
+                                 Words("list", longest=MOST_PACKED)))
 _ERROR = Kept("")   # what is wrong with the handout file that was dropped
+_REVEALED = Kept("")   # the question whose answer is seen in the presentation
 STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it fits a projector's 900
 
 
@@ -53,24 +61,83 @@ def render(frame: PageContext) -> None:
         _stage(frame, figures)
         return
     st.markdown(f"## {words['title']}")
-    with st.container(width=READABLE):
-        st.markdown(words["lead"])
+    links = any(opens_elsewhere(item.link) for item in figures.items if item.link)
+    st.markdown(f"{words['lead']} {words['lead_links'] * links}", width=READABLE)
+    _linked(frame, figures)
     if figures.items:
         _title(figures)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if figures.items:
             _out(frame, figures)
         _in(figures)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        _write()
+        st.button(words["ninety"], key="handout-ninety", help=words["ninety_help"], on_click=_changes,
+                  args=(lambda known: ready(base(), partial(draw_again, frame)),))
     if _ERROR.value:
         st.error(escape_markdown(_ERROR.value))
         _ERROR.value = ""
     if not figures.items:
         st.info(words["how"])
-    elif not stored().unsaved:
-        st.caption(words["memory" if sources.handout_folder() is None else "disk"])
+    else:
+        _say_how_much(figures)
     _say_what_is_wrong(stored())
+    worksheet_maker(frame)
     for place, item in enumerate(figures.items):
         _card(place, item, len(figures.items))
+
+
+def _say_how_much(figures: Handout) -> None:
+    words = strings("handout")
+    minutes = sum(item.said.get("minutes", 0) for item in figures.items)
+    much = words["total" if minutes else "count"].format(count=len(figures.items), minutes=minutes)
+    kept = "" if stored().unsaved else words["memory" if sources.handout_folder() is None else "disk"]
+    st.caption(f"{much}. {kept}")
+
+
+def _linked(frame: PageContext, figures: Handout) -> None:
+    """The list that a link brings: taken at once where there is none, else offered."""
+    words, text = strings("handout"), frame.controls["list"]
+    if not text:
+        return
+    try:
+        brought = unpacked(text, base(), partial(draw_again, frame))
+    except UserError as error:
+        st.error(escape_markdown(str(error)))
+        return
+
+    def take_it() -> None:
+        _changes(lambda known: brought)
+        frame.set(list="")
+
+    if not figures.items:
+        take_it()
+        st.rerun()
+    st.info(words["linked"].format(count=len(brought.items), title=brought.title or words["linked_untitled"]))
+    with st.container(horizontal=True):
+        st.button(words["linked_replace"], key="linked-replace", type="primary", on_click=take_it)
+        st.button(words["linked_leave"], key="linked-leave", on_click=frame.set, kwargs={"list": ""})
+
+
+def _write() -> None:
+    """A text or a question of one's own."""
+    words = strings("handout")
+    for kind in ("text", "question"):
+        with st.popover(words[f"{kind}_add"], key=f"write-{kind}"), \
+                st.form(f"form-{kind}", clear_on_submit=True, border=False):
+            caption = st.text_area(words[kind], max_chars=LIMITS.handout_caption, key=f"new-{kind}",
+                                   placeholder=words["text_hint"] if kind == "text" else None)
+            said = {}
+            if kind == "question":
+                said["answer"] = st.text_input(words["answer"], max_chars=LIMITS.handout_text)
+            if st.form_submit_button(words["put"]) and caption.strip():
+                _changes(partial(_with, make_words(kind, caption.strip(), **said)))
+                set_cookie()
+                st.rerun()
+
+
+def _with(item: Item, known: Handout) -> Handout:
+    return replace(known, items=(*known.items, item))
 
 
 def _say_what_is_wrong(known: Stored) -> None:
@@ -99,14 +166,23 @@ def _title(figures: Handout) -> None:
 def _out(frame: PageContext, figures: Handout) -> None:
     """The ways to take it away; each file is made when its button is pressed."""
     words, name = strings("handout"), name_for(figures.title, "handout")
-    st.download_button(words["html"], lambda: page(figures), f"{name}.html", "text/html", type="primary",
+    st.button(words["present"], key="handout-present", type="primary", help=words["present_help"], on_click=present,
+              args=(frame, True))
+    with st.popover(words["link"], key="handout-link", on_change="rerun") as opened:
+        if opened.open:
+            st.markdown(words["link_about"], width=READABLE)
+            try:
+                st.code(f"{base()}handout?list={packed(figures)}",
+                        language=None, wrap_lines=True)
+            except UserError as error:
+                st.warning(str(error))
+    st.download_button(words["html"], lambda: page(figures), f"{name}.html", "text/html",
                        on_click="ignore", key="handout-html")
     if pdf.browser():
         st.download_button(words["pdf"], lambda: pdf.pdf(figures), f"{name}.pdf", "application/pdf", on_click="ignore",
                            key="handout-pdf")
     st.download_button(words["save"], lambda: save(figures), f"{name}.handout.json", "application/json",
                        on_click="ignore", key="handout-save", help=words["save_help"])
-    st.button(words["present"], key="handout-present", help=words["present_help"], on_click=frame.present, args=(True,))
     with st.popover(words["clear"], key="handout-empty"):
         st.button(words["clear_sure"], key="handout-clear", on_click=lambda: _changes(lambda known: Handout()))
 
@@ -135,7 +211,7 @@ def _card(place: int, item: Item, count: int) -> None:
     words = strings("handout")
     with st.container(border=True, key=f"item-{item.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(f"**{words['number'].format(number=place + 1)}**", width="content")
+            st.markdown(f"**{place + 1}**", width="content")
             for name, to in (("up", place - 1), ("down", place + 1)):
                 st.button(words[name], key=f"{name}-{item.id}", type="tertiary", disabled=not 0 <= to < count,
                           on_click=_changes, args=(_moved(item.id, to),))
@@ -143,12 +219,22 @@ def _card(place: int, item: Item, count: int) -> None:
                       args=(_without(item.id),))
             if item.link:
                 st.link_button(words["back"], item.link, type="tertiary")
-        _draw(item)
+        said = item.said
+        if item.kind not in WORDS:
+            _draw(item)
+        elif said["title"]:
+            minutes = f" · {words['minutes'].format(count=said['minutes'])}" if said["minutes"] else ""
+            st.markdown(f"**{escape_markdown(said['title'])}**{minutes}")
         key = f"caption-{item.id}"
         st.text_area(words["caption"].format(number=place + 1), **text_value(key, item.caption),
-                     max_chars=LIMITS.handout_caption, height=90, label_visibility="collapsed",
+                     max_chars=LIMITS.handout_caption, height=68, label_visibility="collapsed",
                      on_change=lambda: _changes(_captioned(item.id, st.session_state[key])))
-        st.caption(escape_markdown(item.about))
+        if item.kind == "question":
+            answer = f"answer-{item.id}"
+            st.text_input(words["answer"], **text_value(answer, said["answer"]), max_chars=LIMITS.handout_text,
+                          on_change=lambda: _changes(_answered(item, st.session_state[answer])))
+        if item.about:
+            st.caption(escape_markdown(item.about))
 
 
 def _moved(which: str, to: int) -> Callable[[Handout], Handout]:
@@ -167,10 +253,34 @@ def _captioned(which: str, caption: str) -> Callable[[Handout], Handout]:
                                                     for item in known.items))
 
 
+def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
+    new = make_words(item.kind, item.caption, link=item.link, id=item.id, **item.said | {"answer": answer})
+    return lambda known: replace(known, items=tuple(new if each.id == item.id else each for each in known.items))
+
+
 def _stage(frame: PageContext, figures: Handout) -> None:
     """One figure, as large as the screen bears."""
     words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
     item = figures.items[place - 1]
-    _draw(item, STAGE)
-    st.markdown(escape_markdown(item.caption))
-    st.caption(words["place"].format(at=place, of=len(figures.items)))
+    if item.kind not in WORDS:
+        _draw(item, STAGE)
+        st.markdown(escape_markdown(item.caption))
+        return
+    said = item.said
+    with st.container(key="stage-words"):
+        if item.kind == "screen":   # of a page that is not here
+            st.markdown(words["missing"].format(title=escape_markdown(said["title"])))
+        st.markdown(_lines(item.caption))
+        if said["answer"] and _REVEALED.value == item.id:
+            st.markdown(_lines(said["answer"]))
+        elif said["answer"]:
+            st.button(words["answer_show"], key="reveal-answer", on_click=_reveal, args=(item.id,))
+
+
+def _lines(text: str) -> str:
+    """Return the text as Markdown that keeps its lines."""
+    return "  \n".join(map(escape_markdown, text.splitlines()))
+
+
+def _reveal(which: str) -> None:
+    _REVEALED.value = which

@@ -28,7 +28,6 @@ from model.studies.patch_attention import (
 from viz import glow
 from viz.components.component import Picture
 from viz.components.head_grid import GridState, head_grid
-from viz.components.head_view import Below
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, picture_behind, rows_overview
 from viz.components.slider import slider
@@ -49,7 +48,7 @@ PAGE = Page("record", reads="picture", controls=(
     Choice("look", "blocky", ("blocky", "smooth")), Number("opacity", glow.OPACITY, 0, 1),
     Choice("measure", MEASURES[0], MEASURES), Number("place", -1, -1, 9_999, whole=True),
     Number("after", -1, -1, 999, whole=True), Number("discard", 0.9, 0, 0.99)))
-LARGE, ABOVE, HIGH = 400, 180, 340    # pixels of the open head, over it in a presentation, and of the other maps
+LARGE, HIGH = 400, 340    # pixels of the open head, and of the other maps
 KEEPS = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)   # shares of a row's mass; 0.6 is what Caron et al. 2021 show
 OPACITIES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 DISCARDS = (0.0, 0.25, 0.5, 0.75, 0.9)   # shares of the cells that are left out; 0.9 is what the program begins with
@@ -149,7 +148,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
                 _shares_slider(page, name, words[name], options, value, help=words.get(f"{name}_help"))
             toggle(words["hide_special"], page.set, "hide_special", view.hide_special)
             toggle(words["renormalise"], page.set, "renormalise", view.renormalise)
-    return open_picture(record, view, key="picture", height=Below(ABOVE) if page.state.present else LARGE,
+    return open_picture(record, view, key="picture", height=LARGE,
                         look=page.controls["look"], opacity=page.controls["opacity"],
                         on_event=lambda event: page.set(token=event.token))
 

@@ -112,8 +112,9 @@ def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionR
         st.pills(words["role"].format(noun=swap.nouns[role]), adjectives, key=key, wrap=True, on_change=swapped,
                  args=(key,))
     lines = [(words["this"], swap.text, record), (words["twin"], swap.twin, other)]
-    st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
-                          for label, text, translated in lines))
+    with st.container(key="aside-twins"):   # a presentation says it with the strips alone
+        st.markdown("\n".join(f"- {label}: {escape_markdown(text)} → {_french(translated)}"
+                              for label, text, translated in lines))
     said = [translated[Kind.CROSS].queries for _, _, translated in lines]
     pronouns = {None if (place := pronoun_of(tokens)) is None else tokens.texts[place].lower() for tokens in said}
     if len(pronouns) == 1 and page.state.target is None:

@@ -18,6 +18,7 @@ VECTOR = 128      # tokens a side up to which a vector file holds each cell and 
 SHAPES = 16_384   # cells with a colour that a handout's picture holds; of more, the largest of each square
 MIDDLE = 0.36     # of a font's size: from the baseline to the middle of its small letters
 GAP, NAME = 4, 14   # points: between a label and what it names, and what an axis' name takes
+DENSE = 9         # points from one token to the next in a handout, whose pages hold three small figures
 RULED = 8         # points a cell from which on hairlines part the cells
 # lines: the faintest that can be seen, how many are no black cloud, and what is left of those beside the focus
 FLOOR, LINES, FADED = 0.02, 4000, 0.15
@@ -106,7 +107,7 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
     if view.transpose:
         weights, forbidden, across, down = weights.T, forbidden.T, down, across
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
-    step = _pitch(max(weights.shape))
+    step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
     above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
     beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1))
     angle = 45 if min(np.diff(sorted(above.texts)), default=99) * step >= 1.5 * above.size else 90

@@ -1,4 +1,4 @@
-"""“Add to handout”: the button under every picture and table, and the session's handout.
+"""“Add to My lesson”: the button under every picture and table, and the session's handout.
 
 A handout survives a reload because the server keeps it (viz/handout/store.py) under a random name that the browser
 holds in a cookie; the address bar holds nothing of it, so that a link that one sends away shows the state and not the
@@ -18,6 +18,7 @@ from viz.handout.store import HandoutStore, Stored
 from viz.link import address
 from viz.page import own_address, pages
 from viz.session import Kept, session
+from viz.state import State
 from viz.text import escape_markdown, strings
 
 if TYPE_CHECKING:
@@ -67,7 +68,12 @@ def page_and_link() -> tuple[str, str]:
         return "", ""
     page = pages()[name][0]
     asked = [state.model, f"“{state.text}”"] if page.needs == "record" else []
-    return BETWEEN.join([page.title, *asked]), address(own_address(), state, name, page.controls, page.asks)
+    controls = {control.name: control.start for control in page.controls} | state.controls_of(name)
+    if page.asks_with(controls):
+        return BETWEEN.join([page.title, *asked]), address(own_address(), state, name, page.controls)
+    # a page that asks no model now: what is shown is a formula, whatever the sidebar of other pages says
+    plain = replace(State(), control_values=state.control_values)
+    return page.title, address(own_address(), plain, name, page.controls, named=False)
 
 
 def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:

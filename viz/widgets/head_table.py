@@ -67,7 +67,7 @@ def column_config(table: "DataFrame", silencing: Silencing | None = None) -> dic
 def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, Any], *, key: str, alt: str,
                     beside: Callable[[], Any] | None = None) -> None:
     """A table by (layer, head) with a column of patterns; a click on any cell opens that head on the page Heads. alt:
-    the table in words. beside: draws what stands beside "Add to handout"."""
+    the table in words. beside: draws what stands beside "Add to My lesson"."""
     heads = table.index.tolist()
 
     def clicked() -> None:

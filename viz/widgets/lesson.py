@@ -273,6 +273,15 @@ def lessons() -> list[str]:
     return [name for name in pages() if (FOLDER / "lessons" / f"{name}.toml").is_file()]
 
 
+def screens(name: str) -> dict[str, str]:
+    """Return the screens of a lesson that somebody may want alone, each with its title: its questions and sections."""
+    prose = strings(f"lessons/{name}")
+    question = strings("handout")["add_question"]
+    asked = {f"predict-{control}": question.format(ask=prompt["ask"]) for control, prompt in prompts(prose).items()}
+    parts = {part: words for part, words in prose.items() if isinstance(words, dict) and "title" in words}
+    return {part: words["title"] for part, words in parts.items()} | asked
+
+
 PLACES = 17   # heights that make the curve
 
 

@@ -16,7 +16,6 @@ from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import glow
 from viz.components.component import Picture, registered
-from viz.components.head_view import Below
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patches_of, row_of
 from viz.page import PageContext
@@ -135,7 +134,7 @@ def _from_pills(page: PageContext) -> None:
 HIGH = 150   # pixels of the picture as a strip
 
 
-def open_picture(record: AttentionRecord, view: View, *, key: str, height: int | Below, look: str = "blocky",
+def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, look: str = "blocky",
                  opacity: float = glow.OPACITY, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
     """Draws what the token in focus looks at in the open head, over the picture."""
     patches = patches_of(record, view.kind, picture_name(record.query.image))

@@ -1,11 +1,10 @@
 """Presentation mode: large letters for a room. P turns it on and off on every page, present=1 in the URL begins with
 it.
 
-A lesson becomes a row of screens, through which arrows and clickers step (viz/components/js/stage.js); its controls
-stay. On the page Handout one figure fills the screen and arrows step through the others; on any other page the picture
-stands alone and larger, an arrow opens the handout, if there is a figure in it, and Escape leads back. """
+A page becomes a row of screens, through which arrows and clickers step (viz/components/js/stage.js): a lesson several,
+with its controls; any other page one, its picture. Where a list is presented (viz/widgets/my_lesson.py), the step after
+the last screen of one entry leads to the next. """
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from viz.link import SCREEN
 from viz.page import PageContext
 from viz.streamlit_patch import went_back
 from viz.text import strings
+from viz.widgets.my_lesson import place_of, present, step
+from viz.widgets.page_bar import shortcuts
 
 FOLDER = Path(__file__).parent.parent
 
@@ -23,14 +24,14 @@ FOLDER = Path(__file__).parent.parent
 def prepare_room(lesson: bool) -> None:
     """Before anything is drawn: a lesson as screens with its controls, any other page as the picture alone; both
     larger."""
-    st.html(FOLDER / "present.css")
-    st.html(FOLDER / ("lecture.css" if lesson else "present_picture.css"))
+    st.html(FOLDER / "lecture.css")
+    if not lesson:
+        st.html(FOLDER / "present_picture.css")
 
 
-def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None]) -> None:
-    """Listens to the keys; the last thing on a page, for it takes a line. lesson: the title of the lesson that is
-    open, else "". step(+1 or -1) is called before the page runs, where no lesson is. A fragment: the page does not run
-    because another screen of it is seen."""
+def listen_for_keys(page: PageContext, lesson: bool) -> None:
+    """Listens to the keys; the last thing on a page, for it takes a line. lesson: whether the page has several screens.
+    A fragment: the page does not run because another screen of it is seen."""
     turned = False
 
     def hand_on() -> None:
@@ -43,18 +44,19 @@ def listen_for_keys(page: PageContext, lesson: str, step: Callable[[int], None])
         if kind == "screen":
             page.set(screen=said)
         else:
-            (page.present if kind == "on" else step)(said)
+            (present if kind == "on" else step)(page, said)
 
     @st.fragment
     def listen() -> None:
         if turned:
             st.rerun()
-        words = {"leave": strings("frame")["leave_presentation"]}
-        if lesson:
-            words = {"lesson": lesson, "screen": page.state.screen, "back": went_back(), "text": strings("lecture")}
+        state, (place, only) = page.state, place_of(page)
+        words = {"id": f"{page.name} {only} {place}", "title": page.about.title, "screen": state.screen,
+                 "lesson": lesson, "only": only, "place": place, "back": went_back(),
+                 "text": strings("lecture")} if state.present else {}
         # in a list, as the slider's message
         keys = registered("keys", "js/presentation.js", "module.keys", isolate_styles=False)
-        keys(key="presentation", data=[{"on": page.state.present} | words], on_event_change=hand_on)
+        keys(key="presentation", data=[{"on": state.present, "letters": shortcuts()} | words], on_event_change=hand_on)
 
     listen()
 

@@ -12,7 +12,7 @@ from model.core.view import View
 from tests import fabricate
 from tests.fabricate import items
 from viz.handout.build import head_item
-from viz.handout.files import Handout
+from viz.handout.files import Handout, make_words
 from viz.handout.page import page
 
 SHOWN = fabricate.shown(fabricate.patterned(fabricate.tokens(), heads=(12,) * 6), layer=0, head=0)
@@ -242,12 +242,21 @@ def test_print_has_shapes_and_no_pixels(opened):
     sizes = [(image.image.width, image.image.height) for image in reader.pages[0].images]
     assert all(min(size) < 16 for size in sizes), sizes
     text = reader.pages[0].extract_text()
-    covered = pypdf.PdfReader(
-        io.BytesIO(opened(Handout("Paper", (items.covered(), items.grid(), items.change()))).pdf()))
+    covered, others = (pypdf.PdfReader(io.BytesIO(opened(Handout("Paper", made)).pdf()))
+                       for made in ((items.covered(),), (items.grid(), items.change())))
     assert _strokes(covered.pages[0]) < 100, "a covered head is paper to be marked"
-    assert all(min(image.image.size) < 16 for each in covered.pages
+    assert all(min(image.image.size) < 16 for each in others.pages
                for image in each.images), "thumbnails and differences are shapes"
     assert "Figure 1." in text and "animal" in text and "https://attention.example.org/heads?layer=0" in text
+
+
+def test_three_small_figures_share_a_page_and_answers_are_not_printed(opened):
+    asked = make_words("question", "What do the weights of a row sum to?", answer="To one.")
+    shown = opened(Handout("Print", (items.head(), items.curve(), items.head(), asked)))
+    expect(shown.get_by_text("To one.")).to_be_hidden()
+    reader = pypdf.PdfReader(io.BytesIO(shown.pdf(prefer_css_page_size=True)))
+    pages = [each.extract_text() for each in reader.pages]
+    assert "Figure 3." in pages[0] and len(pages) <= 2 and "sum to?" in pages[-1] and "To one." not in "".join(pages)
 
 
 def _strokes(at) -> int:

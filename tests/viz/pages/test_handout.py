@@ -10,7 +10,7 @@ def page():
 
     handout_button.NAME.value = "a" * 32
     handout_button.STORE.change(handout_button.NAME.value, lambda known: handout.Handout("A title"))
-    handout.render(SimpleNamespace(state=SimpleNamespace(present=False), controls={"figure": 1}))
+    handout.render(SimpleNamespace(state=SimpleNamespace(present=False), controls={"figure": 1, "list": ""}))
 
 
 def test_a_damaged_file_and_a_full_disk_are_said(tmp_path, monkeypatch):

@@ -28,15 +28,8 @@ class ViewEvent:
     marks: tuple[tuple[int, int], ...] | None = None   # cells of a prediction that is to be revealed; else None
 
 
-@dataclass(frozen=True)
-class Below:
-    """The height that is left of a window, for a picture that fills a presentation."""
-
-    above: int   # pixels that other things take above the picture
-
-
 def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
-         height: int | Below | None = None, bound: float | None = None) -> bytes:
+         height: int | None = None, bound: float | None = None) -> bytes:
     """The message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
 
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
@@ -48,8 +41,7 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
               "columns": None if rows == columns and shown.kind.base is not Kind.CROSS else columns,
               "sums": bound is None and _sums_to_one(shown),
               "bound": bound, "absent": _absent(shown.weights), "blind": list(shown.blind), "notes": list(shown.notes),
-              "height": height if isinstance(height, int) else HEIGHT,
-              "above": height.above if isinstance(height, Below) else None}
+              "height": height or HEIGHT}
     sections = {"weights": np.stack([root_codes(np.nan_to_num(head.weights)) if bound is None
                                      else signed_codes(head.weights, bound)
                                      for head in (shown, *overlay)])}
@@ -110,7 +102,7 @@ def parse_event(value: Any, shown: DisplayedHead) -> ViewEvent | None:
 
 
 def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHead] = (),
-              height: int | Below | None = None, bound: float | None = None, guess: Guess | None = None,
+              height: int | None = None, bound: float | None = None, guess: Guess | None = None,
               why_scale: str = "", key: str, on_event: Callable[[ViewEvent], None] | None = None) -> Picture:
     """Draws the head as the view says (lens, scale, token in focus, pair) and returns the picture.
 

@@ -2,7 +2,7 @@
 // for all; only a choice is sent, as {token, pair}. While a reader predicts, the head is covered: no weights are
 // here, cells are marked, and {marks} is sent in the end.
 import { receiver } from "../js/messages.js";
-import { div, fill, frame, node, palette, tooltip, zoomOf } from "../js/shared.js";
+import { div, fill, frame, heightFor, node, palette, tooltip } from "../js/shared.js";
 import { legendOf } from "./legend.js";
 import { lines } from "./lines.js";
 import { marksOf } from "./marked_cells.js";
@@ -26,7 +26,7 @@ import { wordsOf } from "./words.js";
  *   where: (spot: Spot) => number[], drawMarks?: () => void}} at: what is under the pointer; where: a place in the window
  */
 
-const LENSES = { matrix, lines, text }, LOWEST = 200;
+const LENSES = { matrix, lines, text };
 
 /** @type {import("../js/component.js").Mount} */
 export function mount(element, bytes, send) {
@@ -49,7 +49,7 @@ export function mount(element, bytes, send) {
     view.colours.signed = body.colours.signed[view.colours.theme];
     view.colours.masked = view.colours.theme === "dark" ? "#1b212c" : "#eeeff2";
     view.width = root.clientWidth;
-    view.height = body.above ? Math.max(LOWEST, innerHeight / zoomOf(root) - body.above) : body.height;
+    view.height = heightFor(board, body.height);
     if (drawn !== state.lens) {
       board.replaceChildren();
       lens = LENSES[state.lens](div(`stage ${state.lens}`, board), view);

@@ -1,20 +1,21 @@
 // The matrix lens: queries down, keys across (or transposed). The cells are one canvas; everything that moves is a
 // box above it.
-import { div, node, place, within } from "../js/shared.js";
+import { div, node, place, within, zoomOf } from "../js/shared.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { pointOf, token } from "../js/token_element.js";
 import { CODES, READABLE, strength, strengths, valueOf, widest } from "./codes.js";
 import { light } from "./labels.js";
 
-const LARGEST = 44, SHADES = 1024;
+const LARGEST = 44, SHADES = 1024, SMALLEST = 9;
+const FEW = 20;   // tokens whose names are all read in a presentation, even if the picture is higher than its screen
 
 /** @type {import("./head_view.js").Lens} */
 export function matrix(stage, view) {
-  const canvas = node("canvas", "", undefined, stage), labels = div("", stage);
+  const canvas = node("canvas", "", undefined, stage), labels = div("labels", stage);
   const boxes = {}, hot = {}, base = {}, marked = div("", stage);
   for (const name of ["band down", "band across", "row", "pair"]) boxes[name] = div(`box ${name}`, stage);
-  let codes, source, turned, size = {};
+  let codes, source, turned, least, tall, size = {};
 
   // Codes with queries down or across; 0 means masked, so an unmasked weight of 0 counts as the smallest code.
   function prepare() {
@@ -37,10 +38,13 @@ export function matrix(stage, view) {
     const { state, rows, columns, width } = view;
     const [down, across] = state.transpose ? [columns, rows] : [rows, columns];
     const v = down.texts.length, h = across.texts.length, most = Math.ceil(widest(across.texts) + 8);
+    const zoom = zoomOf(stage);
+    // where the page is enlarged a smaller letter is still read, and every row keeps its name
+    least = Math.max(SMALLEST, READABLE / zoom);
     const left = Math.ceil(Math.min(widest(down.texts) + 10, width * 0.32, 136));
     let wide = Math.min((width - left - 2) / h, LARGEST);
-    const level = wide >= most + 4, top = level ? 20 : Math.min(most, 112);
-    let high = Math.min((view.height - top) / v, LARGEST);
+    const level = wide >= most + 4, top = level ? 20 : Math.min(most, zoom > 1 ? 76 : 112);
+    let high = Math.min(Math.max((view.height - top) / v, zoom > 1 && v <= FEW ? least : 0), LARGEST);
     const square = Math.min(wide, high), lopsided = Math.max(v, h) > 2 * Math.min(v, h);
     wide = lopsided ? Math.min(wide, Math.max(square, 18)) : square;
     high = lopsided ? Math.min(high, Math.max(square, 18)) : square;
@@ -110,23 +114,25 @@ export function matrix(stage, view) {
   }
 
   function putDown(made, at) {
-    place(made, 0, size.top + at * size.high + (size.high - 16) / 2, size.left - 6);
+    place(made, 0, size.top + at * size.high + (size.high - tall) / 2, size.left - 6);
   }
 
   function putAcross(made, at) {
     const { left, top, wide, level } = size;
     made.classList.toggle("level", level);
     if (level) return place(made, left + at * wide, top - 19, wide);
-    made.style.transform = `translate(${left + at * wide + (wide - 16) / 2}px, ${top - 4}px) rotate(-90deg)`;
+    made.style.transform = `translate(${left + at * wide + (wide - tall) / 2}px, ${top - 4}px) rotate(-90deg)`;
     made.style.width = `${top - 4}px`;
     made.hidden = false;
   }
 
   function drawLabels() {
     labels.replaceChildren();
+    tall = size.high < READABLE && size.high >= least ? size.high : 16;
+    [labels.style.fontSize, labels.style.lineHeight] = tall < READABLE ? [`${tall}px`, `${tall}px`] : ["", "16px"];
     for (const [name, pitch] of [["down", size.high], ["across", size.wide]]) {
       base[name] = [];
-      for (let at = 0; at < size[name].texts.length; at += Math.ceil(READABLE / pitch)) {
+      for (let at = 0; at < size[name].texts.length; at += Math.ceil(least / pitch)) {
         base[name].push([at, label(name, at, "", labels)]);
       }
       hot[name] = div("", labels);
@@ -146,7 +152,7 @@ export function matrix(stage, view) {
   function lightUp(name, marks) {
     hot[name].replaceChildren();
     const pitch = name === "down" ? size.high : size.wide;
-    light(marks, pitch, base[name], (at, kind) => label(name, at, `hot ${kind}`, hot[name]));
+    light(marks, pitch, base[name], (at, kind) => label(name, at, `hot ${kind}`, hot[name]), least);
   }
 
   const box = (name, x, y, width, height) => place(boxes[name], size.left + x, size.top + y, width, height);

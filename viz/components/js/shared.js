@@ -107,6 +107,7 @@ export function zoomOf(element) {
   return zoom;
 }
 
+const LOWEST = 110;
 let enlarges;
 
 // Whether boxes are given as they are on the screen. Safari before 26.4 gives those of an enlarged element in its own
@@ -129,6 +130,24 @@ function boxesEnlarge() {
 export function inWindow(element) {
   const box = element.getBoundingClientRect(), zoom = zoomOf(element), scale = boxesEnlarge() ? 1 : zoom;
   return { left: box.left * scale, top: box.top * scale, bottom: box.bottom * scale, zoom };
+}
+
+/**
+ * How high a picture may be: what is left of the window under its top where the page gives it the rest of the screen
+ * (--picture-below, pixels of what stands below it), else `wanted`.
+ * @param {Element} element
+ * @param {number} wanted
+ * @param {number} [least]  of less that is left: the picture is below the first screen, and has its own height
+ * @returns {number} in the element's own pixels
+ */
+export function heightFor(element, wanted, least = LOWEST) {
+  const below = parseFloat(getComputedStyle(element).getPropertyValue("--picture-below"));
+  if (!below) return wanted;
+  const { top, zoom } = inWindow(element);
+  let scrolled = 0;
+  for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) scrolled += at.scrollTop;
+  const left = (innerHeight - top - scrolled) / zoom - below;
+  return left < least ? wanted : left;
 }
 
 /**

@@ -1,6 +1,7 @@
-// A lesson in a lecture room: a row of screens, one of them seen. A question is a screen, and so is every section; of a
-// section first its lead and then its notices are seen, one at a time, under its picture. What is drawn stays where it
-// is on the page; this module marks what is seen, and lecture.css hides the rest.
+// A page in a lecture room: a row of screens, one of them seen. In a lesson a question is a screen, and so is every
+// section; of a section first its lead and then its notices are seen, one at a time, under its picture. Any other page is
+// one screen. What is drawn stays where it is on the page; this module marks what is seen, and lecture.css hides the
+// rest.
 const MAIN = "[data-testid=stMain]", BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation", CHART = ".clearhead-chart";
 const SCREEN = `[class*='st-key-section-'], [class*='st-key-screen-'], ${PROMPT}`;
@@ -8,7 +9,8 @@ const TEXTS = "[class*='st-key-lead-'], [class*='st-key-notices-'] li";
 const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] button";
 /** @type {string} */
 export const TITLE = "title";
-const WIDE = 720, HIGH = 405;   // the window in the page's own pixels, before it is enlarged
+const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before it is enlarged
+const WHOLE = 0.88;             // times as much is a page enlarged that has not been cut into screens
 const EDGE = 0.04;              // of a screen's height: the edge of a shadow or of a word beside a thumb
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
@@ -45,12 +47,13 @@ function mark(name, wanted) {
 
 /**
  * The page as a row of screens. Gives what moves it.
- * @param {string | undefined} start  the screen, and the text on it after a dot
+ * @param {string} start  the screen, and the text on it after a dot
+ * @param {{lesson: boolean, only: string}} how  whether the page has several screens; the one that is wanted of them, or ""
  * @param {(shown: {proof: boolean, name?: string, place: number, of: number}) => void} tell  another one is seen
- * @returns {{move: (by: number) => void, turn: (to: string) => void, end: () => void, prove: () => void,
+ * @returns {{move: (by: number) => boolean | void, turn: (to: string) => void, end: () => void, prove: () => void,
  *   first: () => void, last: () => void}}
  */
-export function stage(start, tell) {
+export function stage(start, { lesson, only }, tell) {
   const main = document.querySelector(MAIN);
   let name, step, proof, place = 0, waiting = 0, screens = [];
 
@@ -63,10 +66,12 @@ export function stage(start, tell) {
   function show() {
     waiting = 0;
     const page = document.querySelector(BLOCK);
-    screens = page ? screensOf(page) : [];
+    screens = !page ? [] : lesson ? screensOf(page) : [{ name: TITLE, seen: [] }];
+    if (screens.some((screen) => screen.name === only)) screens = screens.filter((screen) => screen.name === only);
     const screen = screens[here()];
     if (!screen) return;
-    document.documentElement.style.setProperty("--lecture", Math.min(innerWidth / WIDE, innerHeight / HIGH));
+    document.documentElement.style.setProperty("--lecture",
+      Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE));
     const said = texts(screen), at = Math.max(0, Math.min(step, said.length - 1)), proofs = within(screen, PROOF);
     mark("seen", proof && proofs.length ? [proofs[0]] : screen.seen);   // a formula needs the whole screen
     mark("said", said.slice(at, at + 1));
@@ -100,15 +105,19 @@ export function stage(start, tell) {
     return Math.abs(main.scrollTop - before) > 8;
   }
 
+  // False where nothing comes any more.
   function move(by) {
     const at = here(), last = (to) => Math.max(0, texts(screens[to]).length - 1), to = step + by;
-    const reveal = [...document.querySelectorAll(REVEAL)].find((button) => button.getClientRects().length);
-    if (!screens[at]) return;
+    if (!screens[at]) return true;
+    const asked = lesson ? within(screens[at], REVEAL) : [...document.querySelectorAll(REVEAL)];
+    const reveal = asked.find((button) => button.getClientRects().length);
     if (!proof && by > 0 && reveal) reveal.click();
-    else if (scrolled(by)) return;
+    else if (scrolled(by)) return true;
     else if (proof) prove();
     else if (0 <= to && to <= last(at)) go(at, to);
     else if (screens[at + by]) go(at + by, by > 0 ? 0 : last(at + by));
+    else return false;
+    return true;
   }
 
   const inside = new MutationObserver((changes) => {

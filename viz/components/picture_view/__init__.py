@@ -8,7 +8,6 @@ import numpy as np
 from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, show
-from viz.components.head_view import Below
 from viz.components.messages import pack
 from viz.text import strings
 
@@ -83,14 +82,13 @@ class PatchEvent:
     token: int | None
 
 
-def body(patches: Patches, *, room: str, height: int | Below = HEIGHT, frozen: bool = False) -> bytes:
+def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = False) -> bytes:
     """The message of the picture and its patches. height: pixels, at most, or the rest of the window. frozen: nothing
     can be chosen, as no server has the row of another token."""
     header = constants() | {
               "room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
               "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
-              "height": height if isinstance(height, int) else HEIGHT,
-              "above": height.above if isinstance(height, Below) else None}
+              "height": height}
     return pack(header, {"picture": patches.picture, "boxes": patches.boxes.astype(np.float32)})
 
 
@@ -121,7 +119,7 @@ def parse_event(value: Any, count: int) -> PatchEvent | None:
     return PatchEvent(token) if token is None or (type(token) is int and 0 <= token < count) else None
 
 
-def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int | Below = HEIGHT, key: str,
+def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int = HEIGHT, key: str,
                  view: View | None = None, frozen: bool = False,
                  on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
     """Draws the picture with a number a patch and returns it, for whoever keeps pictures.

@@ -2,9 +2,9 @@
 import { canvasOf } from "../js/canvas.js";
 import { STRUCK, strike } from "../js/negative_marks.js";
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf, STEPS } from "../js/overlay.js";
-import { div, figure, fill, node, palette, place, short, within, zoomOf } from "../js/shared.js";
+import { div, figure, fill, heightFor, node, palette, place, short, within } from "../js/shared.js";
 
-const LOWEST = 200, LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
+const LARGEST = 8, LINES = 7;   // rows of the table beside the tokens without a patch; pixels a patch from which on it has lines
 const NARROW = 420;   // pixels of width below which the sentence always has two lines, so that pictures in a row stand on one line
 
 /**
@@ -44,7 +44,7 @@ export function viewOf(root) {
     state = now;
     palette(root, body.colours);
     const [high, wide] = body.picture.shape;
-    const most = body.above ? Math.max(LOWEST, innerHeight / zoomOf(root) - body.above) : body.height;
+    const most = heightFor(board, body.height);
     const scale = Math.min(root.clientWidth / wide, most / high);
     size = [Math.floor(wide * scale), Math.floor(high * scale)];
     place(board, 0, 0, ...size);

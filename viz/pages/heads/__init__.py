@@ -26,7 +26,7 @@ from model.core.view import (
 )
 from viz.components.component import Picture
 from viz.components.head_grid import GridEvent, GridState, HeadValues, head_grid
-from viz.components.head_view import Below, head_view
+from viz.components.head_view import head_view
 from viz.components.slider import slider
 from viz.examples import Example, example_for, other_twin, token_of, word_at
 from viz.format import format_share, format_weight, head_label, rank, token_label, token_markdown
@@ -51,7 +51,6 @@ from viz.widgets.vocabulary import reader_button
 COLOUR = Choice("colour", "", (*BY_NAME, *(FROM_FILE + name for name in AVERAGES)))   # what the grid is coloured by
 PAGE = Page("record", controls=(COLOUR, *PREDICT), reads="both")
 PICTURE = 430   # pixels: the open head and what is true of it fit under the sentence on a screen of 900
-ABOVE = 216     # pixels over the open head in a presentation, where it fills the rest of the screen
 SHOWN = 6       # heads in a ranking
 EACH = 3        # heads on either side of one token
 ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
@@ -308,7 +307,6 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
     """Which head is open, the ways to show it, and the head as a matrix, as lines, over its text or its picture."""
     words, other = strings("heads"), "picture" if record.picture is None else "text"
-    height: int | Below = Below(ABOVE) if page.state.present else PICTURE
     # why a long matrix opens on this scale; nothing where somebody chose it, or it does not matter
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
     why = "" if tenth is None else words["scale_chosen"].format(weight=format_weight(tenth))
@@ -318,11 +316,11 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
                  view.lens)
         _filters(page, record, view, why)
     if view.lens == "picture":
-        return open_picture(record, view, key="head-picture", height=height,
+        return open_picture(record, view, key="head-picture", height=PICTURE,
                             on_event=lambda event: page.set(token=event.token))
     guess = marked_cells(page, record, view)
     return head_view(displayed_head(record, view), replace(view, pair=None) if guess else view,
-                     overlay=overlaid_heads(record, view), height=height, guess=guess, why_scale=why, key="head",
+                     overlay=overlaid_heads(record, view), height=PICTURE, guess=guess, why_scale=why, key="head",
                      on_event=lambda event: page.set(token=event.token, pair=event.pair))
 
 

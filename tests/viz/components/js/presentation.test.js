@@ -4,10 +4,10 @@ import { keys, said } from "./presentation.js";
 const FIELD = "<input>", SLIDER = "<input type=range>";
 
 // What a key says that comes to an element of the page.
-function heard(key, { code = key, shiftKey, html = "<p>text</p>", on = true, lecture = "Lesson" } = {}) {
+function heard(key, { code = key, shiftKey, html = "<p>text</p>", on = true, letters = true } = {}) {
   let found;
   document.body.innerHTML = html;
-  document.addEventListener("keydown", (event) => { found = said(event, on, lecture) ?? null; }, { once: true });
+  document.addEventListener("keydown", (event) => { found = said(event, on, letters) ?? null; }, { once: true });
   const target = document.body.firstElementChild;
   target.focus();
   target.dispatchEvent(new KeyboardEvent("keydown", { key, code, shiftKey, bubbles: true, composed: true }));
@@ -29,10 +29,16 @@ export function keyBelongsToWhatHasTheFocus() {
   equal(heard("ArrowDown", { html: "<button>x</button>" }), { step: 1 });
 }
 
-export function keysOfAnotherPage() {
-  const page = { lecture: "" };
-  equal(["F5", "b", "ArrowLeft"].map((key) => heard(key, page)), [null, null, { step: -1 }]);
-  equal(["p", "PageDown", "F5"].map((key) => heard(key, { ...page, on: false })), [{ on: true }, null, null]);
+export function keysBeforeAPresentation() {
+  equal(["p", "PageDown", "F5"].map((key) => heard(key, { on: false })), [{ on: true }, null, null]);
+  equal(heard("p", { html: "<div role=application tabindex=0>", on: false }), { on: true });
+  equal(heard("p", { html: "<select></select>", on: false }), null);
+}
+
+export function lettersCanBeSwitchedOff() {
+  const off = { letters: false };
+  equal(["p", "b", ".", "2"].map((key) => heard(key, off)), [null, null, null, null]);
+  equal([" ", "ArrowLeft", "Escape"].map((key) => heard(key, off)), [{ step: 1 }, { step: -1 }, { on: false }]);
 }
 
 export function oneDrawnElsewhereEndsTheLectureOfTheFirst() {

@@ -1,0 +1,61 @@
+"""My lesson as a link holds it, and the list for a first lecture."""
+from dataclasses import replace
+from urllib.parse import urlencode
+
+import pytest
+
+from model.core.query import UserError
+from tests.fabricate import items
+from viz.handout.entries import packed, ready, target, unpacked, without_answers
+from viz.handout.files import Handout, load, make_words, save
+from viz.page import pages
+from viz.widgets.lesson import lessons, screens
+
+BASE = "https://attention.example.org/"
+SCREEN = f"{BASE}softmax?{urlencode({'t': '0.5', 'guess': 'c', 'check_1': 'a', 'screen': 'curves'})}"
+WORDS = (make_words("text", "Look “here” & <there>.\nTwo lines."), make_words("question", "Why?", answer="So."),
+         make_words("screen", "A note", link=without_answers(SCREEN), title="Softmax", minutes=8))
+
+
+def without_ids(handout: Handout) -> Handout:
+    return replace(handout, items=tuple(replace(item, id="") for item in handout.items))
+
+
+def test_words_come_back_from_a_link_and_from_a_file():
+    made = Handout("A title", WORDS)
+    assert without_ids(unpacked(packed(made), BASE)) == without_ids(made)
+    assert load(save(made)) == made
+
+
+def test_a_link_brings_the_state_of_a_figure_and_nobodys_answers():
+    head = replace(items.head(), link=SCREEN, about="Softmax · more")
+    (brought,) = unpacked(packed(Handout("", (head,))), "http://elsewhere/").items
+    assert (brought.kind, brought.caption, brought.said["title"]) == ("screen", head.caption, "Softmax")
+    assert target(brought.link) == ("softmax", {"t": "0.5", "screen": "curves"})
+    assert brought.link.startswith("http://elsewhere/softmax?")
+    (drawn,) = unpacked(packed(Handout("", (head,))), BASE, lambda kind, link, caption: head).items
+    assert drawn == head, "where its state can be drawn it is a figure again"
+
+
+@pytest.mark.parametrize("text", ["", "x", "AAAA", "q1YqLsnPTVWyAgA"])
+def test_a_damaged_link_is_refused_in_one_sentence(text):
+    with pytest.raises(UserError, match="damaged"):
+        unpacked(text, BASE)
+
+
+def test_what_is_too_long_for_a_link_says_so():
+    texts = tuple(make_words("text", "".join(chr(0x4e00 + (7919 * at * (each + 1)) % 20000) for at in range(1900)))
+                  for each in range(4))
+    with pytest.raises(UserError, match="too long"):
+        packed(Handout("", texts))
+
+
+def test_the_first_lecture_has_ninety_minutes_of_screens_that_exist():
+    made = ready(BASE)
+    assert sum(item.said["minutes"] for item in made.items) == 90
+    for item in made.items:
+        if item.kind == "screen":
+            page, params = target(item.link)
+            assert page in pages()
+            if "screen" in params:
+                assert page in lessons() and params["screen"] in screens(page)

@@ -1,0 +1,74 @@
+"""My lesson as a link holds it: of every entry its words and the address of its state, without figures and without
+anybody's answers; and ready lists, which are written the same way."""
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from model.core.limits import LIMITS, parse_json
+from model.core.query import UserError
+from viz.handout.files import WORDS, Handout, Item, make_words
+from viz.link import MOST_PACKED, pack, unpack
+from viz.text import FOLDER, strings
+
+ANSWER = re.compile(r"guess(_\w+)?|check_\d+|drawn(_\w+)?|predict|marks")   # the controls of what somebody answered
+FIELDS = ("kind", "at", "caption", "title", "minutes", "answer")   # of an entry, in this order
+DRAWN = ("head_view", "head_grid")   # figures that the state alone draws again
+Draw = Callable[[str, str, str], Item | None]   # draw(kind, link, caption): such a figure, or None
+
+
+def target(link: str) -> tuple[str, dict[str, str]]:
+    """Return the page that an address opens and its parameters, without answers."""
+    address = urlsplit(link)
+    params = dict(parse_qsl(address.query, keep_blank_values=True))
+    return (address.path.rstrip("/").rsplit("/", 1)[-1] or "heads",
+            {name: value for name, value in params.items() if not ANSWER.fullmatch(name)})
+
+
+def without_answers(link: str, **more: str) -> str:
+    """Return the address without what somebody answered, and with `more` parameters."""
+    params = target(link)[1] | more
+    return link.partition("?")[0] + ("?" + urlencode(params) if params else "")
+
+
+def packed(handout: Handout) -> str:
+    """Return the list in characters for a link. Raises UserError where a link is too short for it."""
+    rows = []
+    for item in handout.items:
+        page, params = target(item.link)
+        said = {"title": item.about.split(" · ")[0]} | item.said
+        kind = item.kind if item.kind in (*WORDS, *DRAWN) else "screen"
+        at = f"{page}?{urlencode(params)}" if item.link else ""
+        rows.append([kind, at, item.caption, said["title"], said.get("minutes", 0), said.get("answer", "")])
+    text = pack(json.dumps([handout.title, rows], ensure_ascii=False, separators=(",", ":")))
+    if text is None or len(text) > MOST_PACKED:
+        raise UserError(strings("handout")["link_long"])
+    return text
+
+
+def unpacked(text: str, base: str, draw: Draw = lambda kind, link, caption: None) -> Handout:
+    """Return the list of a link. base: what the address of every page begins with. draw: makes the figures that a state
+    draws; one that it does not make is a screen. Raises UserError for what is no list."""
+    try:
+        title, rows = parse_json((unpack(text) or "").encode(), "The list of this link")
+        entries = [dict(zip(FIELDS, row, strict=True)) for row in rows[:LIMITS.handout_items]]
+        return Handout(title, tuple(_entry(entry, base, draw) for entry in entries))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UserError(strings("handout")["link_broken"]) from error
+
+
+def ready(base: str, draw: Draw = lambda kind, link, caption: None) -> Handout:
+    """Return the list for a first lecture: assets/text/en/ninety_minutes.toml."""
+    read = tomllib.loads((FOLDER / "ninety_minutes.toml").read_text(encoding="utf-8"))
+    return Handout(read["title"], tuple(_entry(entry, base, draw) for entry in read["entry"]))
+
+
+def _entry(entry: Mapping[str, Any], base: str, draw: Draw) -> Item:
+    kind, caption, at = entry["kind"], entry.get("caption", ""), entry.get("at", "")
+    link = base + at if at else ""
+    if kind in DRAWN and (drawn := draw(kind, link, caption)) is not None:
+        return drawn
+    said = {name: entry[name] for name in ("title", "minutes", "answer") if name in entry}
+    return make_words(kind if kind in WORDS else "screen", caption, link=link, **said)

@@ -1,0 +1,102 @@
+"""My lesson: a list of screens, which is presented over the pages that it names, and what adds a page's screens to it.
+
+The list is the handout (viz/handout/files.py). A figure, a text or a question is shown on the list's own page, a screen
+on the page that it belongs to; the session remembers where the presentation is, and the state from before it."""
+from dataclasses import replace
+
+import streamlit as st
+
+from model.core.query import UserError
+from model.core.view import View
+from viz.handout.entries import target, without_answers
+from viz.handout.files import Item, make_words
+from viz.link import from_params
+from viz.page import PageContext, own_address, pages, with_controls
+from viz.session import Kept
+from viz.state import State, complete_view
+from viz.text import strings
+from viz.widgets.handout_button import add_item, handout, show_result
+from viz.widgets.lesson import lessons, screens
+
+HOME = "handout"                        # the page of the list
+_PLACE = Kept(0)                        # in the list that is presented, from 1; 0 while none is
+_BEFORE = Kept[State | None](None)      # the state in which the presentation began
+
+
+def base() -> str:
+    """Return what the address of every page begins with."""
+    return own_address().partition("?")[0].rpartition("/")[0] + "/"
+
+
+def present(page: PageContext, on: bool) -> None:
+    """Begin or end a presentation, for a callback: of the list on its own page, of the page itself elsewhere. A list
+    ends where it began."""
+    if on and page.name == HOME and handout().items:
+        _BEFORE.value = page.state
+        _show(page, 1)
+    elif not on and place_of(page)[0]:
+        state, _BEFORE.value, _PLACE.value = _BEFORE.value or page.state, None, 0
+        page.open_state(HOME, replace(state, present=False, screen=""))
+    else:
+        page.set(present=on, screen="")
+
+
+def step(page: PageContext, by: int) -> None:
+    """Show the next entry of the list, or the one before, for a callback."""
+    if _PLACE.value and 1 <= _PLACE.value + by <= len(handout().items):
+        _show(page, _PLACE.value + by)
+
+
+def place_of(page: PageContext) -> tuple[str, str]:
+    """Return where the presented list is, in words, and which screen of this page it wants; both "" where none is."""
+    items = handout().items if page.state.present and (_PLACE.value or page.name == HOME) else ()
+    if not items:
+        return "", ""
+    if page.name == HOME:
+        _PLACE.value = min(page.controls["figure"], len(items))
+    at = min(_PLACE.value, len(items))
+    name, params = target(items[at - 1].link) if items[at - 1].kind == "screen" else (HOME, {})
+    if page.name not in (name, HOME):
+        return "", ""
+    return strings("handout")["place"].format(at=at, of=len(items)), params.get("screen", "")
+
+
+def _show(page: PageContext, at: int) -> None:
+    _PLACE.value, item = at, handout().items[at - 1]
+    name, params = target(item.link) if item.kind == "screen" else (HOME, {})
+    if name == HOME or name not in pages():
+        state = with_controls(_BEFORE.value or page.state, HOME, pages()[HOME][0], {"figure": at})
+        page.open_state(HOME, replace(state, present=True))
+        return
+    read, others = from_params(params, name, pages()[name][0].controls), page.state.control_values
+    kept = {each for each in others if each[0] != name}
+    page.open_state(name, replace(read, control_values=read.control_values | kept, present=True))
+
+
+def draw_again(page: PageContext, kind: str, link: str, caption: str) -> Item | None:
+    """Return the figure that a state of the page Heads shows; None where it cannot be drawn here."""
+    from viz.handout.build import grid_item, head_item
+
+    name, params = target(link)
+    try:
+        read = from_params(params)
+        record = page.ask(page.query(**{field: getattr(read, field)
+                                        for field in ("model", "text", "text_b", "target", "image", "chat")}))
+        view: View = complete_view(read, record)
+        item = (head_item if kind == "head_view" else grid_item)(record, view, link=link, where=pages()[name][0].title)
+    except (UserError, KeyError):
+        return None
+    return item.with_caption(caption) if caption else item
+
+
+def add_screens(page: PageContext) -> None:
+    """Draw the buttons that add this page, or one of its screens, to the list."""
+    words, title = strings("handout"), page.about.title
+    offered = {"": words["add_page"]} | (screens(page.name) if page.name in lessons() else {})
+    for screen, name in offered.items():
+        said = f"{title} · {name}" if screen else title
+        more = {"screen": screen} if screen else {}
+        st.button(name, key=f"add-screen-{screen}", type="tertiary", icon=":material/playlist_add:", on_click=add_item,
+                  args=(lambda where, link, said=said, more=more: make_words(
+                      "screen", "", link=without_answers(link, **more), title=said),))
+    show_result()

@@ -1,0 +1,45 @@
+"""What every page has at its top right: presenting it, and the keys for that."""
+import streamlit as st
+
+from viz.components.component import registered
+from viz.page import PageContext
+from viz.session import Kept
+from viz.text import strings
+from viz.widgets.my_lesson import HOME, add_screens, present
+
+COOKIE, OFF = "clearhead_shortcuts", "off"
+_SHORTCUTS = Kept("")   # as a reader switched them in this session; "" as the browser remembers it
+
+
+def shortcuts() -> bool:
+    """Whether single letters and digits are keys of the page (WCAG 2.1.4 wants a way to switch them off)."""
+    return (_SHORTCUTS.value or st.context.cookies.get(COOKIE)) != OFF
+
+
+def page_bar(page: PageContext) -> None:
+    """Draws the buttons, in the row of the page's title."""
+    words = strings("lecture")
+    st.button(words["present"], key="present", type="tertiary", icon=":material/slideshow:", help=words["present_help"],
+              on_click=present, args=(page, True))
+    if page.name != HOME:
+        with st.popover(strings("handout")["to_list"], type="tertiary", key="to-list", icon=":material/playlist_add:",
+                        on_change="rerun") as opened:
+            if opened.open:
+                add_screens(page)
+    with st.popover(words["keys"], type="tertiary", key="keys", icon=":material/keyboard:",
+                    on_change="rerun") as opened:
+        if opened.open:
+            _keys()
+
+
+def _keys() -> None:
+    words = strings("lecture")
+
+    def switch() -> None:
+        _SHORTCUTS.value = "on" if st.session_state["shortcuts"] else OFF
+
+    st.markdown("  \n".join(f"{key}: {does}" for key, does in words["named"].items()))
+    st.session_state["shortcuts"] = shortcuts()
+    st.toggle(words["shortcuts"], key="shortcuts", help=words["shortcuts_help"], on_change=switch)
+    if _SHORTCUTS.value:
+        registered("cookie", "js/cookie.js", "module.cookie")(key="shortcuts-kept", data=[COOKIE, _SHORTCUTS.value])

@@ -1,0 +1,66 @@
+"""The worksheet that a teacher makes of a sentence: its choices and its files."""
+from dataclasses import replace
+
+import streamlit as st
+
+from model.ask import sources
+from model.core.measures import head_ids
+from model.core.query import UserError
+from viz.format import head_label
+from viz.handout import pdf
+from viz.page import PageContext
+from viz.state import State, complete_view
+from viz.text import escape_markdown, strings
+from viz.theme import READABLE
+from viz.widgets.fragment import folded
+from viz.widgets.handout_button import handout
+
+FEWEST, MOST = 3, 5   # questions of a page
+
+
+def worksheet_maker(page: PageContext) -> None:
+    """Draw it, folded away."""
+    folded(strings("worksheet")["open"], lambda: _maker(page), key="worksheet")
+
+
+def _maker(page: PageContext) -> None:
+    from viz.handout.worksheet import questions, worksheet
+
+    words = strings("worksheet")
+    st.markdown(words["about"], width=READABLE)
+    text = st.text_area(words["sentence"], page.state.text, key="worksheet-sentence", height=68, width=READABLE)
+    grid = st.segmented_control(words["figure_choice"], ["head", "grid"], default="head", required=True,
+                                format_func=words["figures"].__getitem__, key="worksheet-figure") == "grid"
+    model = page.state.model if "text" in sources.sides(page.state.model) else State().model
+    try:
+        state = replace(page.state, model=model)
+        state = state if text == state.text else state.with_question(text=text)
+        record = page.ask(page.query(model=model, text=text, image=None))
+        view = complete_view(state, record)
+        if not grid:
+            every = head_ids(record[view.kind])
+            layer, head = st.selectbox(words["head_choice"], every, every.index((view.layer, view.head)),
+                                       format_func=lambda each: head_label(*each), key=f"worksheet-head-{text}",
+                                       width=160)
+            view = replace(view, layer=layer, head=head)
+        offered = questions(record, view, grid)
+    except UserError as error:
+        st.warning(escape_markdown(str(error)))
+        return
+    own = {item.id: (item.caption, item.said["answer"]) for item in handout().items if item.kind == "question"}
+    offered |= own
+    said = {name: words["own"].format(ask=ask) if name in own else ask for name, (ask, _) in offered.items()}
+    chosen = st.multiselect(words["questions"], list(offered), list(offered)[:FEWEST + 1], max_selections=MOST,
+                            format_func=said.__getitem__, key=f"worksheet-questions-{grid}")
+    if len(chosen) < FEWEST:
+        st.caption(words["few"])
+        return
+
+    def made() -> bytes:
+        return worksheet(record, view, [offered[name] for name in chosen], grid=grid)
+
+    with st.container(horizontal=True, gap="small"):
+        if pdf.browser():
+            st.download_button(words["pdf"], lambda: pdf.printed(made()), "worksheet.pdf", "application/pdf",
+                               on_click="ignore", key="worksheet-pdf")
+        st.download_button(words["html"], made, "worksheet.html", "text/html", on_click="ignore", key="worksheet-html")
