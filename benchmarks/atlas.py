@@ -23,10 +23,9 @@ from model.ask import sources
 from model.ask.sources import models
 from model.cli.atlas import open_worker
 from model.core.files import write as write_file
+from model.core.limits import one_thread
 from model.core.models import OpenModel
-from model.core.query import Query
-from model.core.threads import one_thread
-from model.core.types import quiet
+from model.core.query import Query, quiet
 from model.studies.atlas.build import SHARD, SHIPPED, Corpus, Item, Task
 from model.studies.atlas.files import as_parquet
 from model.studies.atlas.summary import Summary, merge, tables_of

@@ -15,9 +15,8 @@ from benchmarks.tasks_table import table
 from model.ask import sources
 from model.ask.sources import models
 from model.core.files import write as write_file
-from model.core.query import UserError
-from model.core.threads import one_thread
-from model.core.types import quiet
+from model.core.limits import one_thread
+from model.core.query import UserError, quiet
 from model.studies.claims.catalogue import ClaimQuery, Row, as_object, rows, short_source, words
 
 PAGE = Path(__file__).with_name("claims.md")

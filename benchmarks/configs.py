@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import families_models, families_pictures
+from model.capture.forward_pass import register
 from model.core.files import TemporaryFolder
-from model.pretrained import accounting, catalogue, prepare
+from model.pretrained import accounting, catalogue
 from model.pretrained.tokens import LOAD_OPTIONS
 
 HUB = Path(__file__).with_name("hub_configs.json")
@@ -76,7 +77,7 @@ def main() -> None:
     parser.add_argument("folders", nargs="*", type=Path, help="further folders with a config.json")
     parser.add_argument("--families", action="store_true", help="small models with their weights, too; minutes")
     given = parser.parse_args()
-    prepare()
+    register()
     print(f"{time.strftime('%Y-%m-%d')}, {platform.machine()}, {os.cpu_count()} cores, Python "
           f"{platform.python_version()}, transformers {importlib.metadata.version('transformers')}")
     with TemporaryFolder("configs") as folder:

@@ -13,8 +13,7 @@ import numpy as np
 from model.ask import sources
 from model.ask.sources import models
 from model.core import heads, pictures
-from model.core.query import Kind
-from model.core.types import quiet
+from model.core.query import Kind, quiet
 from model.pretrained import load
 from model.pretrained.vision.picture_model import open_processor, prepare
 

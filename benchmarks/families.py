@@ -90,10 +90,10 @@ def prepare() -> None:
     """What every family needs is imported before the processes part, so that it is paid for once."""
     import warnings
 
-    from model.pretrained import prepare as prepare_transformers
+    from model.capture.forward_pass import register
 
     warnings.filterwarnings("ignore")
-    prepare_transformers()
+    register()
     from transformers.models.bart import modeling_bart  # noqa: F401
     from transformers.models.clip import image_processing_pil_clip  # noqa: F401
     from transformers.models.llama import modeling_llama  # noqa: F401

@@ -12,9 +12,8 @@ import numpy as np
 from benchmarks import families_models, families_pictures
 from model.core import heads
 from model.core.masks import Causal, Chunk, Full, Window
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer
-from model.core.types import quiet
 
 TOLERANCE = 1e-4   # of a weight, to the model's own eager weights
 # share of a row that must lie elsewhere than in even weights, in the mean, for a family to count as tested

@@ -10,8 +10,7 @@ from benchmarks import families_models
 from model.capture.transformers_internals import made_of
 from model.core import pictures
 from model.core.query import Kind, Query
-from model.core.record import AttentionRecord
-from model.core.tokens import Tokens
+from model.core.record import AttentionRecord, Tokens
 
 # mappings of transformers whose types read pictures
 LISTS = ("IMAGE_CLASSIFICATION", "IMAGE", "MASKED_IMAGE_MODELING", "BACKBONE", "ZERO_SHOT_IMAGE_CLASSIFICATION",

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from model.core.files import write as write_file
-from model.core.types import quiet
+from model.core.query import quiet
 from model.lessons import kernels, recurrent, scores
 
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512)

@@ -13,9 +13,8 @@ import numpy as np
 
 from benchmarks.tasks_table import table
 from model.core.files import write as write_file
-from model.core.query import Kind, Query, UserError
-from model.core.threads import one_thread
-from model.core.types import quiet
+from model.core.limits import one_thread
+from model.core.query import Kind, Query, UserError, quiet
 from model.scratch.source import open_model
 from model.scratch.tasks import resolver, translator
 from model.studies.patching import PatchEffects, PatchQuery, patch_heads

@@ -18,8 +18,7 @@ import torch
 from torch.nn import functional
 
 from model.core.files import write as write_file
-from model.scratch.positions import NAMES, Learned
-from model.scratch.transformer import Config, Transformer
+from model.scratch.transformer import POSITIONS, Config, Learned, Transformer
 
 TRAINED, TESTED, BACK = 32, 128, 3
 VOCABULARY, BATCH, STEPS, RATE = 24, 16, 1200, 4e-3
@@ -72,7 +71,7 @@ def main() -> None:
     found: dict[str, list[list[float]]] = {}
     table: list[list[float]] = []
     print(f"{'scheme':<12}{'seed':>5}{'loss':>9}{'to 32':>9}{'33 to 64':>10}{'65 to 128':>11}")
-    for scheme in NAMES:
+    for scheme in POSITIONS:
         for seed in SEEDS:
             model = model_of(scheme, seed)
             loss = train(model, seed)

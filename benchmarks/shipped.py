@@ -12,9 +12,8 @@ from typing import Any
 
 from model.ask import kept, shipped, sources
 from model.core.files import write as write_file
-from model.core.query import UserError
-from model.core.threads import one_thread
-from model.core.types import quiet
+from model.core.limits import one_thread
+from model.core.query import UserError, quiet
 
 
 def there() -> list[str]:

@@ -17,8 +17,8 @@ from model.ask import sources
 from model.ask.sources import models
 from model.cli.studies import syntax_as_object
 from model.core.files import write as write_file
-from model.core.threads import one_thread
-from model.core.types import quiet
+from model.core.limits import one_thread
+from model.core.query import quiet
 from model.studies.syntax import SyntaxQuery, read_treebank, run
 
 PAGE = Path(__file__).with_name("syntax.md")

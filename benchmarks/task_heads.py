@@ -12,8 +12,7 @@ import numpy as np
 import torch
 
 from model.capture.forward_pass import Slot
-from model.core.query import Kind, Silence
-from model.core.types import KindHeadId, head_label
+from model.core.query import Kind, KindHeadId, Silence, head_label
 from model.scratch import head_scores
 from model.scratch.canvas import Canvas
 from model.scratch.grammar import Sentence

@@ -21,10 +21,9 @@ import torch
 
 from benchmarks import baseline, task_heads, tasks_table
 from model.core.files import write as write_file
-from model.core.query import Kind, Silence
-from model.core.threads import one_thread
-from model.core.types import quiet
-from model.scratch import grammar, head_scores, weights
+from model.core.limits import one_thread
+from model.core.query import Kind, Silence, quiet
+from model.scratch import grammar, head_scores, models
 from model.scratch.source import WEIGHTS, open_model
 from model.scratch.tasks import marked_digit, resolver, translator
 from model.scratch.transformer import Transformer, slots
@@ -77,7 +76,7 @@ def share(model: Transformer, sentences: list, right: Callable) -> Callable[[Ite
 
 
 def look_at_resolver(name: str, folder: Path, size: int) -> dict:
-    model, about = weights.load(folder / f"{name}.safetensors")
+    model, about = models.load(folder / f"{name}.safetensors")
     splits = {split: resolver.test_sentences(split, size) for split in grammar.SPLITS[1:]}
     named = heads_named(model, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun, splits)
     pointers = [(Kind.SELF, each["layer"], each["head"]) for each in named if each["name"]]
@@ -90,7 +89,7 @@ def look_at_resolver(name: str, folder: Path, size: int) -> dict:
 
 
 def look_at_translator(folder: Path, size: int) -> dict:
-    model, about = weights.load(folder / "translator.safetensors")
+    model, about = models.load(folder / "translator.safetensors")
     splits = {split: translator.test_sentences(split, size) for split in ("validation", "test")}
     test = splits["test"]
     exact, validation = (np.array(translator.exact(model, splits[split])) for split in ("test", "validation"))
@@ -126,7 +125,7 @@ def stages(model: Transformer, right: Callable[[Iterable[Silence]], float]) -> d
 
 def look_at_induction(folder: Path) -> dict:
     opened = open_model("induction", folder=folder)
-    about = weights.read_metadata(folder / "induction.safetensors")
+    about = models.read_metadata(folder / "induction.safetensors")
     plain = induction.mean_scores(opened)
     strongest = int(plain.prefix.argmax())
     costs = {}
@@ -144,7 +143,7 @@ def look_at_induction(folder: Path) -> dict:
 
 def look_at_marked(folder: Path, size: int) -> dict:
     """The marked digit: what is read right by split, what each head looks at in twins, what carries the dot's place."""
-    model, about = weights.load(folder / f"{MARKED}.safetensors")
+    model, about = models.load(folder / f"{MARKED}.safetensors")
     splits = {split: marked_digit.test_canvases(split, size) for split in ("validation", "test")}
     right = {split: marked_digit.right(model, canvases) for split, canvases in splits.items()}
     test, named = splits["test"], task_heads.looking(model, splits["validation"])

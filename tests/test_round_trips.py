@@ -16,7 +16,7 @@ import pytest
 from model.ask import sources
 from model.cli.commands import answer_to
 from model.core import heads
-from model.core.measures import measure
+from model.core.heads import measure
 from model.core.query import Kind
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from model.studies import coreference, corpus

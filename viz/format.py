@@ -3,8 +3,8 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable
 
+from model.core.query import head_label as head_label
 from model.core.record import Tokens
-from model.core.types import head_label as head_label
 from viz.text import escape_markdown
 from viz.text import true_minus as true_minus
 

@@ -1,11 +1,11 @@
 """The glossary: every measure and term with its equation, unit and paper, and where it is shown.
 
 The words are assets/text/LANGUAGE/glossary/PAGE.toml, one file for each page that brings terms; a page that is not
-there takes its terms with it. A term that model/core/measures.py knows has its equation, unit and paper from there. """
+there takes its terms with it. A term that model/core/heads.py knows has its equation, unit and paper from there. """
 import functools
 from dataclasses import dataclass
 
-from model.core.measures import BY_NAME
+from model.core.heads import BY_NAME
 from viz.page import pages
 from viz.text import FOLDER, strings
 

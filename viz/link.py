@@ -13,8 +13,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from model.core.heads import BY_NAME
 from model.core.limits import LIMITS
-from model.core.measures import BY_NAME
 from model.core.query import Kind
 from model.core.view import LENSES, QUADRANTS, SCALES, View
 from viz.page_controls import Control

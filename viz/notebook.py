@@ -17,7 +17,6 @@ from dataclasses import replace
 from typing import Any, SupportsIndex
 
 from model.ask import sources
-from model.cli.commands import answer_to
 from model.core.query import Kind, UserError, first_line, quoted
 from model.core.record import AttentionRecord
 from model.core.view import View
@@ -30,7 +29,7 @@ __all__ = ["Figure", "ask", "look", "show"]
 
 def ask(model: str, text: str, text_b: str | None = None, target: str | None = None) -> AttentionRecord:
     """The record of a text. Raises UserError for a model that is not on this disk, or that cannot read the text."""
-    return answer_to(sources.open_query(model, text, text_b, target))
+    return sources.ask(sources.open_query(model, text, text_b, target)).result()
 
 
 class Figure:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from model.core.memory import leave_out_imports, share_heaps
+from model.core.limits import leave_out_imports, share_heaps
 from model.core.query import UserError
 from viz.streamlit_patch import ask_no_stranger, hear_out, keep_order, open_browser, read_ahead, say_why, take_turns
 
@@ -29,8 +29,7 @@ def ask_first() -> "Job | None":
     packages there. What that page says of the record is worked out too, where it was kept."""
     import viz.frame
     from model.ask import sources
-    from model.core.heads import OverviewQuery
-    from model.core.measures import MeasuresQuery
+    from model.core.heads import MeasuresQuery, OverviewQuery
     from viz.glossary import terms
     from viz.page import pages
     from viz.state import State

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from model.core import heads, pictures
-from model.core.query import Kind
+from model.core.query import HeadId, Kind
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.types import HeadId
 from model.core.view import SCALES, View, links_from, telling_token
 from viz import glow
 from viz.examples import Example, example_for, examples, token_of

@@ -12,10 +12,8 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from model.core.memory import byte_cache
-from model.core.query import UserError, first_line
-from model.core.threads import Cancelled, stoppable
-from model.core.types import Progress
+from model.core.limits import Cancelled, byte_cache, stoppable
+from model.core.query import Progress, UserError, first_line
 
 log = logging.getLogger("clearhead")
 MISSING = object()   # in place of an answer that is not in the cache: an answer itself may be None

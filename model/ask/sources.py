@@ -15,13 +15,11 @@ from model.ask import kept
 from model.ask.jobs import MISSING, Cache, Job, JobQueue
 from model.ask.shipped import Shipped
 from model.ask.shipped import find as find_shipped
-from model.core.limits import LIMITS
-from model.core.memory import byte_cache
+from model.core.limits import LIMITS, byte_cache
 from model.core.models import NamesModel, OpenModel, TraceQuery
-from model.core.query import Edit, Query, UnknownModel, UserError, pictures_only, text_only
+from model.core.query import Edit, Progress, Query, UnknownModel, UserError, pictures_only, text_only
 from model.core.record import AttentionRecord
 from model.core.trace import Trace
-from model.core.types import Progress
 from model.imported import source as imported_source
 from model.scratch import source as scratch
 from model.scratch import vocabulary as scratch_vocabulary

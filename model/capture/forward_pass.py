@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from model.capture.transformers_internals import eager_attention, every_fused_mask, fused_attention, fused_mask
+from model.core.limits import on_own_pages, release_free_pages
 from model.core.masks import Bias, Causal, Dense, Full, Mask, Relative, edited_mask, recognise_bias, recognise_mask
-from model.core.memory import on_own_pages, release_free_pages
 from model.core.models import check_lengths
-from model.core.query import Edit, Hide, Kind, Patch, Silence, Temper, Window
+from model.core.query import Edit, Hide, Kind, Patch, Progress, Silence, Temper, Window, quiet
 from model.core.record import Attends, Layer
-from model.core.types import Progress, quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -255,10 +254,11 @@ _session: ContextVar[Session | None] = ContextVar("clearhead_capture", default=N
 
 
 def register() -> None:
-    """Makes both implementations known to transformers. Without a mask function the mask would be missing, and
-    attention would look ahead."""
-    from transformers import AttentionInterface, AttentionMaskInterface
+    """Make both implementations known to transformers and silence its progress bars. Without a mask function the mask
+    would be missing, and attention would look ahead."""
+    from transformers import AttentionInterface, AttentionMaskInterface, logging
 
+    logging.disable_progress_bar()
     for name, mask_function in ((IMPLEMENTATION, fused_mask), (MASKED, every_fused_mask)):
         AttentionInterface.register(name, attention_function)
         AttentionMaskInterface.register(name, mask_function)

@@ -7,13 +7,24 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from model.capture import forward_pass, trace, verify
-from model.core import memory
+from model.core import limits
+from model.core.limits import limited_threads
 from model.core.models import ModelInput, Pass, PassAnswer, Vocabulary, check_lengths
-from model.core.query import Edit, Hide, Kind, Patch, Query, UserError, Window, no_last_keys
+from model.core.query import (
+    Edit,
+    Hide,
+    Kind,
+    KindHeadId,
+    Patch,
+    Progress,
+    Query,
+    UserError,
+    Window,
+    no_last_keys,
+    quiet,
+)
 from model.core.record import AttentionMap, AttentionRecord, Card, Prediction, Verification
-from model.core.threads import limited_threads
 from model.core.trace import Trace
-from model.core.types import KindHeadId, Progress, quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -34,7 +45,7 @@ class NetworkModel:
     task: str                         # what it predicts: next, mask, target, label, vector or none
     reasons: tuple[str, ...]          # clauses on why pictures are reported and not verified
     names: dict[int, str]             # of the modules, by id(module)
-    plan: memory.Plan                 # what the size of an answer depends on
+    plan: limits.Plan                 # what the size of an answer depends on
 
     ours = False                      # whether it is our own Transformer, of a small vocabulary
 

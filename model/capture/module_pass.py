@@ -15,8 +15,8 @@ from model.capture.forward_pass import Unsupported
 from model.capture.torch_attention import Attention, as_numbers
 from model.capture.transformers_internals import attention_of
 from model.capture.verify import recompute
+from model.core.limits import seeded
 from model.core.record import Layer
-from model.core.threads import seeded
 
 if TYPE_CHECKING:
     from torch import nn

@@ -15,9 +15,9 @@ import numpy as np
 
 from model.capture.forward_pass import Slot
 from model.capture.verify import Wiring
-from model.core.query import Kind, Query, UserError
+from model.core.limits import for_this_thread
+from model.core.query import Kind, Progress, Query, UserError
 from model.core.record import AttentionRecord, Layer
-from model.core.threads import for_this_thread
 from model.core.trace import (
     CLOSE,
     AttentionTrace,
@@ -28,7 +28,6 @@ from model.core.trace import (
     Projection,
     Trace,
 )
-from model.core.types import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

@@ -10,10 +10,9 @@ import numpy as np
 from model.capture import forward_pass
 from model.capture.forward_pass import Call, Unsupported
 from model.core import heads
-from model.core.finite import largest
+from model.core.limits import Shape
 from model.core.masks import Causal, Full, empty_rows
-from model.core.memory import Shape
-from model.core.query import Kind, first_line
+from model.core.query import Kind, first_line, largest
 from model.core.record import Layer, Reported, Verification
 
 if TYPE_CHECKING:

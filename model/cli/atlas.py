@@ -15,8 +15,7 @@ import psutil
 from model.ask import sources
 from model.cli.commands import FOLDER, MODEL, READ, Commands, as_json, refuse_overwriting, tell, whole
 from model.core.files import make_folder
-from model.core.query import Kind, UserError
-from model.core.types import quiet
+from model.core.query import Kind, UserError, quiet
 from model.studies.atlas import files
 from model.studies.atlas.build import Corpus, ShardWorker, Task, folded, made_of
 from model.studies.atlas.measured import COLUMNS

@@ -11,9 +11,8 @@ import click
 from model.ask import sources
 from model.cli.commands import FOLDER, MODEL, READ, answer_to, as_json, whole
 from model.core.files import make_folder
-from model.core.query import UserError
+from model.core.query import UserError, head_label
 from model.core.statistics import MeanInterval, accuracy_intervals
-from model.core.types import head_label
 from model.studies import coreference, syntax
 from model.studies.claims import catalogue as claims
 from model.studies.claims.claim import Finding, judge
@@ -276,7 +275,7 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     TASK is resolver-narrow, resolver-wide (resolver: both), translator, induction, stories or marked-digit. The weights
     go to OUT/TASK.safetensors, snapshots along the way to OUT/TASK-film.safetensors. A stopped training goes on where
     it was when the same command is given again. """
-    from model.scratch import weights
+    from model.scratch import models
     from model.scratch.task import tasks_named
     from model.scratch.train import TrainingStep, train
 
@@ -287,5 +286,5 @@ def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
             def show(progress: TrainingStep, bar: Any = bar) -> None:
                 bar.update(progress.step - bar.pos, f"loss {progress.loss:.4f}, right {progress.right:.1%}")
             path = train(each, out, steps, seed, show)
-        scores = ", ".join(f"{name} {value:.4g}" for name, value in weights.read_metadata(path)["scores"].items())
+        scores = ", ".join(f"{name} {value:.4g}" for name, value in models.read_metadata(path)["scores"].items())
         click.echo(f"{path}: {scores}; {time.perf_counter() - begin:.0f} s")

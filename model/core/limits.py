@@ -1,16 +1,24 @@
-"""What bounds everything that comes from outside, in one place: checked before memory or time is spent.
-
-Those in SETTINGS can be set in the environment, by CLEARHEAD_ and the name in capitals, read once as Python starts;
-names that end in `_bytes` in megabytes of 2**20 bytes, by a variable that ends in `_MB`: `import_bytes` by
-CLEARHEAD_IMPORT_MB. `python -m model limits` shows them.
-"""
+"""What a machine may spend: bounds on what comes from outside, memory, torch's threads, and stopping a pass."""
+import ctypes
+import functools
+import gc
 import json
 import math
+import mmap
 import os
 import sys
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import psutil
+from cachetools import LRUCache
 
 from model.core.query import UserError
 
@@ -182,3 +190,248 @@ def depth_of(value: Any) -> int:
         level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
         depth += 1
     return depth
+
+
+FLOAT = 4  # bytes
+SMALL_BYTES, SMALL_OPERATIONS = 1e8, 1e11  # below both no machine needs asking
+SLOWEST = 5e9  # operations a second that any machine with torch does; measured less, it is only busy
+CONTAINER = Path("/sys/fs/cgroup")   # where Linux says what a container may take
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The sizes of one attention layer."""
+
+    heads: int               # query heads
+    kv_heads: int            # key and value heads
+    d_k: int                 # numbers in a query or key
+    d_v: int                 # numbers in a value
+    quadratic: float = 0.0   # numbers for each (head, query, key) held at once; 0 with the fused kernel
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the size of an answer depends on."""
+
+    parameters: int             # of the model
+    width: int                  # numbers for each token in the widest set that a layer holds
+    vocabulary: int             # numbers for each token that the answer's head puts out at once, 0 if few
+    shapes: tuple[Shape, ...]   # one for each attention layer
+    keeps_weights: bool         # whether every matrix is kept, as of reported models
+
+    def bytes_for(self, n: int) -> float:
+        """Peak memory above the model, in bytes, for n tokens."""
+        linear = sum(n * (shape.heads * shape.d_k + shape.kv_heads * (shape.d_k + shape.d_v)) for shape in self.shapes)
+        square = sum(shape.heads * n * n for shape in self.shapes) if self.keeps_weights else 0
+        working = max((shape.heads * shape.quadratic * n * n for shape in self.shapes), default=0)
+        return FLOAT * (linear + square + working + n * (self.width + self.vocabulary))
+
+    def operations_for(self, n: int) -> float:
+        """Multiplications and additions of one forward pass over n tokens."""
+        return 2 * self.parameters * n + sum(2 * n * n * shape.heads * (shape.d_k + shape.d_v) for shape in self.shapes)
+
+
+def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
+    """Raises UserError, with the numbers and the nearest length that fits, if n tokens need too much memory or time."""
+    if plan.bytes_for(n) < SMALL_BYTES and plan.operations_for(n) < SMALL_OPERATIONS:
+        return
+    room, speed = memory_free(), operations_per_second()
+
+    def fits(length: int) -> bool:
+        return plan.bytes_for(length) <= room and plan.operations_for(length) <= speed * LIMITS.longest_wait
+
+    if fits(n):
+        return
+    low, high = 0, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    raise UserError(f"{n:,} tokens would take about {plan.bytes_for(n) / 1e9:,.1f} GB and "
+                    f"{plan.operations_for(n) / speed:,.0f} s with {title}, and {room / 1e9:,.1f} GB are free "
+                    f"(limit {LIMITS.longest_wait:,.0f} s); shorten the text to {low:,} tokens.")
+
+
+def refuse_weights(parameters: int, title: str) -> None:
+    """Raises UserError if a model's weights do not fit into memory as float32."""
+    needed, room = FLOAT * parameters * 1.15, memory_free()
+    if needed > room:
+        raise UserError(f"{title} has {parameters / 1e9:,.2f} thousand million parameters, which take "
+                        f"{needed / 1e9:,.1f} GB in float32, and {room / 1e9:,.1f} GB of memory are free; choose a "
+                        f"smaller model.")
+
+
+def memory_free() -> float:
+    """Bytes that may still be taken: what the system calls available, or what the container's limit leaves."""
+    free = float(psutil.virtual_memory().available)
+    with suppress(OSError, ValueError):   # no container, or none with a limit
+        limit, used = (float((CONTAINER / name).read_text(encoding="ascii"))
+                       for name in ("memory.max", "memory.current"))
+        return min(free, limit - used)
+    return free
+
+
+@functools.cache
+def operations_per_second() -> float:
+    """Operations a second of a matrix product on this machine, measured once in a few milliseconds."""
+    import torch
+
+    left, right = torch.ones(256, 768), torch.ones(768, 768)
+    shortest = float("inf")
+    for _ in range(8):  # the fastest of several: another process may hold the cores for a moment
+        start = time.perf_counter()
+        left @ right
+        shortest = min(shortest, time.perf_counter() - start)
+    return max(2 * 256 * 768 * 768 / max(shortest, 1e-6), SLOWEST)
+
+
+ARENAS, HEAPS = -8, 2   # M_ARENA_MAX of glibc's malloc.h, and how many
+# Linux: pages that are there from the start cost two thirds of those that come one by one
+AT_ONCE = ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_POPULATE")
+
+
+def on_own_pages(array: np.ndarray) -> np.ndarray:
+    """A float32 copy of the array in pages of its own.
+
+    What is kept of each layer would otherwise lie between the numbers that the layer throws away, so that the heap grew
+    by those too.
+    """
+    if sys.platform == "win32":
+        pages = mmap.mmap(-1, array.nbytes)
+    else:
+        pages = mmap.mmap(-1, array.nbytes, flags=sum(getattr(mmap, name, 0) for name in AT_ONCE))
+    copy = np.frombuffer(pages, np.float32).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
+def share_heaps() -> None:
+    """Called once, before a server's threads begin: they share two of the C library's heaps, where it is glibc, which
+    would make eight for each core. Every run of a visitor's page is a thread of its own, and what one of them frees in
+    one heap is not there for the next one in another. Thirty visitors for three minutes on two cores: 598 MB at most
+    and mostly 530, without it 713 and 620, of which 300 are in use."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    if mallopt is not None:
+        mallopt(ARENAS, HEAPS)
+
+
+def release_free_pages() -> None:
+    """Hands the heap's free pages back to the system, where the C library can (glibc's malloc_trim): what each layer
+    throws away leaves holes that the next layer's numbers do not fit."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+
+
+def leave_out_imports() -> None:
+    """Called once, when a server's packages are there: Python's search for garbage leaves out the 450,000 objects that
+    they made. Going through them stops every thread for a quarter of a second; without them `gc.collect` takes a
+    thousandth of a millisecond."""
+    gc.freeze()
+    gc.collect()   # quick now; Python searches again once a quarter more has come than the last search left
+
+
+def byte_cache(most: int, size_of: Callable[[Any], int] = lambda value: value.nbytes) -> LRUCache[Any, Any]:
+    """At most `most` bytes of values; the least recently used goes first. What is larger by itself stays alone, where
+    `LRUCache` would refuse it. Not safe for threads: lock it where they meet."""
+    return LRUCache(most, getsizeof=lambda value: min(size_of(value), most))
+
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+class Cancelled(BaseException):
+    """Nobody waits for this answer any more. It is no Exception, so that nobody takes it for a fault of the model."""
+
+
+_look: ContextVar[Callable[[], None]] = ContextVar("clearhead_look", default=lambda: None)
+
+
+@contextmanager
+def stoppable(look: Callable[[], None]) -> Iterator[None]:
+    """Until the block ends, `look` is called before every layer that this thread runs; it raises Cancelled to end the
+    pass."""
+    token = _look.set(look)
+    try:
+        yield
+    finally:
+        _look.reset(token)
+
+
+def stop_between_layers(network: "nn.Module") -> None:
+    """Makes every layer of the network look before it runs. Called once, when the model is opened."""
+    from torch import nn
+
+    for stack in network.modules():
+        if isinstance(stack, nn.ModuleList):
+            for layer in stack:
+                layer.register_forward_pre_hook(_look_first)
+
+
+def _look_first(_layer: "nn.Module", _inputs: tuple) -> None:
+    _look.get()()
+
+
+SINGLE_THREAD_OPERATIONS = 1.5e9   # operations: some thirty tokens of MiniLM
+
+# of the block around, which one inside does not exceed
+_most: ContextVar[int] = ContextVar("clearhead_threads", default=2**15)
+# torch has one generator for all threads, from which weights and dropout are drawn: two sessions that draw at once
+# would each get a share of the other's numbers
+_drawing = threading.RLock()
+
+
+def one_thread() -> AbstractContextManager[None]:
+    """Lets torch use one thread, so that it adds in the same order every time; the earlier setting comes back."""
+    return _threads(1)
+
+
+def limited_threads(operations: float) -> AbstractContextManager[None]:
+    """One thread for a pass of fewer than SINGLE_THREAD_OPERATIONS: several would wait for each other at every layer,
+    and all of them for whatever else the machine does, such as a browser that draws the answer before. Larger ones get
+    all that this block may have, also in a thread that began while another had one, which torch hands down."""
+    return _threads(1 if operations < SINGLE_THREAD_OPERATIONS else _usual())
+
+
+@functools.cache
+def _usual() -> int:
+    """What torch may use in this process by its own setting, read before it is changed here for the first time."""
+    import torch
+
+    return torch.get_num_threads()
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    import torch
+
+    _usual()
+    before, token = torch.get_num_threads(), _most.set(min(count, _most.get()))
+    torch.set_num_threads(_most.get())
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+        _most.reset(token)
+
+
+def for_this_thread(hook: Callable[..., Any]) -> Callable[..., Any]:
+    """A module's hook that is called only in passes of this thread. Others may run the same module at the same
+    time."""
+    owner = threading.get_ident()
+
+    @functools.wraps(hook)
+    def owned(*arguments: Any) -> Any:
+        return hook(*arguments) if threading.get_ident() == owner else None
+    return owned
+
+
+@contextmanager
+def seeded(seed: int = 0, devices: Iterable[Any] = ()) -> Iterator[None]:
+    """Within it torch draws from this seed, for one thread at a time; after it, as if nothing had been drawn. devices:
+    graphics cards on which it draws, too."""
+    import torch
+
+    with _drawing, torch.random.fork_rng(list(devices)):
+        torch.manual_seed(seed)
+        yield

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from model.core.finite import check_finite
-from model.core.query import Edit, Kind, Query, UserError
+from model.core.query import Edit, Kind, KindHeadId, Progress, Query, UserError, check_finite, quiet
 from model.core.record import AttentionRecord, Card, Omission, Tokens
 from model.core.trace import LastVectors, Trace
-from model.core.types import KindHeadId, Progress, quiet
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -1,10 +1,13 @@
 """What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link
-means."""
+means. Also the names for what many signatures say, and the errors that a person can do something about."""
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
 
 Record = TypeVar("Record", covariant=True)
 MOST_STREAMS = 16  # of one wiring in a record
@@ -223,3 +226,49 @@ class Query:
     def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
         """The `model.core.record.AttentionRecord` of the pass. Raises UserError where there is none."""
         return models.open(self, report).record(self, report)
+
+
+# called with the share that is done, 0 to 1, and what is being done; it may raise to stop
+Progress = Callable[[float, str], None]
+HeadId = tuple[int, int]                  # layer, head: of one kind of attention that the context names
+KindHeadId = tuple[Kind, int, int]        # kind, layer, head
+Span = tuple[int, int]                    # characters of a text, from 0, the end not included
+
+
+class Box(NamedTuple):
+    """A part of a picture: its sides as shares of the picture's width and height, 0 to 1 from its upper left corner."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+
+def head_label(layer: int, head: int) -> str:
+    """A head: its layer and its number in it, both from 0."""
+    return f"{layer}·{head}"
+
+
+def quiet(fraction: float, text: str) -> None:
+    """Progress that nobody watches."""
+
+
+class NotFinite(UserError, ValueError):
+    """NaN or infinity where a model's numbers were expected; `where` says in which."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        super().__init__(f"The model computes NaN or infinity {where}, as its weights are damaged or too large; choose "
+                         f"another text or model, or fetch this one again.")
+
+
+def check_finite(where: str, numbers: npt.ArrayLike) -> None:
+    """Raises NotFinite unless all numbers are finite. `where` follows "NaN or infinity": in the keys of layer 3."""
+    if not np.logical_and.reduce(np.isfinite(numbers), axis=None):
+        raise NotFinite(where)
+
+
+def largest(errors: Iterable[float]) -> float:
+    """The largest of some differences, 0 of none, infinity where any is no number: `max` would pass over NaN."""
+    numbers = np.array([0.0, *errors])
+    return float(numbers.max()) if np.isfinite(numbers).all() else float("inf")

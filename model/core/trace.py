@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from model.core.finite import check_finite
 from model.core.masks import frozen_array
-from model.core.query import Kind, Query
+from model.core.query import Kind, Query, check_finite
 
 # two vectors count as equal if no number differs by more than this share of the largest; rounding differs by less
 CLOSE = 1e-4

@@ -7,9 +7,8 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models
-from model.core.query import Kind, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
-from model.core.types import HeadId, Progress
 
 LENSES = ("matrix", "lines", "text", "picture")
 SCALES = ("linear", "root", "log")

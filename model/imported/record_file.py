@@ -12,7 +12,7 @@ import numpy as np
 from model.core import pictures
 from model.core.limits import LIMITS, parse_json
 from model.core.masks import Mask
-from model.core.query import Kind, Query, UserError, first_line
+from model.core.query import Box, Kind, Query, UserError, first_line
 from model.core.record import (
     AttentionMap,
     AttentionRecord,
@@ -25,7 +25,6 @@ from model.core.record import (
     Verification,
 )
 from model.core.record_file import FORMAT, query_of
-from model.core.types import Box
 from model.imported.reading import ImportedFile
 
 SAVE_AGAIN = "save the record again with record.save"

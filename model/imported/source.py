@@ -7,10 +7,9 @@ from pathlib import PurePath
 from typing import Any
 
 from model.core.limits import LIMITS
-from model.core.query import Query, UserError
+from model.core.query import Progress, Query, UserError, quiet
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Verification
 from model.core.session_store import SessionStore
-from model.core.types import Progress, quiet
 from model.imported.reading import ImportedFile, read_attention
 from model.imported.record_file import RecordFile, read_record
 
@@ -30,11 +29,6 @@ class Store(SessionStore[ImportedFile]):
 
 
 _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)
-
-
-def is_imported(model_id: str) -> bool:
-    """Whether the id is one of an imported file, which may be gone."""
-    return model_id.startswith(PREFIX)
 
 
 def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:

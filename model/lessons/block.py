@@ -8,8 +8,8 @@ from typing import cast
 import numpy as np
 
 from model.core.files import ASSETS
+from model.core.limits import seeded
 from model.core.query import Kind
-from model.core.threads import seeded
 from model.core.trace import Block, Norm
 
 WIDTH, HEADS, TEXTS, TOKENS, WORDS = 64, 4, 4, 16, 50    # the small model whose depth is varied

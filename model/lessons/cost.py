@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.limits import LIMITS
-from model.core.memory import FLOAT
+from model.core.limits import FLOAT, LIMITS
 from model.core.models import Models
-from model.core.query import UserError
-from model.core.types import Progress
+from model.core.query import Progress, UserError
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -142,7 +140,7 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
 
 def bytes_allowed() -> float:
     """Bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is free."""
-    from model.core.memory import memory_free
+    from model.core.limits import memory_free
 
     return min(LIMITS.measure_bytes, SHARE * memory_free())
 
@@ -212,7 +210,7 @@ def measure(question: CostQuery, report: Progress) -> Cost:
     does not fit."""
     import torch
 
-    from model.core.threads import one_thread
+    from model.core.limits import one_thread
 
     way, n, d_model = question.way, question.n, question.d_model
     if way not in WAYS or not 1 <= n <= END or not D_K <= d_model <= MOST_WIDTH or d_model % D_K:

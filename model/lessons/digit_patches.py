@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.limits import seeded
 from model.core.models import Models
-from model.core.threads import seeded
-from model.core.types import Progress, quiet
+from model.core.query import Progress, quiet
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -96,7 +96,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
     """Trains, one to three seconds on one core; report is called after every step and stops it by raising."""
     import torch
 
-    from model.core.threads import one_thread
+    from model.core.limits import one_thread
     from model.scratch.canvas import digits
 
     with one_thread(), torch.enable_grad():
@@ -141,10 +141,10 @@ PICTURES = 8         # canvases to choose from, held out of training
 @cache
 def patch_network() -> "Transformer":
     """The trained model."""
-    from model.scratch import weights
+    from model.scratch import models
     from model.scratch.source import weights_file
 
-    return weights.load(*weights_file(MODEL))[0]
+    return models.load(*weights_file(MODEL))[0]
 
 
 @cache

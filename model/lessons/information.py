@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from model.core import heads
+from model.core.limits import one_thread
 from model.core.models import Models
-from model.core.query import Kind, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import entropy
-from model.core.threads import one_thread
 from model.core.trace import AttentionTrace, Projection
-from model.core.types import HeadId, Progress
 from model.core.view import MAX_UNPOOLED
 
 # numbers that the comparison of all pairs of heads of one text goes through at most; rows are left out evenly to keep

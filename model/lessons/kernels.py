@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from model.core.limits import one_thread
 from model.core.models import Models
-from model.core.threads import one_thread
-from model.core.types import Progress
+from model.core.query import Progress
 
 KERNELS = ("gaussian", "epanechnikov", "triangular", "boxcar")
 LIFTS = ("line", "circle")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from model.core.limits import seeded
 from model.core.models import Models
+from model.core.query import Progress, quiet
 from model.core.statistics import entropy
-from model.core.threads import seeded
-from model.core.types import Progress, quiet
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -124,7 +124,7 @@ def trained_plainly(seed: int) -> "Transformer":
 def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
     """Trains with these settings, a few seconds on one core; report is called after every step and stops it by
     raising."""
-    from model.core.threads import one_thread
+    from model.core.limits import one_thread
 
     with one_thread():
         needs = question.target in ("teacher", "other")
@@ -264,10 +264,10 @@ TEACHER = "induction"   # the trained decoder; its students are its own snapshot
 
 def steps() -> list[int]:
     """The steps of training at which the teacher was photographed, the first untrained."""
-    from model.scratch import weights
+    from model.scratch import models
     from model.scratch.source import film_path, weights_file
 
-    return weights.read_metadata(film_path(weights_file(TEACHER)[0]))["frames"]
+    return models.read_metadata(film_path(weights_file(TEACHER)[0]))["frames"]
 
 
 def student(step: int) -> str:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core import heads
+from model.core.query import HeadId
 from model.core.record import AttentionMap
-from model.core.types import HeadId
 
 METHODS = ("before", "finite", "after", "renormalised")
 LARGE = -1e9      # what stands for −∞ in much code (The Annotated Transformer's masked_fill(mask == 0, -1e9))

@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 
 from model.core.files import ASSETS
+from model.core.limits import seeded
 from model.core.statistics import unit_rows
-from model.core.threads import seeded
 
 BEYOND = ASSETS / "lessons" / "positions.json"
 SHUFFLED = {"width": 32, "heads": 4, "layers": 2}   # the small untrained model that the shuffled words run through
@@ -115,7 +115,7 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
     (word, d), row w for word w.
 
     A small untrained model of ours, encoder or decoder, with fixed random weights; `scheme` is one of
-    model.scratch.positions. """
+    model.scratch.transformer. """
     import torch
 
     from model.scratch.transformer import Config, Transformer

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, Silence, UserError
-from model.core.types import KindHeadId, Progress
+from model.core.query import Kind, KindHeadId, Progress, Silence, UserError
 from model.studies.predictions import PRONOUNS
 
 if TYPE_CHECKING:

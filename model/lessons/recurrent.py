@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
-from model.core.threads import seeded
+from model.core.limits import seeded
 
 SYMBOLS = 12                       # what texts are made of; one more id begins every answer
 D_MODEL = 48

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.core.limits import one_thread
 from model.core.models import Models
+from model.core.query import Progress
 from model.core.statistics import entropy
-from model.core.threads import one_thread
-from model.core.types import Progress
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.core import heads
-from model.core.query import Kind
+from model.core.query import HeadId, Kind
 from model.core.record import AttentionRecord, Prediction
 from model.core.statistics import cosine, entropy
-from model.core.types import HeadId
 
 
 def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from model.core import heads
+from model.core.limits import one_thread
 from model.core.models import Models
+from model.core.query import Progress, quiet
 from model.core.record import Layer
 from model.core.statistics import entropy
-from model.core.threads import one_thread
-from model.core.types import Progress, quiet
 from model.lessons import scores, softmax
 
 if TYPE_CHECKING:

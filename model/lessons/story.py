@@ -8,10 +8,9 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models
-from model.core.query import Kind, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.record import Card, Tokens
 from model.core.trace import Block, FeedForwardTrace, Trace
-from model.core.types import HeadId, Progress
 from model.studies.predictions import NextWord, NextWordQuery
 
 

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.core.masks import Causal, Full
-from model.core.query import MOST_STREAMS, Kind, UserError
-from model.core.record import AttentionMap, Layer, Reported, Tokens
-from model.core.tokens import special_ids
-from model.core.types import Span
+from model.core.query import MOST_STREAMS, Kind, Span, UserError
+from model.core.record import AttentionMap, Layer, Reported, Tokens, special_ids
 
 SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies write a space and a line's end
 

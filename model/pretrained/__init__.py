@@ -12,13 +12,3 @@ if TYPE_CHECKING:   # what transformers' types are called here
 for name, value in {"HF_HUB_DISABLE_TELEMETRY": "1", "HF_HUB_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false",
                     "TRANSFORMERS_VERBOSITY": "error", "TQDM_DISABLE": "1"}.items():
     os.environ.setdefault(name, value)
-
-
-def prepare() -> None:
-    """Imports transformers, and makes the capture known to it."""
-    from transformers import logging
-
-    from model.capture import forward_pass
-
-    logging.disable_progress_bar()
-    forward_pass.register()

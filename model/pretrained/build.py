@@ -20,14 +20,11 @@ from model.capture.transformers_internals import (
     no_weights,
     tied_names,
 )
-from model.core import memory
-from model.core.finite import NotFinite
-from model.core.query import Kind, UserError, first_line
+from model.core import limits
+from model.core.limits import stop_between_layers
+from model.core.query import Kind, NotFinite, Progress, UserError, first_line
 from model.core.record import Card
-from model.core.threads import stop_between_layers
-from model.core.types import Progress
-from model.pretrained import accounting, files, predict, recognise
-from model.pretrained.adapters import Adapter
+from model.pretrained import accounting, files
 from model.pretrained.catalogue import MARK
 from model.pretrained.files import (
     ADAPTER_CONFIG,
@@ -41,7 +38,8 @@ from model.pretrained.files import (
     read_json,
 )
 from model.pretrained.inputs import HALVES, as_tensors
-from model.pretrained.model import PretrainedModel
+from model.pretrained.load import Adapter
+from model.pretrained.model import PretrainedModel, pooling_of
 from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pretra
     loaded = load_network(place, "input_ids", report)
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
     report(0.7, "verifying against the model's own attention")
-    place = replace(place, unapplied=place.unapplied + loaded.unapplied + recognise.unread(loaded.network.config))
+    place = replace(place, unapplied=place.unapplied + loaded.unapplied + accounting.unread(loaded.network.config))
     with blame(place.folder / "config.json", "the configuration of these weights"):
         return build_model(place, fingerprint, loaded.network, tokenizer, loaded.head, loaded.dtype)
 
@@ -87,10 +85,10 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
 
     report(0.1, "reading the configuration")
     config, weights = _config(place.folder), files.weights_of(place.folder)
-    memory.refuse_weights(weights.parameters, place.title)
+    limits.refuse_weights(weights.parameters, place.title)
     adapter = None if place.adapter is None else Adapter(place.adapter)
     with blame(place.folder / "config.json", "a configuration that a network can be made of"):
-        recognise.check_inputs(place.title, config, argument)
+        accounting.check_inputs(place.title, config, argument)
         network_class = accounting.architecture_of(config) or transformers.AutoModel
         if adapter is not None:
             with blame(adapter.folder / ADAPTER_CONFIG, ADAPTED):
@@ -135,7 +133,7 @@ def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokeniz
     stop_between_layers(network)
     forward, lengths = probe_of(network)
     examined = examine(place, network, head, forward, lengths)
-    pooling = next(filter(None, map(predict.pooling_of, reversed(place.folders))), None)
+    pooling = next(filter(None, map(pooling_of, reversed(place.folders))), None)
     card = card_of(place, fingerprint, network, tokenizer, examined, lengths[0], dtype)
     names = {id(module): name for name, module in network.named_modules()}
     return PretrainedModel(card, network, tokenizer, examined.wiring, "vector" if pooling else head, examined.reasons,
@@ -148,7 +146,7 @@ class Examined(NamedTuple):
     wiring: verify.Wiring | None   # None where the capture cannot follow: reported weights are shown then
     looks_ahead: bool              # of reported weights: whether they are those of an encoder
     reasons: tuple[str, ...]       # clauses on why pictures are reported and not verified
-    shapes: list[memory.Shape]     # of the attention layers
+    shapes: list[limits.Shape]     # of the attention layers
 
 
 def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
@@ -211,10 +209,10 @@ def _config(folder: Path) -> "Config":
     from transformers import AutoConfig
 
     with blame(folder / "config.json", "the configuration of a Transformer"):
-        recognise.check_type(folder, files.read_json(folder / "config.json"))
+        accounting.check_type(folder, files.read_json(folder / "config.json"))
         config = AutoConfig.from_pretrained(folder, **LOAD_OPTIONS)
     if config.model_type in ATTENTIONLESS:
-        raise recognise.no_attention(folder.name, config.model_type)
+        raise accounting.no_attention(folder.name, config.model_type)
     config.use_cache = config.get_text_config().use_cache = False
     return config
 
@@ -234,7 +232,7 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
     tied = tied_names(network)
     needed = sum(parameter.numel() for name, parameter in network.named_parameters() if name not in tied)
     needed += sum(buffer.numel() for buffer in network.buffers())
-    memory.refuse_weights(needed, title)
+    limits.refuse_weights(needed, title)
     if needed > PACKED * weights.parameters + SPARE:
         raise UserError(f"The configuration of {title} describes {needed:,} numbers and its weights hold "
                         f"{weights.parameters:,}; copy or download the model again.")
@@ -273,10 +271,10 @@ def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str
                 raise Unsupported("it predicts the next token, yet its output changes with tokens that come later")
             verify.layers_of(forward(output_attentions=True), lengths, ahead)
     except Exception as error:
-        if not recognise.has_attention(network):
-            raise recognise.no_attention(place.title, network.config.model_type) from error
+        if not accounting.has_attention(network):
+            raise accounting.no_attention(place.title, network.config.model_type) from error
         if not _runs(forward) and ids is not None:
-            raise recognise.not_shown(place.title, network.config.model_type, type(network)) from error
+            raise accounting.not_shown(place.title, network.config.model_type, type(network)) from error
         found = "" if isinstance(error, Unsupported) else "asked for its weights, it fails: "
         said = ", and ".join(dict.fromkeys((reasons[-1], found + first_line(error, 200))))
         raise UserError(f"{place.title} is refused, as no picture of it can be trusted: {said}; choose another "
@@ -296,24 +294,24 @@ def _runs(forward: Probe) -> bool:
     return True
 
 
-def _shapes_of(network: "Network") -> list[memory.Shape]:
+def _shapes_of(network: "Network") -> list[limits.Shape]:
     """The sizes of the attention layers as the configuration has them."""
     config = network.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
     width = getattr(config, "hidden_size", None) or heads
     layers = getattr(config, "num_hidden_layers", None) or 1
-    shape = memory.Shape(heads, heads, width // heads, width // heads)
+    shape = limits.Shape(heads, heads, width // heads, width // heads)
     return [shape] * (layers * (3 if network.config.is_encoder_decoder else 1))
 
 
-def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> memory.Plan:
+def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> limits.Plan:
     """What the size of an answer of this network depends on."""
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
     inner = max(inner) if isinstance(inner, list) else inner  # one for each layer, in Gemma 3n
     keeps_all = "logits_to_keep" not in inspect.signature(network.forward).parameters
     every_token = head in ("mask", "target") or (head == "next" and keeps_all)
-    return memory.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
+    return limits.Plan(card.parameters, 8 * card.d_model + 3 * inner, 2 * config.vocab_size if every_token else 0,
                        tuple(examined.shapes), examined.wiring is None)
 
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from model.capture.forward_pass import register
 from model.capture.transformers_internals import tied_names
-from model.core import memory
+from model.core import limits
 from model.core.files import beside, make_folder, no_device, write
-from model.core.query import NotOnDisk, UserError
-from model.core.types import Progress
-from model.pretrained import catalogue, files, prepare
+from model.core.query import NotOnDisk, Progress, UserError
+from model.pretrained import catalogue, files
 from model.pretrained.catalogue import Package, Unreachable
 from model.pretrained.files import blame
 
@@ -54,13 +54,13 @@ def from_gguf(path: Path, folder: Path) -> None:
     dequantised. Raises UserError for a file that is damaged, no decoder, or too large for memory."""
     import torch
 
-    prepare()
+    register()
     from gguf import GGUFReader
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     source = {"gguf_file": path.name, "local_files_only": True, "trust_remote_code": False}
     with blame(path, "a decoder in GGUF"):
-        memory.refuse_weights(sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors), path.name)
+        limits.refuse_weights(sum(int(tensor.n_elements) for tensor in GGUFReader(path).tensors), path.name)
         tokenizer = AutoTokenizer.from_pretrained(path.parent, **source)
         network, info = AutoModelForCausalLM.from_pretrained(path.parent, dtype=torch.float32, output_loading_info=True,
                                                              **source)
@@ -155,7 +155,7 @@ def from_onnx(path: Path, folder: Path) -> None:
     else."""
     import torch
 
-    prepare()
+    register()
     import onnx
     from transformers import Dinov2Model
 

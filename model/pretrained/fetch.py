@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, TypedDict
 from filelock import FileLock, Timeout
 
 from model.core.files import TemporaryFolder, clear, disk_errors, flush, make_folder, put, unwritable, write
-from model.core.query import UnknownModel, UserError
-from model.core.types import Progress
+from model.core.query import Progress, UnknownModel, UserError
 from model.pretrained import catalogue, convert, files
 from model.pretrained.catalogue import Unreachable, check_id
 from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, INDEX, WEIGHTS

@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from model.core.models import ModelInput
-from model.core.query import Query, UserError
-from model.core.record import Omission
-from model.core.tokens import special_ids
-from model.core.types import Progress
+from model.core.query import Progress, Query, UserError
+from model.core.record import Omission, special_ids
 from model.pretrained.files import in_one_line, is_fault
 from model.pretrained.tokens import Piece, align, continuation, readable
 

@@ -1,21 +1,124 @@
-"""A loaded model of transformers: how it reads a query, how it is called, what it answers."""
+"""A loaded model of transformers: how it reads a query, how it is called, what it answers. Of an answer only the best
+candidates are kept with the record, never full logits."""
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from model.capture import verify
 from model.capture.forward_pass import Unsupported
 from model.capture.model import NetworkModel, maps_of
-from model.core import memory
-from model.core.finite import largest
+from model.core import limits
 from model.core.models import ModelInput, PassAnswer
-from model.core.query import Query, UserError
-from model.core.record import AttentionMap, Prediction, Tokens, Verification
-from model.core.types import Progress, quiet
-from model.pretrained import predict
+from model.core.query import Progress, Query, UserError, largest, quiet
+from model.core.record import CANDIDATES, AttentionMap, Prediction, Tokens, Verification
+from model.pretrained import files
+from model.pretrained.accounting import MODULES, wrong_input
+from model.pretrained.files import blame
 from model.pretrained.inputs import parameters_of, plain_ids, target_tokenizer, tokenize_query, with_target
-from model.pretrained.recognise import wrong_input
+from model.pretrained.tokens import bytes_by_sign, visible
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from model.pretrained import Config, Tokenizer
+
+
+@dataclass(frozen=True)
+class Pooling:
+    """How a sentence model makes one vector of its tokens' vectors (Reimers and Gurevych 2019)."""
+
+    mode: str         # mean or first
+    normalise: bool   # to length 1
+
+
+def pooling_of(folder: Path) -> Pooling | None:
+    """The pooling that a sentence-transformers folder describes, or None for any other model."""
+    if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
+        return None
+    config = files.read_json(folder / "1_Pooling" / "config.json")
+    with blame(folder / "modules.json", "the list of a sentence model's modules"):
+        modules = [module["type"] for module in json.loads((folder / "modules.json").read_text(encoding="utf-8"))]
+    if config.get("pooling_mode_mean_tokens"):
+        mode = "mean"
+    elif config.get("pooling_mode_cls_token"):
+        mode = "first"
+    else:
+        return None
+    names = [str(kind).rpartition(".")[2] for kind in modules]
+    return None if {*names} - {*MODULES} else Pooling(mode, "Normalize" in names)
+
+
+def pool(hidden: Any, pooling: Pooling) -> Any:
+    """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding: arrays
+    or tensors."""
+    vectors = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
+    if not pooling.normalise:
+        return vectors
+    length = (vectors * vectors).sum(-1)[:, None] ** 0.5
+    return vectors / (length + (length == 0))
+
+
+def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
+    """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
+    # numpy's arithmetic starts sooner, which a short text notices
+    numbers = pool(hidden.float().numpy(), pooling)[0].copy()
+    numbers.flags.writeable = False
+    return Prediction("vector", vector=numbers)
+
+
+def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "Tokenizer") -> Prediction:
+    """The best twenty tokens at some positions. logits (position, vocabulary), one row for each of `positions`."""
+    logits = logits.float()
+    normaliser = logits.logsumexp(-1)
+    best = logits.topk(min(CANDIDATES, logits.shape[-1]), dim=-1)
+    probabilities = (best.values - normaliser[:, None]).exp()
+    ids = best.indices.tolist()
+    return Prediction(kind, tuple(positions), tuple(map(tuple, ids)),
+                      tuple(tuple(text_of(tokenizer, number) for number in row) for row in ids),
+                      tuple(map(tuple, np.asarray(probabilities).tolist())), tuple(normaliser.tolist()))
+
+
+def text_of(tokenizer: "Tokenizer", number: int) -> str:
+    """One token of the vocabulary as a person reads it, its leading space shown, as there is no text around it."""
+    raw = tokenizer.convert_ids_to_tokens(number)
+    if raw is None:
+        return f"∅{number}"
+    decoded = tokenizer.decode([number], clean_up_tokenization_spaces=False)
+    if "\ufffd" in decoded:
+        return bytes_in_hex(raw)
+    if not decoded:
+        return visible(raw)
+    leading = "▁" in raw[:1] and not decoded.startswith(" ")
+    return visible(" " + decoded if leading else decoded)
+
+
+def bytes_in_hex(raw: str) -> str:
+    """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›."""
+    known = bytes_by_sign()
+    if not all(character in known for character in raw):
+        return visible(raw)
+    values = [known[character] for character in raw]
+    spaced = values[0] == 0x20
+    return "␣" * spaced + "‹" + " ".join(f"{value:02X}" for value in values[spaced:]) + "›"
+
+
+def label_of(config: "Config", number: int) -> str:
+    """A class by its name, its spaces as they are."""
+    return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
+
+
+def top_classes(logits: "Tensor", config: "Config") -> Prediction:
+    """The classes of a classifier, the most probable first. logits (class)."""
+    normaliser = logits.float().logsumexp(-1)
+    best = logits.float().topk(min(CANDIDATES, len(logits)))
+    ids = tuple(best.indices.tolist())
+    return Prediction("label", (0,), (ids,),
+                      (tuple(label_of(config, number) for number in ids),),
+                      (tuple((best.values - normaliser).exp().tolist()),), (float(normaliser),))
+
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -27,7 +130,7 @@ if TYPE_CHECKING:
 class PretrainedModel(NetworkModel):
     """A network of transformers with its tokenizer."""
 
-    pooling: predict.Pooling | None   # None unless it answers with a sentence vector
+    pooling: Pooling | None   # None unless it answers with a sentence vector
     looks_ahead: bool                 # of reported weights: whether they are those of an encoder
 
     @property
@@ -50,10 +153,10 @@ class PretrainedModel(NetworkModel):
             raise UserError(f"{self.card.title} does not predict the next word, so there is nothing to continue; "
                             f"choose a decoder such as SmolLM2.")
         asked = tokenize_query(self.network, self.tokenizer, query, self.card.max_tokens)
-        memory.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
+        limits.refuse_what_does_not_fit(self.plan, len(asked.source), self.card.title)
         if self.network.config.is_encoder_decoder:
             asked = with_target(self.network, self.tokenizer, query, asked, self.card.max_tokens, report)
-            memory.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
+            limits.refuse_what_does_not_fit(self.plan, max(length or 0 for length in asked.lengths), self.card.title)
         self.check_edits(query.edits, asked.lengths)
         return asked
 
@@ -66,13 +169,13 @@ class PretrainedModel(NetworkModel):
     def outputs(self, output: "Output") -> "Tensor":
         """The logits (row, token, vocabulary), or sentence vectors (row, d)."""
         if self.pooling is not None:
-            return cast("Tensor", predict.pool(output.last_hidden_state, self.pooling))
+            return cast("Tensor", pool(output.last_hidden_state, self.pooling))
         return cast("Tensor", output.last_hidden_state if self.task == "none" else output.logits).float()
 
     def answer(self, asked: ModelInput, output: "Output", row: int = 0) -> PassAnswer:
         """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
         if self.pooling is not None:
-            vector = predict.sentence_vector(output.last_hidden_state[row:row + 1], self.pooling).vector
+            vector = sentence_vector(output.last_hidden_state[row:row + 1], self.pooling).vector
             return PassAnswer("vector", (), cast(np.ndarray, vector))
         if self.task == "none":
             raise UserError(f"{self.card.title} answers nothing, so that no answer can turn; choose a model that "
@@ -83,14 +186,14 @@ class PretrainedModel(NetworkModel):
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
         """What the model answers, from the output of the captured pass; None if it predicts nothing."""
         if self.pooling is not None:
-            return predict.sentence_vector(output.last_hidden_state, self.pooling)
+            return sentence_vector(output.last_hidden_state, self.pooling)
         if self.task == "none":
             return None
         logits, positions = self._logits_to_predict(asked, output.logits[0])
         if self.task == "label":
-            return predict.top_classes(logits[0], self.network.config)
+            return top_classes(logits[0], self.network.config)
         words = target_tokenizer(self.network, self.tokenizer)
-        return predict.top_tokens(self.task, logits, positions, words) if positions else None
+        return top_tokens(self.task, logits, positions, words) if positions else None
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
         """The weights that the model itself reports, and what it returned. Raises UserError where they cannot be
@@ -146,8 +249,8 @@ class Pieces:
     def name(self, number: int) -> str:
         """A piece as a person reads it, or a class."""
         if self.model.task == "label":
-            return predict.label_of(self.model.network.config, number)
-        return predict.text_of(target_tokenizer(self.model.network, self.model.tokenizer), number)
+            return label_of(self.model.network.config, number)
+        return text_of(target_tokenizer(self.model.network, self.model.tokenizer), number)
 
     def number(self, word: str) -> int | None:
         """The first piece of a word as it stands within a text; None for one that the vocabulary lacks."""

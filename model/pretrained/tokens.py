@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from model.capture.transformers_internals import vocabulary_files
-from model.core.query import UserError
+from model.core.query import Span, UserError
 from model.core.record import Tokens
-from model.core.types import Span
 from model.pretrained.files import blame, read_json
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from model.capture import forward_pass
 from model.capture.forward_pass import Slot
 from model.core import attention
 from model.core.models import OpenModel
-from model.core.query import Kind
-from model.core.types import KindHeadId
+from model.core.query import Kind, KindHeadId
 from model.scratch import grammar
 from model.scratch.canvas import Canvas
 from model.scratch.grammar import Sentence

@@ -1,29 +1,120 @@
-"""Our models: how each reads a question and what it answers; all else is as of every network
-(model/capture/model.py)."""
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+"""Our own models: what each of them reads and answers, and how their weights are written and read."""
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
 from torch import Tensor
 
 from model.capture import forward_pass
 from model.capture.model import NetworkModel
 from model.capture.verify import Wiring
-from model.core import pictures
-from model.core.memory import Plan, Shape
+from model.core import files, pictures
+from model.core.limits import Plan, Shape, seeded, stop_between_layers
 from model.core.models import ModelInput, PassAnswer
-from model.core.query import Query, UserError
-from model.core.record import CANDIDATES, Card, Omission, Prediction, Tokens
-from model.core.threads import stop_between_layers
-from model.core.tokens import patch_tokens
+from model.core.query import Progress, Query, UserError, quiet
+from model.core.record import CANDIDATES, Card, Omission, Prediction, Tokens, patch_tokens
 from model.core.trace import Embedded, Trace
-from model.core.types import Progress, quiet
-from model.scratch import positions
 from model.scratch import tokens as cutting
 from model.scratch.canvas import COLUMNS, ROWS, SIDE, ink
-from model.scratch.transformer import Transformer, hook_names, slots
+from model.scratch.transformer import ADDED, Config, Transformer, hook_names, slots
+
+STEP = ".step"          # behind a matrix's name: the step size of its rows
+TIED = "output.weight"  # the same table as the embeddings; written once
+
+
+def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
+    """A safetensors file in a folder that is there; the metadata's values as JSON. Raises UserError where it cannot be
+    written."""
+    content = save({name: tensor.contiguous() for name, tensor in tensors.items()},
+                   {name: json.dumps(each) for name, each in metadata.items()})
+    files.write(path, content)
+
+
+def read_metadata(path: Path) -> dict:
+    """What the file says about itself. Raises UserError if it is not there or broken."""
+    with open_file(path) as file:
+        return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
+
+
+def open_file(path: Path) -> Any:
+    """The file, to read tensors from by name. Raises UserError if it is not there or broken."""
+    try:
+        return safe_open(path, "pt")
+    except FileNotFoundError:
+        raise UserError(
+            f"The weights {path.name} are missing; make them with: python -m model train {path.stem}.") from None
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"The weights {path.name} cannot be read ({error}); make them again with: python -m model "
+                        f"train {path.stem}.") from error
+
+
+def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
+    """The file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file that is
+    mapped."""
+    with open_file(path) as file:
+        return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys()
+                if name.startswith(prefix)}
+
+
+def tensors(model: Transformer) -> dict[str, Tensor]:
+    """The model's parameters by name, detached, a tied table once."""
+    return {name: each.detach() for name, each in model.state_dict().items() if not (model.config.tie and name == TIED)}
+
+
+def pack(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Parameters as a film keeps them: a matrix in 8 bits, with one step size a row beside it; the rest in 16 bits. Off
+    by half a step at most."""
+    packed = {}
+    for name, value in values.items():
+        if value.dim() == 2:
+            step = value.abs().amax(1, keepdim=True).clamp_min(1e-12) / 127  # (row, 1)
+            packed[name], packed[name + STEP] = (value / step).round().to(torch.int8), step
+        else:
+            packed[name] = value.half()
+    return packed
+
+
+def unpack(packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The parameters of `pack`, float32."""
+    return {name: each.float() * packed.get(name + STEP, 1) for name, each in packed.items() if not name.endswith(STEP)}
+
+
+def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
+    """Puts values, of any float type, into the model's parameters. Raises ValueError if one is missing or too many."""
+    own = tensors(model)
+    if own.keys() != values.keys():
+        raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another "
+                         f"configuration.")
+    with torch.no_grad():
+        for name, value in values.items():
+            own[name].copy_(value)
+
+
+def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
+    """The model of a weights file, or its snapshot at `step` of a film file; ready to answer. Raises UserError for a
+    step that the film lacks."""
+    metadata = read_metadata(path)
+    if step is not None and step not in metadata["frames"]:
+        raise UserError(
+            f"There is no snapshot of step {step}; choose one of {', '.join(map(str, metadata['frames']))}.")
+    prefix = "" if step is None else f"{step}/"
+    values = unpack(contents(path, prefix))
+    with seeded():
+        model = Transformer(Config(**metadata["config"]))
+    fill(model, values)
+    return model.eval(), metadata
+
+
+def described(config: Config) -> dict:
+    """A Config as JSON can hold it."""
+    return asdict(config)
+
 
 SIZE = (COLUMNS * SIDE, ROWS * SIDE)   # of a canvas: width, height in pixels
 RESIZED = ("The picture was made grey and brought to {width} × {height} pixels; the model expects a canvas of that "
@@ -178,7 +269,7 @@ class ScratchModel(NetworkModel):
     def _embedded(self, asked: ModelInput, start: Embedded) -> Embedded:
         """Sections 3.4 and 3.5: the token's embedding times √d_model, plus a vector of the position where the scheme
         adds one."""
-        embedding, added = self.network.embedding, self.network.config.positions in positions.ADDED
+        embedding, added = self.network.embedding, self.network.config.positions in ADDED
         with torch.inference_mode():
             if asked.picture is not None:
                 name, made = "patch", embedding.tokens(asked.tensors["pixel_values"])

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from model.core.files import ASSETS
-from model.core.query import UserError, quoted
+from model.core.limits import seeded
+from model.core.query import Progress, UserError, quiet, quoted
 from model.core.record import Card
-from model.core.threads import seeded
-from model.core.types import Progress, quiet
 
 WEIGHTS = ASSETS / "weights"
 
@@ -141,9 +140,9 @@ def _untrained(fingerprint: str) -> "ScratchModel":
 
 
 def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
-    from model.scratch import models, tokens, weights
+    from model.scratch import models, tokens
 
-    transformer, about = weights.load(*weights_file(model_id, folder))
+    transformer, about = models.load(*weights_file(model_id, folder))
     kind = _kind(model_id)
     behaviour = {"resolver": models.Resolver, "translator": models.Translator, "induction": models.Writer,
                  "stories": models.Stories, "marked": models.MarkedDigit}[kind]
@@ -163,7 +162,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
 
 def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict[str, Any]) -> Card:
     """What the model is. `more` has what its weights do not say: tokenizer, max_tokens, note."""
-    from model.scratch import positions
+    from model.scratch.transformer import POSITIONS
 
     config = transformer.config
     halves = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
@@ -174,5 +173,5 @@ def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict
         parameters=sum(parameter.numel() for parameter in transformer.parameters()), d_model=config.d_model,
         d_head=config.d_model // config.heads,
         layers=config.encoder_layers + config.decoder_layers, heads=config.heads, kv_heads=config.heads,
-        positions=positions.NAMES[config.positions],
+        positions=POSITIONS[config.positions],
         licence="Apache-2.0", **more)

@@ -8,8 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
 
+from model.core.query import Span
 from model.core.record import Tokens
-from model.core.types import Span
 
 APOSTROPHES, JOINER, NON_JOINER = "'’", "\u200d", "\u200c"
 PADDING, UNKNOWN, BEGIN, END = 0, 1, 2, 3

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from model.core import files
-from model.core.threads import one_thread, seeded
+from model.core.limits import one_thread, seeded
+from model.scratch import models
 from model.scratch import task as task_module
-from model.scratch import weights
 from model.scratch.source import film_path
 from model.scratch.task import Task
 from model.scratch.transformer import Transformer
@@ -90,11 +90,11 @@ class TrainingRun:
     def snap(self) -> None:
         """Keeps the parameters if this step is one of the film."""
         if self.step in self.frame_steps:
-            self.frames[self.step] = weights.pack(weights.tensors(self.model))
+            self.frames[self.step] = models.pack(models.tensors(self.model))
 
     def about(self) -> dict:
         """What made these weights."""
-        return {"task": self.task.name, "config": weights.described(self.task.config), "words": self.task.words,
+        return {"task": self.task.name, "config": models.described(self.task.config), "words": self.task.words,
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
                 "torch": torch.__version__,
@@ -110,7 +110,7 @@ class TrainingRun:
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
         """Everything that `resume` needs, as tensors and metadata."""
         film, about = self.film()
-        own = {f"model/{name}": tensor for name, tensor in weights.tensors(self.model).items()}
+        own = {f"model/{name}": tensor for name, tensor in models.tensors(self.model).items()}
         moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()
                    for name, each in state.items()}
         return film | own | moments, about | {"step": self.step}
@@ -119,11 +119,11 @@ class TrainingRun:
         """Continues from a checkpoint of the same training; any other is left alone and overwritten later."""
         if not path.exists():
             return
-        metadata = weights.read_metadata(path)
+        metadata = models.read_metadata(path)
         if any(metadata.get(name) != value for name, value in self.about().items() if name != "words"):
             return
-        parts = [(name.split("/"), content) for name, content in weights.contents(path).items()]
-        weights.fill(self.model, {name[1]: each for name, each in parts if name[0] == "model"})
+        parts = [(name.split("/"), content) for name, content in models.contents(path).items()]
+        models.fill(self.model, {name[1]: each for name, each in parts if name[0] == "model"})
         state: dict[int, dict[str, Tensor]] = {}
         for name, each in parts:
             if name[0] == "adam":
@@ -154,10 +154,10 @@ def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
         while run.step < steps:
             run.advance()
             if run.step in run.frame_steps:
-                weights.write(film_path(path), *run.film())
+                models.write(film_path(path), *run.film())
             if run.step % CHECKPOINT_EVERY == 0:
-                weights.write(saved, *run.checkpoint())
+                models.write(saved, *run.checkpoint())
             progress(TrainingStep(run.step, steps, *run.curves[-1][1:]))
-        weights.write(path, weights.tensors(run.model), run.about() | {"scores": task.score(run.model.eval())})
+        models.write(path, models.tensors(run.model), run.about() | {"scores": task.score(run.model.eval())})
     saved.unlink(missing_ok=True)
     return path

@@ -17,8 +17,113 @@ from torch import Tensor, nn
 from model.capture.forward_pass import Slot, attend
 from model.core import attention
 from model.core.query import Kind
-from model.scratch import positions
 from model.scratch.tokens import PADDING
+
+POSITIONS = {
+    "sinusoidal": "sinusoidal, added to embeddings (Vaswani et al. 2017)",
+    "learned": "learned, added to embeddings (Gehring et al. 2017)",
+    "rotary": "rotary, on queries and keys of each head (Su et al. 2021)",
+    "alibi": "ALiBi, a bias on the scores that falls with distance (Press et al. 2022)",
+    "none": "none",
+}
+
+
+def sinusoidal(length: int, width: int) -> Tensor:
+    """PE, float32 (t, d): PE(t, 2c) = sin(t / 10000^(2c/d)), PE(t, 2c+1) = cos of the same angle (section 3.5)."""
+    angle = angles(length, width)
+    return torch.stack([angle.sin(), angle.cos()], -1).flatten(1)[:, :width].float()
+
+
+def angles(length: int, width: int) -> Tensor:
+    """t / 10000^(2c/d) in radians, float64 (t, ⌈d/2⌉): one angle per pair of dimensions; float64, so that far positions
+    stay exact."""
+    rate = torch.exp(-math.log(10000.0) * torch.arange(0, width, 2, dtype=torch.float64) / width)
+    return torch.arange(length, dtype=torch.float64)[:, None] * rate
+
+
+def rotate(x: Tensor) -> Tensor:
+    """Rotary positions on (..., t, d), d even: the pair of dimensions (2c, 2c+1) is turned by t / 10000^(2c/d) (Su et
+    al. 2021, equation 15)."""
+    angle = angles(x.shape[-2], x.shape[-1])
+    sine, cosine = angle.sin().to(x), angle.cos().to(x)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], -1).flatten(-2)
+
+
+def slopes(heads: int) -> Tensor:
+    """m = 2^(-8h/H) for h from 1 to H, float32 (h) (Press et al. 2022, section 3)."""
+    return torch.exp2(-8 * torch.arange(1, heads + 1) / heads)
+
+
+def distance_bias(heads: int, queries: int, keys: int) -> Tensor:
+    """-m·|i - j|, float32 (h, i, j). The paper has only j ≤ i, in decoders; in an encoder both directions count
+    alike."""
+    distance = (torch.arange(queries)[:, None] - torch.arange(keys)[None, :]).abs()
+    return -slopes(heads)[:, None, None] * distance
+
+
+class Unplaced(nn.Module):
+    """Nothing is added to the embeddings."""
+
+    def __init__(self, width: int, length: int) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """The embeddings as they are, (b, t, d)."""
+        return x
+
+
+class Sinusoidal(Unplaced):
+    """Embeddings plus PE; any length."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Embeddings plus PE, (b, t, d)."""
+        return x + sinusoidal(x.shape[-2], x.shape[-1]).to(x)
+
+
+class Learned(Unplaced):
+    """Embeddings plus one learned vector per position; nothing beyond the trained length."""
+
+    def __init__(self, width: int, length: int) -> None:
+        super().__init__(width, length)
+        self.table = nn.Parameter(torch.randn(length, width) * width**-0.5)  # (t, d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Embeddings plus the learned vectors, (b, t, d)."""
+        return x + self.table[:x.shape[-2]]
+
+
+class Inside(nn.Module):
+    """What a scheme does inside attention: `turn` queries and keys, or add a `bias` to the scores. This one does
+    neither."""
+
+    def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys (b, h, t, d) as they are."""
+        return x
+
+    def bias(self, heads: int, queries: int, keys: int) -> Tensor | None:
+        """No bias."""
+        return None
+
+
+class Rotary(Inside):
+    """Queries and keys turned by their position; the score then depends on the distance only."""
+
+    def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys (b, h, t, d), each turned by its position."""
+        return rotate(x)
+
+
+class Alibi(Inside):
+    """A bias on the scores that falls with distance, steeper in the first heads."""
+
+    def bias(self, heads: int, queries: int, keys: int) -> Tensor:
+        """The bias of every head, (h, i, j)."""
+        return distance_bias(heads, queries, keys)
+
+
+ADDED = {"sinusoidal": Sinusoidal, "learned": Learned}
+INSIDE = {"rotary": Rotary, "alibi": Alibi}
 
 
 @dataclass(frozen=True)
@@ -31,7 +136,7 @@ class Config:
     d_ff: int = 2048                # width of the feed-forward layer
     encoder_layers: int = 6         # 0: no encoder, as in GPT
     decoder_layers: int = 6         # 0: no decoder, as in BERT
-    positions: str = "sinusoidal"   # one of model.scratch.positions.NAMES
+    positions: str = "sinusoidal"   # one of model.scratch.transformer.POSITIONS
     max_length: int = 512           # positions that "learned" has a vector for
     dropout: float = 0.1            # probability (section 5.4)
     norm_first: bool = False        # pre-LN (Xiong et al. 2020), which wants final_norm
@@ -45,8 +150,8 @@ class Config:
         if self.d_model % self.heads:
             raise ValueError(f"Config: expected d_model to be a multiple of heads, got {self.d_model} and "
                              f"{self.heads}; change one of them.")
-        if self.positions not in positions.NAMES:
-            raise ValueError(f"Config: expected positions among {', '.join(positions.NAMES)}, got {self.positions!r}; "
+        if self.positions not in POSITIONS:
+            raise ValueError(f"Config: expected positions among {', '.join(POSITIONS)}, got {self.positions!r}; "
                              f"choose one of them.")
         if self.positions == "rotary" and self.d_model // self.heads % 2:
             raise ValueError(f"Config: rotary positions turn pairs of dimensions, got d_k = "
@@ -90,7 +195,7 @@ class ScaledDotProductAttention(nn.Module):
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, …, head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)."""
 
-    def __init__(self, config: Config, inside: positions.Inside) -> None:
+    def __init__(self, config: Config, inside: Inside) -> None:
         super().__init__()
         self.heads = config.heads
         self.w_query, self.w_key, self.w_value, self.w_output = (nn.Linear(config.d_model, config.d_model)
@@ -151,7 +256,7 @@ class AddAndNorm(nn.Module):
 
 def self_attention(config: Config) -> MultiHeadAttention:
     """Self-attention with the positions of the configuration."""
-    return MultiHeadAttention(config, positions.INSIDE.get(config.positions, positions.Inside)())
+    return MultiHeadAttention(config, INSIDE.get(config.positions, Inside)())
 
 
 class EncoderLayer(nn.Module):
@@ -180,7 +285,7 @@ class DecoderLayer(nn.Module):
         self.after_attention, self.after_feed_forward = AddAndNorm(config), AddAndNorm(config)
         self.has_cross = config.encoder_layers > 0
         if self.has_cross:
-            self.cross, self.after_cross = MultiHeadAttention(config, positions.Inside()), AddAndNorm(config)
+            self.cross, self.after_cross = MultiHeadAttention(config, Inside()), AddAndNorm(config)
 
     def forward(self, x: Tensor, allowed: Tensor, memory: Tensor | None = None,
                 memory_allowed: Tensor | None = None) -> Tensor:
@@ -215,7 +320,7 @@ class Embedding(nn.Module):
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.table = nn.Embedding(config.vocabulary, config.d_model)
-        self.positions = positions.ADDED.get(config.positions, positions.Unplaced)(config.d_model, config.max_length)
+        self.positions = ADDED.get(config.positions, Unplaced)(config.d_model, config.max_length)
         self.dropout = nn.Dropout(config.dropout)
         self.scale = math.sqrt(config.d_model)
 
@@ -233,7 +338,7 @@ class PatchEmbedding(nn.Module):
         self.side = config.patch
         self.linear = nn.Linear(self.side**2, config.d_model)
         self.start = nn.Parameter(torch.randn(1, config.d_model) * config.d_model**-0.5)   # [CLS]
-        self.positions = positions.ADDED.get(config.positions, positions.Unplaced)(config.d_model, config.max_length)
+        self.positions = ADDED.get(config.positions, Unplaced)(config.d_model, config.max_length)
 
     def widen(self) -> None:
         """Begins with about unit variance, of inked patches (whose pixels' squares add up to some side² / 4) and of

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from model.core.query import Kind
+from model.core.query import Kind, Span
 from model.core.record import AttentionRecord, Tokens
-from model.core.types import Span
 
 IDEOGRAMS = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"   # written without spaces: each is compared alone
 WORD = re.compile(rf"[{IDEOGRAMS}]|[^\W{IDEOGRAMS}]+|[^\w\s]")

@@ -14,10 +14,9 @@ import numpy as np
 from model.core import heads, statistics
 from model.core.masks import frozen_array
 from model.core.models import Models
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Progress, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.trace import Trace
-from model.core.types import Progress
 from model.studies import rollout
 from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
 

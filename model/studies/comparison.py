@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, measures, statistics
+from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import Kind, Query, UserError
+from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import jensen_shannon
-from model.core.types import HeadId, KindHeadId, Progress
 from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.studies.alignment import Group, align
 
@@ -74,7 +73,7 @@ class Comparison:
 
     def frame(self) -> "DataFrame":
         """One row a head of the first: changed, in bits."""
-        return measures.head_frame(self.heads, {"changed": self.changed})
+        return heads.head_frame(self.heads, {"changed": self.changed})
 
     @property
     def nbytes(self) -> int:
@@ -182,7 +181,7 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if fixed is None else fixed
             own = _rows(heads.weights(layer, head), *ends[0])
             changed.append(jensen_shannon(own, theirs).mean())
-    return Comparison(measures.head_ids(one), np.array(changed))
+    return Comparison(heads.head_ids(one), np.array(changed))
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:

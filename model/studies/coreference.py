@@ -14,16 +14,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from model.core import heads, measures
+from model.core import heads
 from model.core.files import ASSETS
+from model.core.heads import head_ids
 from model.core.limits import LIMITS
 from model.core.masks import Mask
-from model.core.measures import head_ids
 from model.core.models import Models, OpenModel
-from model.core.query import Edit, Kind, Query, UserError
+from model.core.query import Edit, Kind, KindHeadId, Progress, Query, Span, UserError, quiet
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
-from model.core.types import KindHeadId, Progress, Span, quiet
 from model.core.view import PRONOUNS, SUBJECTS
 from model.studies.predictions import log_probability
 
@@ -633,7 +632,7 @@ class Report:
         numbers = np.array([(head.accuracy.value, head.accuracy.low, head.accuracy.high, head.mass, head.both,
                              head.received) for head in self.heads])
         columns = dict(zip(("accuracy", "low", "high", "mass", "both", "received"), numbers.T, strict=True))
-        frame = measures.head_frame([(head.layer, head.head) for head in self.heads], columns)
+        frame = heads.head_frame([(head.layer, head.head) for head in self.heads], columns)
         return frame.sort_values(["accuracy", "mass"], ascending=False, kind="stable")
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from model.core.files import ASSETS
-from model.core.query import Query
+from model.core.query import HeadId, Query
 from model.core.statistics import MeanInterval, mean_intervals, rank_correlations
-from model.core.types import HeadId
 from model.studies.attribution import (
     FEWEST,
     METHODS,

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core import heads, measures
+from model.core import heads
 from model.core.models import Models, OpenModel
-from model.core.query import Edit, Kind, Query, UserError
+from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.record import AttentionMap
-from model.core.types import HeadId, Progress, quiet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -65,7 +64,7 @@ class InductionScores:
     def frame(self) -> "DataFrame":
         """One row a head: prefix, previous and, where it is known, copying."""
         columns = {"prefix": self.prefix, "previous": self.previous}
-        return measures.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
+        return heads.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
 
     @property
     def nbytes(self) -> int:
@@ -138,7 +137,7 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
             weights = heads.weights(layer, head)
             previous.append(weights[rows, rows - 1].mean())
             prefix.append(weights[second, second - length + 1].mean())
-    return InductionScores(measures.head_ids(attention_map), np.array(previous), np.array(prefix),
+    return InductionScores(heads.head_ids(attention_map), np.array(previous), np.array(prefix),
                            float((1 / (second + 1)).mean()))
 
 

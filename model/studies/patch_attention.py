@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, measures
+from model.core import heads
 from model.core.models import Models
-from model.core.query import Kind, Query, UserError
-from model.core.record import AttentionMap, AttentionRecord
+from model.core.query import HeadId, Kind, Progress, Query, UserError
+from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import entropy
-from model.core.tokens import Tokens
-from model.core.types import HeadId, Progress
 from model.studies.rollout import rollout
 
 if TYPE_CHECKING:
@@ -52,7 +50,7 @@ class PatchHeads:
 
     def frame(self) -> "DataFrame":
         """One row a head: distance, entropy, special."""
-        return measures.head_frame(self.heads, {name: getattr(self, name) for name in MEASURES})
+        return heads.head_frame(self.heads, {name: getattr(self, name) for name in MEASURES})
 
     @property
     def nbytes(self) -> int:
@@ -89,7 +87,7 @@ def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
                 columns[name].append(value)
     count = len(tokens)
     even = dict(zip(MEASURES, _of_head(np.full((count, count), 1 / count), patches, apart), strict=True))
-    return PatchHeads(measures.head_ids(attention_map), np.array(columns["distance"]), np.array(columns["entropy"]),
+    return PatchHeads(heads.head_ids(attention_map), np.array(columns["distance"]), np.array(columns["entropy"]),
                       np.array(columns["special"]), even)
 
 

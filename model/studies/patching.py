@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import measures
+from model.core import heads
 from model.core.models import Models, OpenModel, PassAnswer, check_lengths
-from model.core.query import Kind, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError
 from model.core.statistics import cosine
-from model.core.types import HeadId, Progress
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,7 +61,7 @@ class PatchEffects:
     def frame(self) -> "DataFrame":
         """One row a head: number, with this head patched, and effect, what that changes, positive towards the second
         text's answer; both in nats, or cosines."""
-        return measures.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
+        return heads.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
 
     @property
     def nbytes(self) -> int:

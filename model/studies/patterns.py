@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, measures
-from model.core.measures import CLARK
+from model.core import heads
+from model.core.heads import CLARK
 from model.core.models import Models
-from model.core.query import Kind, Query
+from model.core.query import HeadId, Kind, Progress, Query
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
-from model.core.types import HeadId, Progress
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -95,7 +94,7 @@ class HeadFits:
 
     def frame(self) -> "DataFrame":
         """One row a head, one column a pattern: the fit, 0 to 1."""
-        return measures.head_frame(self.heads, self.fits)
+        return heads.head_frame(self.heads, self.fits)
 
     def best(self) -> "DataFrame":
         """`best_patterns` of all heads."""
@@ -164,7 +163,7 @@ def fit(attention_map: AttentionMap) -> HeadFits:
             fits = np.divide(total, counts[name], out=np.full(layer.heads, np.nan), where=counts[name] >= least)
             found[name].append(np.clip(1 - fits, 0, 1))
     fits = {name: np.concatenate(each) for name, each in found.items()}
-    return HeadFits(attention_map.kind, measures.head_ids(attention_map),
+    return HeadFits(attention_map.kind, heads.head_ids(attention_map),
                     {name: each for name, each in fits.items() if not np.isnan(each).all()})
 
 

@@ -3,12 +3,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from model.core.finite import check_finite
 from model.core.masks import frozen_array
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, NoNextWord, Query, UserError
+from model.core.query import Kind, NoNextWord, Progress, Query, Span, UserError, check_finite
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.types import Progress, Span
 
 NAMED = 50   # tokens whose text travels along, the most probable first
 

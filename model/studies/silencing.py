@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from model.core import measures
+from model.core import heads
 from model.core.models import Models
-from model.core.query import Kind, Query, Silence, UserError
+from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, quiet
 from model.core.record import AttentionRecord, Prediction
 from model.core.statistics import cosine, jensen_shannon
-from model.core.types import HeadId, Progress, quiet
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -42,7 +41,7 @@ class Silencing:
 
     def frame(self) -> "DataFrame":
         """One row a head: silenced, the change."""
-        return measures.head_frame(self.heads, {"silenced": self.changes})
+        return heads.head_frame(self.heads, {"silenced": self.changes})
 
     @property
     def nbytes(self) -> int:
@@ -86,7 +85,7 @@ def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query]
     if record.prediction is None or (record.prediction.vector is None and not record.prediction.ids):
         raise UserError(f"{record.card.title} gives no answer to this text that silencing a head could change; choose "
                         f"a model that predicts.")
-    places = measures.head_ids(record[question.kind])
+    places = heads.head_ids(record[question.kind])
     changes = []
     for done, (layer, head) in enumerate(places):
         report(done / len(places), f"silencing layer {layer} head {head}")

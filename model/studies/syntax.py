@@ -30,16 +30,15 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 
-from model.core import heads, measures
+from model.core import heads
 from model.core.files import ASSETS
+from model.core.heads import head_ids
 from model.core.limits import LIMITS
 from model.core.masks import Mask
-from model.core.measures import head_ids
 from model.core.models import Models, OpenModel
-from model.core.query import Query, UserError
+from model.core.query import HeadId, Progress, Query, Span, UserError, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
 from model.core.statistics import DRAWS, LEVEL, SEED, MeanInterval, accuracy_intervals
-from model.core.types import HeadId, Progress, Span, quiet
 from model.studies.coreference import map_of
 from model.studies.corpus import lines
 
@@ -601,7 +600,7 @@ class SyntaxReport:
         """One row a head: its accuracy on this relation over all sentences, looking from the dependent and looking from
         the head. Raises KeyError where there is no such relation."""
         numbers = accuracies(self.counts, self.counts.names.index(self.named(name).name))
-        return measures.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
+        return heads.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
 
 
 def _row(score: RelationScore) -> dict:

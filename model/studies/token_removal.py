@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core.finite import check_finite
+from model.core.limits import for_this_thread
 from model.core.models import ModelInput, OpenModel
-from model.core.query import Hide, Query, UserError
+from model.core.query import Hide, KindHeadId, Progress, Query, UserError, check_finite
 from model.core.record import Tokens
-from model.core.threads import for_this_thread
-from model.core.types import KindHeadId, Progress
 from model.studies.predictions import pronoun_of
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ import numpy as np
 
 from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import UserError
+from model.core.query import Progress, UserError
 from model.core.record import AttentionRecord, Layer
 from model.core.trace import Trace
-from model.core.types import Progress
 from model.studies.attribution import AttributionQuery, kind_of
 from model.studies.token_removal import ExplainedAnswer
 

@@ -23,8 +23,7 @@ from model.core import files
 from model.core.files import TemporaryFolder
 from model.core.limits import LIMITS
 from model.core.models import Models
-from model.core.query import UserError
-from model.core.types import KindHeadId, Progress
+from model.core.query import KindHeadId, Progress, UserError
 from model.studies.induction import FORMED, SMOOTH, Film, emergence_interval, loss_drop_step, read_film
 
 __all__ = ["FORMED", "SMOOTH", "Film", "HeadScores", "HeadScoresQuery", "emergence_interval", "loss_drop_step",

@@ -11,12 +11,12 @@ from click.testing import CliRunner
 
 from model.__main__ import main
 from model.core import files, npz
-from model.core.types import quiet
+from model.core.query import quiet
 from model.imported.record_file import read_record
 from model.pretrained import catalogue, convert, fetch
+from model.scratch import models
 from model.scratch import task as tasks
 from model.scratch import train as training
-from model.scratch import weights
 from model.scratch.source import film_path
 from tests import fabricate
 from tests.deaths.killing import Case
@@ -157,7 +157,7 @@ def reads_if_there(folder: Path) -> str:
     path = folder / "out" / "induction.safetensors"
     for each in (path, film_path(path)):
         if each.exists():
-            weights.contents(each)
+            models.contents(each)
     return ""
 
 
@@ -168,8 +168,8 @@ def is_trained(folder: Path) -> str:
 
 def contents(folder: Path) -> dict[str, tuple]:
     """By file: what it says of itself, and the numbers in it."""
-    return {name: (weights.read_metadata(folder / name), {key: tensor.tolist() for key, tensor
-                                                          in weights.contents(folder / name).items()})
+    return {name: (models.read_metadata(folder / name), {key: tensor.tolist() for key, tensor
+                                                          in models.contents(folder / name).items()})
             for name in names(folder)}
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from model.core.heads import Overview, overview
 from model.core.masks import Causal, Dense, Full
 from model.core.query import Hide, Kind, Query
-from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification
-from model.core.tokens import patch_tokens
+from model.core.record import AttentionMap, AttentionRecord, Card, Layer, Tokens, Verification, patch_tokens
 from model.core.view import DisplayedHead, View, displayed_head
 
 # a different prime for every axis, so that a transposed one cannot go unseen

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from model.core.models import Models
+from model.core.query import Progress
 from model.core.record import Card, Layer
-from model.core.types import Progress
 
 
 class Only:

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from model.ask import sources
-from model.core.query import Hide, Kind, Query, Silence, UserError
-from model.core.types import quiet
+from model.core.query import Hide, Kind, Query, Silence, UserError, quiet
 from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery, patch_heads
 from model.studies.predictions import next_word

@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError
-from model.core.types import quiet
+from model.core.query import Hide, Kind, Patch, Query, Silence, Temper, UserError, quiet
 from model.scratch import source
 from model.studies.attribution import LONGEST
 from model.studies.token_removal import explained_answer

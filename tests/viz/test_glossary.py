@@ -1,7 +1,7 @@
 """The glossary has every measure and every formula of every page, and each of its links opens a page that is there."""
 from urllib.parse import parse_qs, urlsplit
 
-from model.core.measures import BY_NAME, MEASURES
+from model.core.heads import BY_NAME, MEASURES
 from viz import glossary
 from viz.link import from_params, to_params
 from viz.page import pages

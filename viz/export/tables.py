@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.measures import as_csv as frame_as_csv
+from model.core.heads import as_csv as frame_as_csv
 from model.core.query import UserError
 from model.core.record import AttentionRecord
 from model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
@@ -20,7 +20,7 @@ from model.core.view import MAX_UNPOOLED, DisplayedHead, View, displayed_head
 if TYPE_CHECKING:   # the first page has tables of charts and not of heads
     from pandas import DataFrame
 
-    from model.core.measures import HeadMeasures
+    from model.core.heads import HeadMeasures
     from model.studies.patterns import HeadFits
     from model.studies.silencing import Silencing
 

@@ -16,8 +16,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from model.core import files
-from model.core.limits import LIMITS
-from model.core.memory import byte_cache
+from model.core.limits import LIMITS, byte_cache
 from model.core.query import UserError, first_line
 from viz.handout.files import Handout, load, save
 

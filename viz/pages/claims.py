@@ -10,8 +10,7 @@ import streamlit as st
 
 from model.ask import sources
 from model.ask.shipped import COMMAND, Shipped
-from model.core.query import Kind, UserError
-from model.core.types import head_label
+from model.core.query import Kind, UserError, head_label
 from model.studies.claims import claim as rule
 from model.studies.claims.catalogue import (
     CLAIMS,

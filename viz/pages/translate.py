@@ -9,9 +9,8 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.query import Kind, UserError
+from model.core.query import Kind, KindHeadId, UserError
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.types import KindHeadId
 from model.core.view import View, displayed_head
 from model.lessons.pronoun_choice import Decision, DecisionQuery, DecisionSet, DecisionSetQuery
 from model.studies.predictions import PRONOUNS, pronoun_of, rows_by_produced_token

@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from model.core import heads
-from model.core.heads import Overview
-from model.core.measures import BY_NAME, measure
+from model.core.heads import BY_NAME, Overview, measure
+from model.core.query import HeadId
 from model.core.record import AttentionRecord
-from model.core.types import HeadId
 from model.core.view import View
 from viz import glow, theme
 from viz.components.head_grid import GridPicture, GridState, HeadValues, head_ids

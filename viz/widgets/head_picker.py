@@ -3,9 +3,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
-from model.core.measures import head_ids
+from model.core.heads import head_ids
+from model.core.query import HeadId
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.types import HeadId
 from model.core.view import View
 from viz.components.token_strip import StripEvent, token_strip
 from viz.format import format_difference

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.core.measures import BY_NAME, MEASURES, HeadMeasures
-from model.core.query import Kind, UserError
-from model.core.types import HeadId
+from model.core.heads import BY_NAME, MEASURES, HeadMeasures
+from model.core.query import HeadId, Kind, UserError
 from model.studies.atlas.measured import FIT
 from model.studies.atlas.summary import Averages
 from model.studies.patterns import PATTERNS, TITLES, HeadFits, named

@@ -8,11 +8,10 @@ import numpy as np
 
 from model.capture.forward_pass import Unsupported
 from model.capture.transformers_internals import drawn_anew
-from model.core.query import UserError, first_line
+from model.core.limits import seeded, stop_between_layers
+from model.core.query import Progress, UserError, first_line
 from model.core.record import Card
-from model.core.threads import seeded, stop_between_layers
-from model.core.types import Progress
-from model.pretrained import predict
+from model.pretrained.accounting import TOWERS, has_attention, no_attention
 from model.pretrained.build import (
     SEED,
     Probe,
@@ -23,8 +22,7 @@ from model.pretrained.build import (
     plan_of,
 )
 from model.pretrained.files import ModelFiles, blame
-from model.pretrained.model import PretrainedModel
-from model.pretrained.recognise import TOWERS, has_attention, no_attention
+from model.pretrained.model import Pooling, PretrainedModel
 from model.pretrained.tokens import open_tokenizer, tokenizer_folder
 from model.pretrained.vision.patches import Cut, cut_of
 from model.pretrained.vision.picture_model import FILES, Comparison, PictureModel, TwoTowers, open_processor, prepare
@@ -71,7 +69,7 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
     if comparison is not None:
         with _refused(place):
             comparison.check(probe.tensors["pixel_values"])
-    pooling = predict.Pooling("first" if cut.before else "mean", False) if head == "none" else None
+    pooling = Pooling("first" if cut.before else "mean", False) if head == "none" else None
     card = card_of(place, fingerprint, network, _in_words(cut, probe), examined, len(tokens), dtype)
     card = picture_card(card, network, len(tokens))
     names = {id(module): name for name, module in network.named_modules()}

@@ -9,8 +9,8 @@ import numpy as np
 
 from model.capture.forward_pass import Unsupported
 from model.capture.trace import close
-from model.core.threads import for_this_thread
-from model.core.tokens import CLS, Tokens, patch_tokens
+from model.core.limits import for_this_thread
+from model.core.record import CLS, Tokens, patch_tokens
 
 if TYPE_CHECKING:
     from torch import Tensor, nn

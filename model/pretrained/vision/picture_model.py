@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from model.capture.forward_pass import Unsupported
-from model.core import memory, pictures
+from model.core import limits, pictures
 from model.core.models import ModelInput, Pass
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Progress, Query, UserError, quiet
 from model.core.record import CANDIDATES, AttentionRecord, Prediction
 from model.core.trace import Trace
-from model.core.types import Progress, quiet
 from model.pretrained.files import blame
 from model.pretrained.model import PretrainedModel
 from model.pretrained.tokens import LOAD_OPTIONS
@@ -185,7 +184,7 @@ class PictureModel(PretrainedModel):
             raise UserError(f"{self.card.title} cannot show {picture.name}: {error}; try another picture or "
                             f"model.") from error
         tokens = self.cut.tokens(*prepared.shown.shape[:2])
-        memory.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
+        limits.refuse_what_does_not_fit(self.plan, len(tokens), self.card.title)
         notes = (UNREAD,) if query.text.strip() and self.comparison is None else ()
         self.check_edits(query.edits, (len(tokens), None))
         return ModelInput(tokens, None, {"pixel_values": prepared.pixels}, None, notes, prepared.shown)

@@ -13,12 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from model.core.files import ASSETS
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, one_thread
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Progress, Query, UserError, quiet
 from model.core.record import AttentionRecord
-from model.core.threads import one_thread
-from model.core.types import Progress, quiet
 from model.studies import corpus, syntax
 from model.studies.atlas.files import FORMAT
 from model.studies.atlas.measured import measure_text, numbers_of

@@ -15,8 +15,7 @@ from filelock import FileLock, Timeout
 from model.core import files
 from model.core.limits import LIMITS, parse_json
 from model.core.models import Models
-from model.core.query import Kind, UserError, first_line, quoted
-from model.core.types import Progress
+from model.core.query import Kind, Progress, UserError, first_line, quoted
 from model.studies.atlas.summary import Atlas, Averages, Sample, Strongest, Summary, Text
 from model.studies.syntax import Counts
 

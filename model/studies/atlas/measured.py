@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import heads, measures
+from model.core import heads
+from model.core.heads import MEASURES, Block, uniform_blocks
 from model.core.masks import Mask
-from model.core.measures import MEASURES, Block, uniform_blocks
-from model.core.query import Kind
+from model.core.query import HeadId, Kind
 from model.core.record import AttentionMap, Layer, Reported
 from model.core.statistics import x_log_x
-from model.core.types import HeadId
 from model.studies import patterns
 from model.studies.patterns import PATTERNS, KeyInfo
 
@@ -273,7 +272,7 @@ def _gathered(layer: Layer | Reported, blocks: Iterable[Block], info: KeyInfo, k
 def measure_text(attention_map: AttentionMap) -> MeasuredText:
     """Every number of every head in the text of this map, and its cells."""
     kind, info = attention_map.kind, KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
-    measured = measures.measure(attention_map)
+    measured = heads.measure(attention_map)
     parts: dict[str, list[np.ndarray]] = {}
     cells, weights, even = [], [], {}
     for layer in attention_map.layers:
@@ -289,7 +288,7 @@ def measure_text(attention_map: AttentionMap) -> MeasuredText:
     rows |= {FIT + name: row for name, row in patterns.fit(attention_map).fits.items()}
     rows |= {name: np.concatenate(row) for name, row in parts.items()}
     nothing = np.full(len(measured.heads), np.nan)
-    return MeasuredText(measures.head_ids(attention_map), np.array([rows.get(name, nothing) for name in rows_of(kind)]),
+    return MeasuredText(heads.head_ids(attention_map), np.array([rows.get(name, nothing) for name in rows_of(kind)]),
                         np.concatenate(cells, 1), np.concatenate(weights, 1))
 
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core import measures
-from model.core.query import Kind
-from model.core.types import HeadId
+from model.core import heads
+from model.core.query import HeadId, Kind
 from model.studies import patterns
 from model.studies.atlas.measured import (
     CELLS,
@@ -106,7 +105,7 @@ class Averages:
 
     def by_head(self, name: str) -> dict[HeadId, float]:
         """{(layer, head): mean} of the heads that have one."""
-        return measures.by_head(self.heads, self.means[self.names.index(name)])
+        return heads.by_head(self.heads, self.means[self.names.index(name)])
 
     def frame(self) -> "DataFrame":
         """One row a head: pattern and fit of the best mean fit among those that at least half of the texts have room
@@ -117,10 +116,10 @@ class Averages:
                    for name, *rows in zip(self.names, self.means, self.spread, counts, strict=True)
                    for what, row in zip(("mean", "sd", "n"), rows, strict=True)}
         fits = np.where(2 * self.count >= self.texts, self.mean, np.nan)
-        best = patterns.best_patterns(measures.head_frame(self.heads, {
+        best = patterns.best_patterns(heads.head_frame(self.heads, {
             name.removeprefix(FIT): row for name, row in zip(self.names, fits, strict=True) if name.startswith(FIT)}))
         fit_n = [counts[self.names.index(FIT + pattern), head] for head, pattern in enumerate(best["pattern"])]
-        return best.assign(fit_n=fit_n).join(measures.head_frame(self.heads, numbers))
+        return best.assign(fit_n=fit_n).join(heads.head_frame(self.heads, numbers))
 
 
 def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
@@ -128,7 +127,7 @@ def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
     as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
-    return measures.as_csv(frame, json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts,
+    return heads.as_csv(frame, json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts,
                                                            "tokens": found.tokens, "cut": found.cut}))
 
 

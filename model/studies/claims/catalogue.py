@@ -9,7 +9,7 @@ from typing import Any
 
 from model.core.files import ASSETS
 from model.core.models import Models
-from model.core.types import Progress
+from model.core.query import Progress
 from model.studies.claims import measured
 from model.studies.claims import measured as figures
 from model.studies.claims.claim import FEWEST, Claim, Finding, Judged, Measurement, Verdict, judge
@@ -99,8 +99,6 @@ def rows(on_disk: Collection[str]) -> Iterator[Row]:
 
 
 HOME = "Clearhead"
-
-
 
 
 def because(judged: Judged) -> str:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from model.core.models import Models, NamesModel
+from model.core.query import HeadId, Progress
 from model.core.statistics import MeanInterval
-from model.core.types import HeadId, Progress
 
 Setting = tuple[str, str | int | float | bool]   # of a page's control: its name and its value
 

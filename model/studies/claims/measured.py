@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from model.core import heads, measures, pictures
+from model.core import heads, pictures
 from model.core.files import ASSETS
-from model.core.measures import head_ids
+from model.core.heads import head_ids
 from model.core.models import Models, NamesModel, OpenModel
-from model.core.query import Query, UserError, Window
+from model.core.query import HeadId, Progress, Query, UserError, Window, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.statistics import (
     LEVEL,
@@ -25,7 +25,6 @@ from model.core.statistics import (
     ratio_interval,
 )
 from model.core.trace import Trace
-from model.core.types import HeadId, Progress, quiet
 from model.studies import faithfulness
 from model.studies.attribution import ceiling
 from model.studies.claims.claim import (
@@ -140,7 +139,7 @@ def _change(measure: str, unit: str, asked: NamesModel, models: Models, report: 
     for _, _, record in records(asked, models.open(asked, report), report):
         attention_map = map_of(record)
         lower, upper = halves(attention_map)
-        values = measures.measure(attention_map).values[measure]
+        values = heads.measure(attention_map).values[measure]
         change = values[upper].mean() - values[lower].mean()
         changes.append(change if upwards else -change)
     found = finding(measure, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
@@ -172,7 +171,7 @@ def _neighbour(measure: str, offset: int, asked: NamesModel, models: Models, rep
     for number, _, record in records(asked, models.open(asked, report), report):
         attention_map = map_of(record)
         count = len(attention_map.queries)
-        shares.append(measures.measure(attention_map).values[measure])
+        shares.append(heads.measure(attention_map).values[measure])
         lucky.append(shuffled(attention_map, np.arange(max(0, -offset), count - max(0, offset)), number))
     ids = head_ids(attention_map)
     found = best_head_finding(measure, np.array(shares), MOST, np.mean(lucky, axis=0), ids)

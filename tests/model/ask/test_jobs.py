@@ -4,8 +4,8 @@ import time
 import pytest
 
 from model.ask.jobs import LOST, Cache, Job, JobQueue
+from model.core.limits import Cancelled
 from model.core.query import UserError
-from model.core.threads import Cancelled
 
 LONG = 10.0   # seconds; every wait below ends long before
 
@@ -171,11 +171,11 @@ def test_a_worker_that_dies_leaves_nobody_waiting_and_the_next_question_is_answe
     with monkeypatch.context() as patch:
         if place == "sentence":
             patch.setattr(desk, "_compute", thrown(ZeroDivisionError()))
-            patch.setattr("model.ask.jobs.log.exception", lambda text: thrown(MemoryError())())
+            patch.setattr("model.ask.sources.log.exception", lambda text: thrown(MemoryError())())
         elif place == "schedule":
             patch.setattr(desk, "_schedule", lambda job: thrown(MemoryError())())
         else:
-            patch.setattr("model.ask.jobs.Job.finish", _finish_fails_once())
+            patch.setattr("model.ask.sources.Job.finish", _finish_fails_once())
         gate.release(4)
         ended = [job.wait(LONG) for job in waiting]
     assert all(ended)

@@ -12,8 +12,7 @@ import pytest
 from model.ask import kept, sources
 from model.core import heads
 from model.core.limits import Limits
-from model.core.query import Kind, Silence
-from model.core.types import quiet
+from model.core.query import Kind, Silence, quiet
 from tests import headline
 from tests.conftest import ROOT
 

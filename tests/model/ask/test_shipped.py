@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from model.ask import shipped, sources
-from model.core.query import Kind
-from model.core.types import quiet
+from model.core.query import Kind, quiet
 
 MODEL = "induction"
 

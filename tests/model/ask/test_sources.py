@@ -3,8 +3,7 @@ import pytest
 
 from model.ask import sources
 from model.ask.sources import source_of
-from model.core.query import NotOnDisk, UnknownModel, UserError
-from model.core.types import quiet
+from model.core.query import NotOnDisk, UnknownModel, UserError, quiet
 from model.pretrained import fetch
 from model.pretrained.catalogue import Unreachable
 

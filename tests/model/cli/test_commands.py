@@ -23,7 +23,7 @@ from model.core import files
 from model.core.query import UserError
 from model.pretrained import convert
 from model.pretrained.catalogue import Unreachable
-from model.scratch import train, weights
+from model.scratch import models, train
 from model.studies import coreference
 from tests import fabricate
 from tests.conftest import ROOT
@@ -90,7 +90,7 @@ def stubbed(monkeypatch, tmp_path):
     def no_training(task, out, steps=None, seed=1, progress=None):
         path = Path(out) / f"{task.name}.safetensors"
         files.make_folder(path.parent)
-        weights.write(path, {}, {"scores": {"right": 1.0}})
+        models.write(path, {}, {"scores": {"right": 1.0}})
         return path
 
     def no_measurement(query):

@@ -7,7 +7,7 @@ import threading
 
 import numpy as np
 
-from model.core.memory import HEAPS, leave_out_imports, on_own_pages, release_free_pages, share_heaps
+from model.core.limits import HEAPS, leave_out_imports, on_own_pages, release_free_pages, share_heaps
 
 THREADS = 6
 

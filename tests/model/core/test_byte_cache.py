@@ -1,6 +1,6 @@
 import numpy as np
 
-from model.core.memory import byte_cache
+from model.core.limits import byte_cache
 
 
 def test_the_least_recently_used_goes_first():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from model.core import files
 from model.core.query import UserError
-from model.scratch import weights
+from model.scratch import models
 from tests.children import on_a_full_disk
 
 
@@ -173,7 +173,7 @@ def test_a_full_disk_is_said_and_the_old_file_stays(tmp_path):
             save_file({"a": zeros}, new)
 
     for work in (lambda: files.write(place, bytes(3000)), lambda: write_npz(record, place), by_rust,
-                 lambda: weights.write(place, {"a": zeros}, {})):
+                 lambda: models.write(place, {"a": zeros}, {})):
         refused = on_a_full_disk(work)
         assert isinstance(refused, UserError), refused
         assert str(refused) == (f"{place} could not be written, as files may not be so large there; choose another "
@@ -214,8 +214,8 @@ def test_what_was_read_from_a_weights_file_does_not_hold_it(tmp_path):
     import torch
 
     path, whole = tmp_path / "small.safetensors", torch.arange(2.0**16)
-    weights.write(path, {"a": whole}, {})
-    read = weights.contents(path)
+    models.write(path, {"a": whole}, {})
+    read = models.contents(path)
     with path.open("r+b") as file:   # in place: what is mapped would change
         file.seek(-4 * 2**16, os.SEEK_END)
         file.write(bytes(4 * 2**16))

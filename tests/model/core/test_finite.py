@@ -3,11 +3,9 @@ import numpy as np
 import pytest
 import torch
 
-from model.core.finite import NotFinite, check_finite, largest
 from model.core.models import LastVectorsQuery, PassAnswer
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, NotFinite, Query, UserError, check_finite, largest, quiet
 from model.core.record import Prediction
-from model.core.types import quiet
 from model.pretrained import load
 from model.scratch import source
 from model.studies.attribution import LONGEST

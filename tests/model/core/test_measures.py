@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from model.core import heads
+from model.core.heads import measure
 from model.core.masks import Window
-from model.core.measures import measure
 from model.core.query import Kind
 from model.core.record import AttentionMap
 from tests.fabricate import HEADS, KEYS, QUERIES, layer, record, tokens

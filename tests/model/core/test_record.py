@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.finite import NotFinite
 from model.core.masks import Causal, Dense, Full, Hidden, Narrowed, Relative
-from model.core.query import Hide, Kind, Silence, Temper, UserError
+from model.core.query import Hide, Kind, NotFinite, Silence, Temper, UserError
 from model.core.record import AttentionMap, AttentionRecord, Reported, Tokens
 from tests.fabricate import HEADS, KEYS, KV_HEADS, QUERIES, layer, record, tokens
 

@@ -3,10 +3,9 @@ import pytest
 from torch import nn
 
 from model.ask.jobs import Cache, JobQueue
+from model.core.limits import Cancelled, stop_between_layers, stoppable
 from model.core.models import LastVectorsQuery
-from model.core.query import Kind, Patch, Query, UserError
-from model.core.threads import Cancelled, stop_between_layers, stoppable
-from model.core.types import quiet
+from model.core.query import Kind, Patch, Query, UserError, quiet
 from model.lessons.pronoun_choice import DecisionQuery, DecisionSetQuery
 from model.scratch import source
 from model.studies.atlas.build import Item, ShardWorker, Task

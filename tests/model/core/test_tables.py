@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from model.core.measures import as_csv, by_head, head_frame, head_ids, largest_first
+from model.core.heads import as_csv, by_head, head_frame, head_ids
 from model.core.query import Kind
 from tests import fabricate
 
@@ -35,5 +35,4 @@ def test_of_equal_numbers_the_models_order_is_kept_and_what_is_missing_is_left_o
     numbers = np.array([1.0, 2.0, np.nan, 2.0])
     frame = head_frame(HEADS, {"number": numbers})
     assert by_head(HEADS, numbers) == {(0, 0): 1.0, (0, 1): 2.0, (3, 1): 2.0}
-    assert largest_first(frame["number"].dropna()).index.tolist() == [(0, 1), (3, 1), (0, 0)]
     assert all(type(number) is int for head in frame.index for number in head)   # as links and messages hold them

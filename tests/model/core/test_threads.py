@@ -7,8 +7,8 @@ from threading import Barrier
 import pytest
 import torch
 
-from model.core import threads
-from model.core.threads import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, one_thread, seeded
+from model.core import limits
+from model.core.limits import SINGLE_THREAD_OPERATIONS, for_this_thread, limited_threads, one_thread, seeded
 from model.lessons.positions import shuffle_outputs
 
 LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
@@ -18,10 +18,10 @@ LARGE, SMALL = 2 * SINGLE_THREAD_OPERATIONS, SINGLE_THREAD_OPERATIONS / 2
 def two_threads():
     before = torch.get_num_threads()
     torch.set_num_threads(2)
-    threads._usual.cache_clear()
+    limits._usual.cache_clear()
     yield
     torch.set_num_threads(before)
-    threads._usual.cache_clear()
+    limits._usual.cache_clear()
 
 
 def count_in(block):

@@ -1,9 +1,8 @@
 """Patches among tokens: where each lies, and its row and column."""
 import pytest
 
-from model.core.query import UserError
-from model.core.tokens import Tokens, patch_tokens
-from model.core.types import Box
+from model.core.query import Box, UserError
+from model.core.record import Tokens, patch_tokens
 
 
 def test_patches_lie_row_by_row_between_the_special_tokens_and_know_their_place():

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from model.core import heads, pictures
 from model.core.limits import LIMITS
 from model.core.query import Kind, UserError
-from model.core.record import AttentionMap
-from model.core.tokens import patch_tokens
+from model.core.record import AttentionMap, patch_tokens
 from model.imported import record_file
 from model.imported.record_file import RecordFile, read_record
 from tests import fabricate
@@ -125,8 +124,6 @@ def test_sizes_are_held_against_the_limits(good, limit, value, setting, monkeypa
     monkeypatch.setattr(record_file, "LIMITS", replace(LIMITS, **{limit: value}))
     with pytest.raises(UserError, match=setting):
         read_record(io.BytesIO(good), "mine.safetensors")
-
-
 
 
 def test_nan_in_a_record_is_damage_of_the_file_and_no_fault_of_a_model(good):

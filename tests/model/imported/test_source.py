@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from model.ask import sources
+from model.core.heads import MeasuresQuery
 from model.core.limits import LIMITS
-from model.core.measures import MeasuresQuery
 from model.core.query import Kind, Silence, UserError
 from model.core.view import View
 from model.imported import reading as arrays

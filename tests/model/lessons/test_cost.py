@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from model.ask import sources
-from model.core.limits import LIMITS
+from model.core.limits import LIMITS, Cancelled
 from model.core.query import UserError
-from model.core.threads import Cancelled
 from model.lessons import cost, masking
 
 HEADS, N = 2, 150

@@ -9,7 +9,7 @@ from scipy.spatial import procrustes
 from scipy.spatial.distance import jensenshannon
 
 from model.ask import sources
-from model.core import heads, measures
+from model.core import heads
 from model.core.models import TraceQuery
 from model.core.query import Kind, UserError
 from model.core.record import AttentionMap
@@ -42,7 +42,7 @@ def test_mutual_information_is_its_definition_over_the_joint_distribution(kind):
 
 @pytest.mark.parametrize("kind", [Kind.SELF, Kind.CAUSAL])
 def test_entropy_and_distance_are_those_of_the_measures(kind):
-    each, wanted = found(kind), measures.measure(record(N, kind)[kind])
+    each, wanted = found(kind), heads.measure(record(N, kind)[kind])
     for name in ("entropy", "distance"):
         assert each.values[name] == pytest.approx([wanted.by_head(name)[place] for place in each.places], rel=1e-4)
         assert each.blank[name] == pytest.approx(list(wanted.uniform[name]), rel=1e-4)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from model.core.threads import one_thread
+from model.core.limits import one_thread
 from model.lessons import kernels, recurrent, scores
 from model.lessons.kernels import LENGTHS, LIVE, run
 

@@ -10,8 +10,8 @@ from scipy import stats
 from torch.nn import functional
 
 from model.ask import sources
+from model.core.limits import Cancelled
 from model.core.statistics import entropy
-from model.core.threads import Cancelled
 from model.lessons import learning
 from model.lessons import learning as d
 from model.lessons.learning import RunQuery, floor

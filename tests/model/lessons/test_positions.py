@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from model.core.statistics import cosines
 from model.lessons import positions
-from model.scratch import positions as ours
+from model.scratch import transformer as ours
 
 WIDTHS = st.integers(1, 40).map(lambda half: 2 * half)
 

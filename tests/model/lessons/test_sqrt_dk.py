@@ -5,7 +5,7 @@ import torch
 from scipy import special
 
 from model.core import heads
-from model.core.threads import one_thread
+from model.core.limits import one_thread
 from model.lessons import scores, sqrt_dk
 from tests.fabricate import layer
 

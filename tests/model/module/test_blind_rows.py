@@ -7,7 +7,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from model.core import heads, measures
+from model.core import heads
 from model.core.query import Kind
 from model.core.view import View
 from model.imported.record_file import read_record
@@ -131,7 +131,7 @@ def test_rows_without_keys_are_proved_by_the_rows_beside_them():
 
 def test_measures_leave_out_rows_that_see_nothing(case):
     module, x, open_keys = case
-    found, wanted = measures.measure(look(module, x).maps[0]), reference(*case)
+    found, wanted = heads.measure(look(module, x).maps[0]), reference(*case)
     sees = open_keys.any(-1)
     assert (found.left_out == (~sees).sum(1)).all()
     entropy = -(wanted * np.log2(np.where(wanted > 0, wanted, 1))).sum(-1)

@@ -12,9 +12,10 @@ from click.testing import CliRunner
 from benchmarks import configs
 from model.__main__ import main
 from model.capture import verify
+from model.capture.forward_pass import register
 from model.core.query import Kind, Query, UserError
 from model.core.record import Reported
-from model.pretrained import accounting, catalogue, load, prepare
+from model.pretrained import accounting, catalogue, load
 from model.pretrained.load import SUFFIX
 from tests.model import tiny, tiny_vision
 
@@ -204,7 +205,7 @@ def test_catalogue_models_keep_their_status(report):
 
 @pytest.mark.rest
 def test_no_default_of_any_type_raises_an_alarm(tmp_path):
-    prepare()
+    register()
     seen = 0
     for model_type, content in configs.defaults():
         assert not configs.clauses_alone(content, tmp_path), model_type
@@ -213,7 +214,7 @@ def test_no_default_of_any_type_raises_an_alarm(tmp_path):
 
 
 def test_hub_configurations_raise_no_false_alarm(tmp_path):
-    prepare()
+    register()
     hub = json.loads(configs.HUB.read_text(encoding="utf-8"))
     assert len(hub) >= 50
     assert {name for name, content in hub.items() if configs.clauses_alone(content, tmp_path)} == ALARMS

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from model.core import memory
-from model.core.query import NotOnDisk, Query, UserError
-from model.core.types import quiet
+from model.core import limits
+from model.core.query import NotOnDisk, Query, UserError, quiet
 from model.pretrained import catalogue, convert, files, load
 from model.pretrained.catalogue import Unreachable
 from model.pretrained.fetch import fetch
@@ -100,7 +99,7 @@ def test_a_gguf_file_that_is_cut_off_is_one_sentence(home, tmp_path, report, kee
 
 def test_a_gguf_file_larger_than_memory_is_refused_by_its_header(home, tmp_path, monkeypatch, report):
     written_gguf(tmp_path / "large.gguf")
-    monkeypatch.setattr(memory, "memory_free", lambda: 1000.0)
+    monkeypatch.setattr(limits, "memory_free", lambda: 1000.0)
     with pytest.raises(UserError, match="memory"):
         fetch(str(tmp_path / "large.gguf"), report)
 

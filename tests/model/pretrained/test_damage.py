@@ -7,8 +7,7 @@ import pytest
 from hypothesis import strategies as draws
 
 from model.ask import sources
-from model.core.query import Query, UserError
-from model.core.types import quiet
+from model.core.query import Query, UserError, quiet
 from model.pretrained import load
 from tests.model.pretrained import damage
 from tests.model.pretrained.damage import LISTED, Damage

@@ -5,8 +5,8 @@ import torch
 
 from benchmarks import families_models
 from model.capture import forward_pass
+from model.capture.forward_pass import register
 from model.core import heads
-from model.pretrained import prepare
 
 SOURCE, TARGET = families_models.LENGTHS
 SHAPES = {"encoder_attentions": (SOURCE, SOURCE), "decoder_attentions": (TARGET, TARGET),
@@ -41,7 +41,7 @@ def eager_weights(model_type: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("model_type", FAMILIES)
 def test_captured_heads_are_the_models_own(model_type):
-    prepare()
+    register()
     session = forward_pass.Session({})
     run(model_type, forward_pass.MASKED if model_type in MASKED else forward_pass.IMPLEMENTATION, session)
     order = list(SHAPES.values())
@@ -58,7 +58,7 @@ def test_captured_heads_are_the_models_own(model_type):
 
 def test_a_sink_takes_the_share_that_granite_gives_it():
     """The share by its own formula, sigmoid(logsumexp - sink), from the scores that the record keeps."""
-    prepare()
+    register()
     session = forward_pass.Session({})
     run("granite_swa", forward_pass.IMPLEMENTATION, session)
     layer = session.calls[1].layer(1)
@@ -70,7 +70,7 @@ def test_a_sink_takes_the_share_that_granite_gives_it():
 
 
 def test_sparse_attention_looks_at_the_chosen_keys_only():
-    prepare()
+    register()
     session = forward_pass.Session({})
     run("deepseek_v32", forward_pass.IMPLEMENTATION, session)
     for call in session.calls:

@@ -5,7 +5,7 @@ import pytest
 
 from model.ask import sources
 from model.ask.sources import models
-from model.core import memory
+from model.core import limits
 from model.core.query import UserError
 from tests.model import tiny
 from tests.model.only import CardQuery
@@ -66,7 +66,7 @@ def test_an_exception_inside_a_forward_pass(sound, caplog):
 def test_a_model_larger_than_memory_is_refused_before_it_is_read(sound, tmp_path, monkeypatch):
     large = tiny.save(tmp_path / "large", "llama", seed=3)
     with monkeypatch.context() as small:
-        small.setattr(memory, "memory_free", lambda: 1000.0)
+        small.setattr(limits, "memory_free", lambda: 1000.0)
         assert "large has" in told(CardQuery(str(large), sources.revision(str(large))))
     assert answered(large)
 

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from model.core import memory
+from model.core import limits
 from model.core.query import Query, UserError
 from model.pretrained import catalogue, files, load
 from tests.model import tiny
@@ -150,13 +150,13 @@ def test_hashing_is_done_once_for_a_files_state(folder, monkeypatch):
 
 def test_what_does_not_fit_is_refused_with_the_numbers_and_a_length_that_fits(opened, monkeypatch):
     model = opened("llama")
-    monkeypatch.setattr(memory, "memory_free", lambda: model.plan.bytes_for(17) + 1)
-    monkeypatch.setattr(memory, "SMALL_BYTES", 0)
-    memory.refuse_what_does_not_fit(model.plan, 17, "it")
+    monkeypatch.setattr(limits, "memory_free", lambda: model.plan.bytes_for(17) + 1)
+    monkeypatch.setattr(limits, "SMALL_BYTES", 0)
+    limits.refuse_what_does_not_fit(model.plan, 17, "it")
     with pytest.raises(UserError, match="shorten the text to 17 tokens"):
-        memory.refuse_what_does_not_fit(model.plan, 40, "it")
+        limits.refuse_what_does_not_fit(model.plan, 40, "it")
     with pytest.raises(UserError, match="GB"):
-        memory.refuse_weights(10**12, "it")
+        limits.refuse_weights(10**12, "it")
 
 
 def test_memory_grows_with_the_length_only_where_the_kernel_is_fused(opened):

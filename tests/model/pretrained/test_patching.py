@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.query import Kind, Patch, Query, Silence, UserError
-from model.core.types import quiet
+from model.core.query import Kind, Patch, Query, Silence, UserError, quiet
 from model.studies.patching import PatchQuery, patch_heads
 
 TEXT = "the animal didn ' t cross the street because [MASK] was too tired"

@@ -11,7 +11,7 @@ import pytest
 from model.ask import sources
 from model.core.query import UserError
 from model.module.look import look
-from model.pretrained import recognise
+from model.pretrained import accounting
 from tests.model import tiny, tiny_vision
 
 TEXT = "the cat sat on a mat"
@@ -291,7 +291,7 @@ def test_every_type_of_texts_and_pictures_is_said_to_read_both():
 
     wrong = {}
     for kind, name in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.items():
-        words = recognise.reads(getattr(transformers, name[0] if isinstance(name, tuple) else name))
+        words = accounting.reads(getattr(transformers, name[0] if isinstance(name, tuple) else name))
         if "text" not in words or not ("pictures" in words or "video" in words):
             wrong[kind] = words
     # transformers declares these three as readers of text, or of pictures, alone

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from model.core.query import UserError
-from model.pretrained.predict import bytes_in_hex
+from model.pretrained.model import bytes_in_hex
 from model.pretrained.tokens import Piece, align, fill, readable, visible, word_numbers
 from tests.model import tiny
 

@@ -8,7 +8,7 @@ from model.capture.trace import pairs_of
 from model.core.models import LastVectorsQuery
 from model.core.query import Hide, Kind, Query, UserError
 from model.pretrained import load
-from model.scratch import positions
+from model.scratch import transformer
 from tests.model import tiny
 from tests.model.only import Only, head_outputs
 
@@ -130,7 +130,7 @@ def test_pairs_of_rotary_dimensions_are_told_from_the_vectors(neighbours):
     # neighbours of `order` are halves of the vector
     order = torch.arange(14) if neighbours else torch.arange(14).reshape(2, 7).T.flatten()
     after = torch.empty_like(before)
-    after[..., order] = positions.rotate(before[..., order])
+    after[..., order] = transformer.rotate(before[..., order])
     expected = [(2 * c, 2 * c + 1) for c in range(7)] if neighbours else [(c, c + 7) for c in range(7)]
     assert pairs_of(before.numpy(), after.numpy()) == tuple(expected)
     assert pairs_of(before.numpy(), before.numpy()) == ()

@@ -6,7 +6,7 @@ from benchmarks.task_heads import looking, rows_at, share_right, silencing
 from model.core import heads
 from model.core.pictures import keep
 from model.core.query import Kind, Patch, Query
-from model.scratch import head_scores, weights
+from model.scratch import head_scores, models
 from model.scratch.source import open_model, weights_file
 from model.scratch.tasks import marked_digit
 from tests.model.scratch.test_picture_model import png
@@ -21,7 +21,7 @@ def canvases():
 
 @pytest.fixture(scope="module")
 def model():
-    return weights.load(*weights_file(MODEL))[0]
+    return models.load(*weights_file(MODEL))[0]
 
 
 def record(canvas, edits=frozenset()):
@@ -48,7 +48,7 @@ def test_rows_are_those_of_the_record(model, canvases):
 
 
 def test_the_shipped_model_is_right_on_held_out_digits_and_places():
-    scores = weights.read_metadata(weights_file(MODEL)[0])["scores"]
+    scores = models.read_metadata(weights_file(MODEL)[0])["scores"]
     assert scores["validation"] >= 0.97 and scores["test"] >= 0.97
     assert scores["twins_validation"] >= 0.94 and scores["twins_test"] >= 0.94
 

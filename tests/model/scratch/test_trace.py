@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from model.core.models import LastVectorsQuery
-from model.core.query import Kind, Query, Silence, UserError
-from model.core.types import quiet
+from model.core.query import Kind, Query, Silence, UserError, quiet
 from model.scratch.source import open_model
 from tests.model.only import Only, head_outputs
 

@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from model.core.query import UserError
+from model.scratch import models
 from model.scratch import task as tasks
 from model.scratch import train as training
-from model.scratch import weights
 from model.scratch.source import film_path
 from model.scratch.train import frame_steps, train
 
@@ -32,12 +32,12 @@ def stop_at(step: int):
 
 def test_training_writes_weights_with_what_made_them_and_a_film(task, tmp_path):
     path = train(task, tmp_path, STEPS, seed=3)
-    said = weights.read_metadata(path)
+    said = models.read_metadata(path)
     assert said["command"] == "python -m model train induction --steps 11 --seed 3"
     assert said["scores"] == {"right": 0.5} and said["seed"] == 3 and tuple(said["words"]) == task.words
-    film = weights.read_metadata(film_path(path))
+    film = models.read_metadata(film_path(path))
     assert film["frames"][0] == 0 and film["frames"][-1] == STEPS
-    assert weights.contents(film_path(path), "history.")["step"].tolist() == [0, STEPS - 1]
+    assert models.contents(film_path(path), "history.")["step"].tolist() == [0, STEPS - 1]
     assert sorted(each.name for each in tmp_path.iterdir()) == ["induction-film.safetensors", "induction.safetensors"]
 
 
@@ -48,13 +48,13 @@ def rounding(parameter: torch.Tensor) -> float:
 
 def test_the_film_begins_untrained_and_ends_trained(task, tmp_path):
     path = train(task, tmp_path, STEPS, seed=3)
-    trained, _ = weights.load(path)
-    first, last = (weights.load(film_path(path), step)[0] for step in (0, STEPS))
+    trained, _ = models.load(path)
+    first, last = (models.load(film_path(path), step)[0] for step in (0, STEPS))
     run = training.TrainingRun(task, STEPS, 3)
-    for name, each in weights.tensors(run.model).items():
-        torch.testing.assert_close(weights.tensors(first)[name], each, atol=rounding(each), rtol=1e-3)
-    for name, each in weights.tensors(trained).items():
-        torch.testing.assert_close(weights.tensors(last)[name], each, atol=rounding(each), rtol=1e-3)
+    for name, each in models.tensors(run.model).items():
+        torch.testing.assert_close(models.tensors(first)[name], each, atol=rounding(each), rtol=1e-3)
+    for name, each in models.tensors(trained).items():
+        torch.testing.assert_close(models.tensors(last)[name], each, atol=rounding(each), rtol=1e-3)
     assert not torch.equal(first.output.weight, last.output.weight)
 
 
@@ -67,15 +67,15 @@ def test_training_is_the_same_bit_by_bit_even_when_it_was_stopped(task, tmp_path
     resumed = train(task, tmp_path / "stopped", STEPS, progress=lambda now: seen.append(now.step))
     assert seen[0] == 5  # behind the checkpoint of step 4
     for one, other in ((resumed, whole), (film_path(resumed), film_path(whole))):
-        values, expected = weights.contents(one), weights.contents(other)
+        values, expected = models.contents(one), models.contents(other)
         assert values.keys() == expected.keys() and all(torch.equal(values[name], expected[name]) for name in values)
-        assert weights.read_metadata(one) == weights.read_metadata(other)
+        assert models.read_metadata(one) == models.read_metadata(other)
 
 
 def test_the_film_grows_while_training_goes_on(task, tmp_path):
     with pytest.raises(InterruptedError):
         train(task, tmp_path, STEPS, progress=stop_at(6))
-    frames = weights.read_metadata(tmp_path / "induction-film.safetensors")["frames"]
+    frames = models.read_metadata(tmp_path / "induction-film.safetensors")["frames"]
     assert frames[0] == 0 and 3 <= frames[-1] <= 6
 
 
@@ -99,16 +99,16 @@ def test_every_task_asks_something_that_its_vocabulary_can_say(name):
 
 def test_missing_broken_and_foreign_files_are_told(task, tmp_path):
     with pytest.raises(UserError, match="missing"):
-        weights.load(tmp_path / "induction.safetensors")
+        models.load(tmp_path / "induction.safetensors")
     broken = tmp_path / "broken.safetensors"
     broken.write_bytes(b"no weights at all")
     with pytest.raises(UserError, match="cannot be read"):
-        weights.load(broken)
+        models.load(broken)
     path = train(task, tmp_path, 2)
     with pytest.raises(UserError, match="snapshot of step 99"):
-        weights.load(film_path(path), 99)
+        models.load(film_path(path), 99)
     with pytest.raises(ValueError, match="another configuration"):
-        weights.fill(training.TrainingRun(tasks.tasks()["translator"], 3, 1).model, weights.contents(path))
+        models.fill(training.TrainingRun(tasks.tasks()["translator"], 3, 1).model, models.contents(path))
 
 
 def test_the_command_trains_and_tells(task, tmp_path, monkeypatch):

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import nn
 
-from model.scratch import positions
+from model.scratch import transformer
 from model.scratch.transformer import (
     Config,
     DecoderLayer,
@@ -76,7 +76,7 @@ def difference(ours: torch.Tensor, theirs: torch.Tensor) -> float:
 @pytest.mark.parametrize(("padding", "causal"), list(itertools.product([False, True], repeat=2)))
 def test_multi_head_attention_equals_torch(padding, causal):
     theirs = shake(nn.MultiheadAttention(D_MODEL, HEADS, batch_first=True))
-    ours = MultiHeadAttention(SMALL, positions.Inside()).eval()
+    ours = MultiHeadAttention(SMALL, transformer.Inside()).eval()
     copy_attention(ours, theirs)
     queries = KEYS if causal else QUERIES
     x, memory = torch.randn(BATCH, queries, D_MODEL), torch.randn(BATCH, KEYS, D_MODEL)
@@ -159,11 +159,11 @@ def test_base_model_has_the_papers_parameters():
 def test_embeddings_are_scaled_by_the_root_of_d_model():
     model = Transformer(replace(SMALL, positions="sinusoidal")).eval()
     ids = torch.tensor([[3, 5, 3]])
-    expected = model.embedding.table.weight[ids] * D_MODEL**0.5 + positions.sinusoidal(3, D_MODEL)
+    expected = model.embedding.table.weight[ids] * D_MODEL**0.5 + transformer.sinusoidal(3, D_MODEL)
     torch.testing.assert_close(model.embedding(ids), expected)
 
 
-@pytest.mark.parametrize("scheme", positions.NAMES)
+@pytest.mark.parametrize("scheme", transformer.POSITIONS)
 def test_every_scheme_decodes_without_seeing_the_future_or_padding(scheme):
     """A later token or padding at the end changes nothing before it; the source's padding changes nothing at all."""
     model = shake(Transformer(replace(SMALL, d_model=30, positions=scheme, max_length=23)))

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import task_heads
 from model.core.query import Kind
-from model.scratch import grammar, head_scores, story_grammar, weights
+from model.scratch import grammar, head_scores, models, story_grammar
 from model.scratch.source import NAMES, WEIGHTS, film_path, weights_file
 from model.scratch.tasks import resolver, stories, translator
 
@@ -23,25 +23,25 @@ def fresh(count: int) -> list[grammar.Sentence]:
 @pytest.mark.parametrize("name", TRAINED)
 def test_each_file_is_small_and_says_what_made_it(name):
     path, _ = weights_file(name)
-    film, told = film_path(path), weights.read_metadata(path)
+    film, told = film_path(path), models.read_metadata(path)
     assert path.stat().st_size < 2_000_000
     assert told["command"] == f"python -m model train {name} --steps {told['steps']} --seed {told['seed']}"
     assert film.exists() == (name != "stories")   # whose training nothing on a page is about
     if film.exists():
-        snapshots = weights.read_metadata(film)["frames"]
+        snapshots = models.read_metadata(film)["frames"]
         assert film.stat().st_size < 2_000_000
         assert len(snapshots) >= 4 and (snapshots[0], snapshots[-1]) == (0, told["steps"])
 
 
 @pytest.mark.parametrize("name", [name for name in TRAINED if name.startswith("resolver")])
 def test_resolvers_are_as_good_as_they_say(name):
-    model, told = weights.load(weights_file(name)[0])
+    model, told = models.load(weights_file(name)[0])
     assert told["scores"]["test"] >= 0.995
     assert resolver.accuracy(model, fresh(200)) >= 0.99
 
 
 def test_one_head_of_the_narrow_resolver_is_right_on_both_twins():
-    model, _ = weights.load(WEIGHTS / "resolver-narrow.safetensors")
+    model, _ = models.load(WEIGHTS / "resolver-narrow.safetensors")
     sentences = fresh(200)
     seen = head_scores.noun_weights(model, sentences, resolver.batch, Kind.SELF, lambda sentence: sentence.pronoun)
     best = max(task_heads.tabulate_pointing(seen, sentences, Kind.SELF), key=lambda head: head.both)
@@ -50,14 +50,14 @@ def test_one_head_of_the_narrow_resolver_is_right_on_both_twins():
 
 
 def test_the_translator_is_as_good_as_it_says():
-    model, told = weights.load(WEIGHTS / "translator.safetensors")
+    model, told = models.load(WEIGHTS / "translator.safetensors")
     assert told["scores"]["test"] >= 0.99
     assert sum(translator.exact(model, fresh(40))) >= 79
 
 
 def test_the_decoder_of_stories_foretells_what_is_determined_and_has_the_grammars_probabilities_elsewhere():
     """In stories drawn here, of animals that never met in its training; those that the model is worst at included."""
-    model, told = weights.load(weights_file("stories")[0])
+    model, told = models.load(weights_file("stories")[0])
     rng = random.Random("shipped")
     texts = [story_grammar.draw(rng, "test").words for _ in range(150)]
     judged = stories.judge(model, texts)

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from model.core.measures import measure
+from model.core.heads import measure
 from model.core.query import Kind
 from model.core.view import View
 from model.studies.patterns import fit

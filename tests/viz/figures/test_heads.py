@@ -4,7 +4,7 @@ import math
 import pytest
 from plotly.graph_objects import Figure
 
-from model.core.measures import head_frame
+from model.core.heads import head_frame
 from model.studies.patterns import TITLES
 from viz.figures.heads import LARGEST, SMALLEST, effect, pattern_grid, silencing_effects
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from model.core.types import quiet
+from model.core.query import quiet
 from model.studies.syntax import NOTHING, Choice, Choices, Sentence, SyntaxQuery, Word, shipped_treebank, summary
 from viz.pages.grammar import RELATIONS, beyond, claims, drawable, looks_of, table_of
 from viz.text import strings

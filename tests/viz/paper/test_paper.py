@@ -84,11 +84,10 @@ def test_a_grid_thumbnail_has_the_colours_of_its_head():
 
 @pytest.mark.parametrize("order", ["pair", "entropy", "previous"])
 def test_an_ordered_grid_begins_with_the_largest(order):
-    from model.core import measures
-
+    
     made, view = record(WORDS), View(order=order, pair=(3, 2), token=3)
     ranked = heads.rank_heads_for_pair(made[Kind.SELF], 3,
-                                       2) if order == "pair" else measures.measure(made[Kind.SELF]).ranked(order)
+                                       2) if order == "pair" else heads.measure(made[Kind.SELF]).ranked(order)
     names = [text.split()[0] for text in words_of(drawn(made, view, Options(grid=True)))
              if "·" in text and text[0].isdigit()]
     assert names == [f"{layer}·{head}" for layer, head, _ in ranked]

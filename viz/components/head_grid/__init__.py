@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from model.core.heads import Overview
-from model.core.types import HeadId
+from model.core.query import HeadId
 from model.core.view import View
 from viz import glow, theme
 from viz.components.component import Picture, show

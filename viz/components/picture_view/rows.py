@@ -3,8 +3,7 @@ import numpy as np
 
 from model.core.heads import Overview
 from model.core.query import Hide, Kind
-from model.core.record import AttentionMap, AttentionRecord
-from model.core.tokens import Tokens
+from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.view import View, allowed_keys, displayed_rows
 from viz import glow
 from viz.components.head_grid import SMALL, GridPicture

@@ -9,10 +9,8 @@ import numpy as np
 import streamlit as st
 
 from model.core.heads import Overview
-from model.core.measures import largest_first
-from model.core.query import Edit, Hide, Kind, Patch, Silence, Window
+from model.core.query import Edit, HeadId, Hide, Kind, Patch, Silence, Window
 from model.core.record import AttentionRecord
-from model.core.types import HeadId
 from model.core.view import SCALES, DisplayedHead, View
 from model.studies.alignment import Group
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
@@ -315,7 +313,7 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
     one that has a counterpart; None where the two have none."""
     words, counterpart = strings("compare"), choose is not None
-    ranked = largest_first(compared.frame()["changed"])
+    ranked = compared.frame()["changed"].sort_values(ascending=False, kind="stable")
     one, other = map(escape_markdown, names.short)
     about = words["grid_about"] + ("" if counterpart else " " + words["grid_against"].format(one=one, other=other))
     st.markdown(f"##### {words['grid' if counterpart else 'grid_alike']}", help=about)
@@ -376,7 +374,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
     """Which heads turn the answer when they are taken from the other sentence: the picture of all heads, and of whole
     layers. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
     words, effects = strings("compare")["patches"], patches.frame()["effect"]
-    strongest = effects[largest_first(effects.abs()).index[:SHOWN]]
+    strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
     st.markdown(f"##### {words['title']}")
     st.markdown(_lead(records[0], patches), width=READABLE_WIDE)
     left, right = st.columns(2, gap="medium")

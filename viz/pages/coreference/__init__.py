@@ -6,12 +6,10 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.heads import OverviewQuery
-from model.core.measures import by_head, head_frame
-from model.core.query import Kind, Silence, UserError
+from model.core.heads import OverviewQuery, by_head, head_frame
+from model.core.query import Kind, KindHeadId, Silence, UserError
 from model.core.record import AttentionMap
 from model.core.statistics import accuracy_intervals, max_statistic_null
-from model.core.types import KindHeadId
 from model.studies.coreference import (
     Answers,
     AnswersQuery,

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from model.ask import sources
-from model.core.query import UserError
-from model.core.types import HeadId
+from model.core.query import HeadId, UserError
 from model.studies.atlas.measured import neighbours
 from model.studies.atlas.summary import STRONGEST, Atlas
 from model.studies.patterns import NONE, SIMPLE, TITLES, PatternChance, PatternChanceQuery

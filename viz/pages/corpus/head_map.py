@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.types import HeadId
+from model.core.query import HeadId
 from model.studies.atlas.build import AtlasQuery
 from model.studies.atlas.files import atlas_folder
 from model.studies.atlas.measured import principal_components

@@ -6,7 +6,7 @@ import numpy as np
 import streamlit as st
 
 from model.ask import sources
-from model.core.measures import HeadMeasures, MeasuresQuery
+from model.core.heads import HeadMeasures, MeasuresQuery
 from model.core.record import AttentionRecord
 from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
@@ -96,7 +96,7 @@ def effect_claims(effects: "DataFrame") -> list[str]:
 
 def _proof() -> tuple[Callable, ...]:
     """The functions behind the table."""
-    from model.core import measures
+    from model.core import heads
     from model.studies import silencing
 
-    return x_log_x, patterns.divergences, patterns.fit, measures.measure, silencing.change, silencing.run
+    return x_log_x, patterns.divergences, patterns.fit, heads.measure, silencing.change, silencing.run

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from model.ask import sources
-from model.core.measures import MEASURES
+from model.core.heads import MEASURES
 from model.core.query import Kind, UserError
 from model.studies.atlas.build import Item, TextsQuery
 from model.studies.atlas.summary import Averages, as_csv

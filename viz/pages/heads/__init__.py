@@ -8,11 +8,9 @@ import streamlit as st
 
 from model.ask import sources
 from model.core import heads
-from model.core.heads import OverviewQuery
-from model.core.measures import BY_NAME, HeadMeasures, MeasuresQuery, head_ids
-from model.core.query import Kind, UserError
+from model.core.heads import BY_NAME, HeadMeasures, MeasuresQuery, OverviewQuery, head_ids
+from model.core.query import HeadId, Kind, UserError
 from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
-from model.core.types import HeadId
 from model.core.view import (
     LENSES,
     QUADRANTS,

@@ -10,9 +10,8 @@ from model.ask import sources
 from model.core import pictures
 from model.core.heads import OverviewQuery
 from model.core.pictures import Shipped
-from model.core.query import Kind
+from model.core.query import Kind, KindHeadId
 from model.core.record import AttentionRecord
-from model.core.types import KindHeadId
 from model.core.view import View, displayed_head
 from model.training.processes import Film, HeadScores, HeadScoresQuery, emergence_interval, loss_drop_step
 from viz.components.head_grid import GridState, head_grid

@@ -12,8 +12,7 @@ from model.core.limits import LIMITS
 from model.core.masks import Bias, Causal, Chunk, Dense, Full, Hidden, Mask, Narrowed, Relative, Window
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError
 from model.core.query import Window as WindowEdit
-from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification
-from model.core.tokens import patch_tokens
+from model.core.record import AttentionMap, AttentionRecord, Omission, Reported, Verification, patch_tokens
 from tests import fabricate
 
 N = 7

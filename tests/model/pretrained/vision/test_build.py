@@ -9,8 +9,7 @@ from benchmarks import families_pictures
 from model.ask import sources
 from model.ask.sources import models
 from model.core import heads, pictures
-from model.core.query import Hide, Kind, Query, Silence, Temper, UserError
-from model.core.types import quiet
+from model.core.query import Hide, Kind, Query, Silence, Temper, UserError, quiet
 from model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny_vision
 

@@ -5,8 +5,7 @@ import pytest
 from model.ask import sources
 from model.ask.sources import models
 from model.core.models import LastVectorsQuery, TraceQuery
-from model.core.query import Kind, NoNextWord, Patch, UserError, Window
-from model.core.types import quiet
+from model.core.query import Kind, NoNextWord, Patch, UserError, Window, quiet
 from model.studies.attribution import LONGEST
 from model.studies.patching import PatchQuery
 from model.studies.predictions import next_word, sequence_likelihood

@@ -6,8 +6,7 @@ import torch
 from model.ask import sources
 from model.ask.sources import models
 from model.core.models import TraceQuery
-from model.core.query import Kind
-from model.core.types import quiet
+from model.core.query import Kind, quiet
 from model.pretrained.vision.patches import embedded_parts
 from tests.model import tiny_vision
 

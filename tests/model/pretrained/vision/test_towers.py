@@ -10,8 +10,7 @@ from model.ask.sources import models
 from model.capture.forward_pass import Unsupported
 from model.core import pictures
 from model.core.models import LastVectorsQuery
-from model.core.query import Hide, Kind, UserError
-from model.core.types import quiet
+from model.core.query import Hide, Kind, UserError, quiet
 from model.pretrained.vision.picture_model import open_processor, prepare
 from tests.model import tiny, tiny_vision
 

@@ -6,8 +6,7 @@ from pyarrow import parquet
 
 from model.ask import sources
 from model.core.limits import LIMITS
-from model.core.query import Kind, UserError
-from model.core.types import quiet
+from model.core.query import Kind, UserError, quiet
 from model.studies.atlas.build import (
     SHARD,
     SHIPPED,

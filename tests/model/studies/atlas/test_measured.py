@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from model.core import heads, measures
+from model.core import heads
 from model.core.query import Kind
 from model.studies import patterns
 from model.studies.atlas.measured import BITS, CELLS, POSITIONS, SHARE, TOKENS, Bins, measure_text, rows_of
@@ -103,14 +103,14 @@ def test_the_cells_of_measures_are_where_they_are_largest(measured):
 def test_measures_and_fits_are_those_of_their_own_modules(measured):
     attention_map, found = measured
     kind = attention_map.kind
-    assert row(found, kind, "entropy") == measures.measure(attention_map).by_head("entropy")
+    assert row(found, kind, "entropy") == heads.measure(attention_map).by_head("entropy")
     assert row(found, kind, "fit_previous") == patterns.fit(attention_map).frame()["previous"].to_dict()
 
 
 def test_a_long_text_has_the_same_numbers_in_blocks(monkeypatch):
     attention_map = fabricate.record(fabricate.repeating(40).texts, Kind.CAUSAL, seed=5)[Kind.CAUSAL]
     whole = measure_text(attention_map)
-    weight_blocks, even_blocks = heads.weight_blocks, measures.uniform_blocks
+    weight_blocks, even_blocks = heads.weight_blocks, heads.uniform_blocks
     monkeypatch.setattr("model.studies.atlas.measured.heads.weight_blocks",
                         lambda layer: weight_blocks(layer, size=7))
     parts = measure_text(attention_map)

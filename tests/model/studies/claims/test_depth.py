@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.core.types import quiet
+from model.core.query import quiet
 from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import breadth, distance, halves, special_tokens
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted

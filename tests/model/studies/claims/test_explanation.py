@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from model.core.query import Query
-from model.core.types import quiet
+from model.core.query import Query, quiet
 from model.studies.attribution import Attribution, ceiling
 from model.studies.claims import measured
 from model.studies.claims.claim import Reason, judge

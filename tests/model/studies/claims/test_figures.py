@@ -6,10 +6,8 @@ import pytest
 
 from model.core import pictures
 from model.core.masks import Full
-from model.core.query import UserError
-from model.core.record import AttentionMap, Reported
-from model.core.tokens import patch_tokens
-from model.core.types import quiet
+from model.core.query import UserError, quiet
+from model.core.record import AttentionMap, Reported, patch_tokens
 from model.studies.claims import measured as figures
 from model.studies.claims.claim import Reason, judge, reason
 from tests.fabricate import record

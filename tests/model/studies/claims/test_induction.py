@@ -2,8 +2,7 @@
 import numpy as np
 import pytest
 
-from model.core.query import Kind
-from model.core.types import quiet
+from model.core.query import Kind, quiet
 from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import fall, induction_heads, together
 from model.studies.induction import Film

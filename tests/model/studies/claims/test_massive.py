@@ -4,8 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.core.query import Kind
-from model.core.types import quiet
+from model.core.query import Kind, quiet
 from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import largest, massive
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted

@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from model.core import heads
-from model.core.query import UserError
+from model.core.query import UserError, quiet
 from model.core.trace import Norm
-from model.core.types import quiet
 from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import mixing, mixing_ratios
 from model.studies.coreference import map_of

@@ -1,7 +1,7 @@
 """A head that looks one token back is found; one that looks evenly is not."""
 import pytest
 
-from model.core.types import quiet
+from model.core.query import quiet
 from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import next_token, previous_token
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted

@@ -1,8 +1,7 @@
 """A head that looks from the pronoun at its noun is found; one that takes the wrong or the first one is not."""
 import pytest
 
-from model.core.query import Kind
-from model.core.types import quiet
+from model.core.query import Kind, quiet
 from model.studies.claims.claim import Reason, Verdict, judge
 from model.studies.claims.measured import pronoun
 from model.studies.coreference import shipped_cases, words_of

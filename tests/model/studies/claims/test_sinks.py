@@ -4,8 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from model.core.query import Kind, Window
-from model.core.types import quiet
+from model.core.query import Kind, Window, quiet
 from model.studies.claims import measured
 from model.studies.claims.claim import SINKS, WIDTH, Reason, judge
 from model.studies.claims.measured import first_share, first_token, received, restored, window

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from model.core.types import quiet
+from model.core.query import quiet
 from model.studies.claims.catalogue import CLAIMS, words
 from model.studies.claims.claim import Reason, judge
 from model.studies.claims.measured import relation, trees

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from model.core.limits import Limits
-from model.core.query import UserError
-from model.core.types import quiet
+from model.core.query import UserError, quiet
 from model.pretrained import load
 from model.studies.syntax import SyntaxQuery, read_treebank, run
 from tests.model.studies.syntax import plain

@@ -4,7 +4,7 @@ import random
 import numpy as np
 import pytest
 
-from model.core.types import quiet
+from model.core.query import quiet
 from model.studies.syntax import (
     EXCHANGES,
     Choice,

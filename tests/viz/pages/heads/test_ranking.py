@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from model.core.measures import HeadMeasures
+from model.core.heads import HeadMeasures
 from model.core.query import Kind
 from tests.lesson_sentences import agrees
 from viz.pages.heads import measure_claim
