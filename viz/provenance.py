@@ -80,7 +80,7 @@ def _plain(edit: Edit) -> dict:
     return values
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     """JSON has no NaN: what was not measured is null."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 

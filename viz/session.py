@@ -22,9 +22,9 @@ class Session:
     restored: bool = False                                 # whether an address brought it, and nobody changed it since
     passing: bool = False                                  # whether it changed by itself, as in a film
     page: str = ""                                         # the open page's name; "" before the first run
-    next_page: tuple[str, dict[str, Any]] | None = None    # name and controls of the page that a callback chose
+    next_page: tuple[str, dict[str, object]] | None = None    # name and controls of the page that a callback chose
     id: str = field(default_factory=lambda: uuid.uuid4().hex)   # under which it waits for answers
-    kept: dict[Any, Any] = field(default_factory=dict)     # what each Kept holds, where that is not its start
+    kept: dict[object, Any] = field(default_factory=dict)     # what each Kept holds, where that is not its start
 
     def __post_init__(self) -> None:
         # Streamlit lets go of a session some minutes after its visitor went; the pictures go with it

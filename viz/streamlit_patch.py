@@ -132,7 +132,7 @@ def flag(name: str) -> Any:
     return config.get_option(name) if by_flag else None
 
 
-def hold_options(options: Mapping[str, Any]) -> dict[str, Any]:
+def hold_options(options: Mapping[str, object]) -> dict[str, object]:
     """Sets options, now and whenever Streamlit reads its configuration again, as it does when a file of it changes;
     returns what is in force. `streamlit run` reads its configuration before the script, and st.set_option takes none of
     the server's."""
@@ -191,7 +191,7 @@ def forget_upload(file: UploadedFile) -> None:
     file.truncate()
 
 
-def is_dropped(file: Any) -> bool:
+def is_dropped(file: object) -> bool:
     """Whether the value of a file uploader in st.session_state says that the file is no longer there."""
     return isinstance(file, DeletedFile)
 

@@ -28,7 +28,7 @@ class Text(str):
 
 
 class _Fill(string.Formatter):
-    def format_field(self, value: Any, spec: str) -> str:
+    def format_field(self, value: object, spec: str) -> str:
         if "|" in spec:
             *none, one, other = spec.split("|")
             return (none[0] if none and value == 0 else one if value == 1 else other).replace("#", f"{value:,}")
@@ -65,7 +65,7 @@ def page_titles() -> dict[str, str]:
     return {name: title for section in menu().values() for name, title in section.items()}
 
 
-def _texts(value: Any) -> Any:
+def _texts(value: object) -> Any:
     if isinstance(value, dict):
         return {name: _texts(part) for name, part in value.items()}
     if isinstance(value, list):

@@ -56,7 +56,7 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
             job.withdraw(who)
 
 
-def _start_bar(place: DeltaGenerator, height: int, **options: Any) -> DeltaGenerator:
+def _start_bar(place: DeltaGenerator, height: int, **options: object) -> DeltaGenerator:
     """The bar, and the skeleton below it."""
     with place.container():
         bar = st.progress(**options)

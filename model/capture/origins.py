@@ -34,7 +34,7 @@ MOVING = frozenset({"flip", "flipud", "roll", "gather", "index_select", "take_al
 UNKNOWN = "unknown"   # positions of a tensor that no operation was seen to make
 
 
-def tensors_in(values: Iterable[Any]) -> Iterator[Tensor]:
+def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
     """The tensors among arguments or results, also one list deep."""
     for value in values:
         if isinstance(value, Tensor):
@@ -98,7 +98,7 @@ class Origins:
     def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
         """Takes note of what is there before the pass: inputs, in their order, whose positions are to be told apart,
         and tensors that are no input's."""
-        numbers: dict[Any, int] = {}
+        numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
             made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()))
             if tensor.layout is torch.strided and not tensor.is_nested:   # the same tensor, given twice
@@ -112,12 +112,12 @@ class Origins:
             known = self._set(tensor, stream=NOTHING if isinstance(tensor, nn.Parameter) else UNSEEN)
         return known
 
-    def _set(self, tensor: Tensor, **known: Any) -> Origin:
+    def _set(self, tensor: Tensor, **known: object) -> Origin:
         made = Origin(weakref.ref(tensor), **{"number": next(self._next), "axes": tensor.ndim} | known)
         self._known[id(tensor)] = made
         return made
 
-    def follow(self, name: str, args: tuple, options: dict[str, Any], result: Any) -> None:
+    def follow(self, name: str, args: tuple, options: dict[str, object], result: object) -> None:
         """Notes what came out of an operation of this name."""
         outputs, inputs = list(tensors_in([result])), [*args, *options.values()]
         if name == "__setitem__":
@@ -150,14 +150,14 @@ class Origins:
             stream = self._positions(name, args, options, given, output, place) if rows is None else rows.stream
             self._set(output, sources=sources, same=same, stream=stream, keys=keys, **itself)
 
-    def adopt(self, inputs: Iterable[Any], output: Any) -> None:
+    def adopt(self, inputs: Iterable[object], output: object) -> None:
         """Notes that a module made its output of its inputs, where no operation was seen that did."""
         for tensor in tensors_in([output]):
             known = self._known.get(id(tensor))
             if known is None or known.tensor() is not tensor:
                 self.follow("linear", tuple(inputs), {}, tensor)
 
-    def _positions(self, name: str, args: tuple, options: dict[str, Any], given: list[Tensor], output: Tensor,
+    def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor], output: Tensor,
                    place: int) -> Stream:
         """Whose positions output number `place` has: those of the largest tensors of numbers that went in, unless the
         operation joins, cuts or moves them."""
@@ -194,7 +194,7 @@ class Origins:
             return joined
         return Stream(frozenset({Derived(how, inputs, pieces)}), joined.calls)
 
-    def pass_through(self, number: int, result: Any) -> None:
+    def pass_through(self, number: int, result: object) -> None:
         """Notes that an attention of this number gave this result."""
         for tensor in tensors_in([result]):
             origin = self._of(tensor)
@@ -217,11 +217,11 @@ class Origins:
         return origin.same, origin.stream, origin.keys or UNSEEN
 
 
-def _inputs_of(root: Any) -> frozenset:
+def _inputs_of(root: object) -> frozenset:
     return root.inputs if isinstance(root, Derived) else frozenset({root})
 
 
-def _flat(root: Any) -> Any:
+def _flat(root: object) -> Any:
     """A root without its pieces, so that roots of roots stay small."""
     return replace(root, pieces=()) if isinstance(root, Derived) else root
 
@@ -241,7 +241,7 @@ def _index(args: tuple) -> tuple:
     return args[1] if len(args) > 1 and isinstance(args[1], tuple) else args[1:]
 
 
-def _of_features(name: str, args: tuple, options: dict[str, Any], tensor: Tensor) -> bool:
+def _of_features(name: str, args: tuple, options: dict[str, object], tensor: Tensor) -> bool:
     """Whether an operation joins or cuts vectors, and leaves positions alone."""
     if name not in JOINING | CUTTING or not tensor.is_floating_point():
         return False

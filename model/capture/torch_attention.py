@@ -188,7 +188,7 @@ def _additive(mask: Tensor) -> Tensor:
     return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
 
 
-def compare_output(found: Attention, output: Any, batch_first: bool, batch: int) -> None:
+def compare_output(found: Attention, output: object, batch_first: bool, batch: int) -> None:
     """Notes where nn.MultiheadAttention, or what somebody derived from it, gives back anything else than torch's
     function gave it."""
     call, states = found.call, output[0] if isinstance(output, tuple) else output
@@ -257,7 +257,7 @@ class Observer(TorchFunctionMode):
         rows = first.shape[0] if first is not None and first.ndim else None
         self._stack.append(Running(self._names.get(id(module), type(module).__name__), rows, module))
 
-    def _leave(self, module: nn.Module, args: tuple, output: Any) -> None:
+    def _leave(self, module: nn.Module, args: tuple, output: object) -> None:
         if not self._stack:
             return
         running = self._stack.pop()
@@ -268,7 +268,7 @@ class Observer(TorchFunctionMode):
             except (Unsupported, ValueError, IndexError, RuntimeError):
                 running.found.reasons.append("it puts out something else than the attention that it computed")
 
-    def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+    def __torch_function__(self, func: Callable, types: object, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
         result = func(*args, **kwargs)
         name, before = getattr(func, "__name__", "").removesuffix(".default"), len(self.found)
@@ -348,7 +348,7 @@ class Observer(TorchFunctionMode):
                          queries=queries, keys=keys)
 
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
-              scale: float, *_: Any, **__: Any) -> Attention:
+              scale: float, *_: object, **__: object) -> Attention:
         """What torch.nn.attention.flex_attention was given and put out. What its functions make of scores is an added
         mask; where that depends on the scores, it is the one of these very scores."""
         item, heads, rows, keys = self.batch if len(query) > 1 else 0, query.shape[1], query.shape[2], key.shape[2]

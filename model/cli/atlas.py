@@ -7,7 +7,6 @@ import sys
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import click
 import psutil
@@ -99,7 +98,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
                           f"{averages.tokens:,} tokens", *more]))
 
 
-def _is_there(out: Path, said: dict[str, Any]) -> bool:
+def _is_there(out: Path, said: dict[str, object]) -> bool:
     """Whether the folder holds this very atlas, finished. Raises UserError where it holds another."""
     earlier = files.about_atlas(out)
     if earlier is None:

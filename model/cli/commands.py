@@ -163,9 +163,9 @@ def tell(text: str) -> None:
         click.echo(text, nl=False, err=True)
 
 
-def as_json(content: Any, **options: Any) -> None:
+def as_json(content: object, indent: int | None = None) -> None:
     """Prints JSON."""
-    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, **options))
+    click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
 
 
 @click.command("limits")

@@ -90,16 +90,16 @@ def _answers(model_id: str, revision: str, cases: tuple[coreference.Case, ...]) 
     return {"way": answers.way, **_interval(accuracy_intervals(right, coreference.frames_of(cases))[0])}
 
 
-def _interval(mean: MeanInterval) -> dict[str, Any]:
+def _interval(mean: MeanInterval) -> dict[str, object]:
     return {"accuracy": mean.value, "interval": None if math.isnan(mean.low) else [mean.low, mean.high]}
 
 
-def _head(score: coreference.HeadScore) -> dict[str, Any]:
+def _head(score: coreference.HeadScore) -> dict[str, object]:
     return {"kind": score.kind, "layer": score.layer, "head": score.head, **_interval(score.accuracy),
             "mass": score.mass, "both": None if math.isnan(score.both) else score.both, "received": score.received}
 
 
-def coref_as_object(result: coreference.Report) -> dict[str, Any]:
+def coref_as_object(result: coreference.Report) -> dict[str, object]:
     """The report as JSON has it."""
     held_out = None if result.held_out is None else _interval(result.held_out.accuracy) | {
         "chosen": [{name: getattr(result.named(number), name) for name in ("kind", "layer", "head")}
@@ -216,7 +216,7 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
         click.echo(syntax_as_text(report))
 
 
-def syntax_as_object(report: syntax.SyntaxReport) -> dict[str, Any]:
+def syntax_as_object(report: syntax.SyntaxReport) -> dict[str, object]:
     """The report as JSON has it. What cannot be said, such as the accuracy on other sentences of a relation that
     stands in one half only, is null. left_out and relations_left_out: how many, and why; alone: how many sentences keep
     their trees in the exchange; possible: the share of tests that the model's mask allows in each direction."""
@@ -227,7 +227,7 @@ def syntax_as_object(report: syntax.SyntaxReport) -> dict[str, Any]:
             "relations": {score.name: _relation(score) for score in report.relations}}
 
 
-def _relation(score: syntax.RelationScore) -> dict[str, Any]:
+def _relation(score: syntax.RelationScore) -> dict[str, object]:
     held_out = score.held_out
     interval = None if held_out is None or math.isnan(held_out.low) else [held_out.low, held_out.high]
     return {"n": score.n, "held_out": None if held_out is None else held_out.value, "interval": interval,
@@ -237,7 +237,7 @@ def _relation(score: syntax.RelationScore) -> dict[str, Any]:
             "best": _choice(score.best) | {"accuracy": score.accuracy}}
 
 
-def _choice(choice: syntax.Choice) -> dict[str, Any]:
+def _choice(choice: syntax.Choice) -> dict[str, object]:
     return {"from": choice.direction, "layer": choice.layer, "head": choice.head}
 
 

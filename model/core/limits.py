@@ -160,7 +160,7 @@ def from_environment(environment: Mapping[str, str]) -> Limits:
 LIMITS = from_environment(os.environ)
 
 
-def as_rows(limits: Limits) -> list[dict[str, Any]]:
+def as_rows(limits: Limits) -> list[dict[str, object]]:
     """A row for each setting: its name, value and default, and what it bounds; values in the setting's unit."""
     return [{"setting": setting_of(name), "of": of,
              **{key: getattr(each, name) / (MB if name.endswith("_bytes") else 1)
@@ -183,7 +183,7 @@ def parse_json(content: bytes, whose: str) -> Any:
     return value
 
 
-def depth_of(value: Any) -> int:
+def depth_of(value: object) -> int:
     """How many lists and objects stand within one another: 0 for a number, 1 for a list of numbers."""
     level, depth = [value], 0
     while level := [each for each in level if isinstance(each, dict | list)]:
@@ -427,7 +427,7 @@ def for_this_thread(hook: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def seeded(seed: int = 0, devices: Iterable[Any] = ()) -> Iterator[None]:
+def seeded(seed: int = 0, devices: Iterable[object] = ()) -> Iterator[None]:
     """Within it torch draws from this seed, for one thread at a time; after it, as if nothing had been drawn. devices:
     graphics cards on which it draws, too."""
     import torch

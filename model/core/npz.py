@@ -3,7 +3,7 @@ import json
 import zipfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -26,7 +26,7 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
 
     NUL in a token's text is written U+0000, because numpy drops it from the end of a string. """
     query = record.query
-    asked: dict[str, Any] = {"model": query.model, "revision": query.revision, "text": query.text,
+    asked: dict[str, object] = {"model": query.model, "revision": query.revision, "text": query.text,
                              "text_b": query.text_b, "target": query.target, "verification": record.verification.status}
     asked |= ({} if query.image is None else {"image": query.image}) | ({"chat": True} if query.chat else {})
     with (files.writing(Path(target)) if isinstance(target, str | Path) else nullcontext(target) as file,

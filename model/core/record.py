@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from model.core.query import Box, Kind, Query, Span, UserError, check_finite, qu
 CLS = "[CLS]"   # the token that a vision Transformer puts before the patches
 
 
-def special_ids(tokenizer: Any) -> frozenset[int]:
+def special_ids(tokenizer: object) -> frozenset[int]:
     """The ids of the marks of a tokenizer of the Hugging Face kind, which count as special where they are typed, too:
     [SEP], </s>, <|im_start|>. What stands in the place of words, an unknown word's token and a mask, is none."""
     added = getattr(tokenizer, "added_tokens_decoder", {})

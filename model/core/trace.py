@@ -6,7 +6,6 @@ that the query's record comes from, so record and trace fit to the last bit. Row
 · W + b; layers and heads count from 0. Weights are read-only views of the model's own memory; `nbytes` counts what
 belongs to the trace alone. """
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ class LastVectors:
         return self.vectors.nbytes
 
 
-def _freeze(owner: Any, **axes: int) -> None:
+def _freeze(owner: object, **axes: int) -> None:
     """Checks the named arrays' numbers of axes and makes them read-only; None stays None."""
     for name, count in axes.items():
         array = getattr(owner, name)

@@ -179,7 +179,7 @@ class Probe:
     def __init__(self, network: "Network", tensors: dict) -> None:
         self.network, self.tensors = network, tensors
 
-    def __call__(self, **options: Any) -> "Output":
+    def __call__(self, **options: object) -> "Output":
         """What the network returns."""
         return self.network(**self.tensors | options)
 

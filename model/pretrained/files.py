@@ -156,7 +156,7 @@ def parsed(path: Path) -> Any:
         return None
 
 
-def objects(value: Any) -> Iterator[dict]:
+def objects(value: object) -> Iterator[dict]:
     """Every object in a JSON value."""
     if isinstance(value, dict):
         yield value

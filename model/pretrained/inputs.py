@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -168,7 +168,7 @@ class Unnamed:
         """No string for any id."""
         return [None] * len(ids) if isinstance(ids, list) else None
 
-    def decode(self, ids: list[int], **options: Any) -> str:
+    def decode(self, ids: list[int], **options: object) -> str:
         """No text."""
         return ""
 
@@ -239,7 +239,7 @@ def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, 
     from transformers import StoppingCriteria, StoppingCriteriaList
 
     class Watch(StoppingCriteria):
-        def __call__(self, input_ids: "Tensor", scores: "Tensor", **options: Any) -> "Tensor":
+        def __call__(self, input_ids: "Tensor", scores: "Tensor", **options: object) -> "Tensor":
             report(0.05, f"writing the target: {input_ids.shape[1]} tokens")
             return torch.zeros(input_ids.shape[0], dtype=torch.bool)
 

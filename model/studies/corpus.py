@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import PurePath
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError
@@ -121,7 +121,7 @@ def _is_text(cell: str) -> bool:
     return False
 
 
-def _strings(value: Any) -> list[str]:
+def _strings(value: object) -> list[str]:
     return [key for key, each in value.items() if isinstance(each, str)] if isinstance(value, dict) else []
 
 

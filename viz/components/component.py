@@ -11,7 +11,7 @@ import functools
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from model.core.view import View
 from viz.components.files import module_code
@@ -29,7 +29,7 @@ def registered(name: str, file: str, function: str, otherwise: str | None = "", 
     return st.components.v2.component(f"clearhead_{name}", js=code, isolate_styles=isolate_styles)
 
 
-def component_value(key: str, name: str = "event") -> Any:
+def component_value(key: str, name: str = "event") -> object:
     """What a component of this key last sent under this name; None where nothing is there, as of a page that was just
     left."""
     import streamlit as st
@@ -48,7 +48,7 @@ class Picture:
     view: View | None        # of the records that it shows, where it is about a head
 
 
-def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[Any], Event | None] = lambda value: None,
+def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object], Event | None] = lambda value: None,
          on_event: Callable[[Event], None] | None = None, view: View | None = None) -> Picture:
     """Draws the component of the folder `name`. `read` turns what the browser sent into an event or None; `on_event`
     gets the event before the page runs again. Without them messages that were made before are drawn again, and what is

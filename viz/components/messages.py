@@ -20,7 +20,7 @@ def _padding(size: int) -> int:
     return -size % ALIGN
 
 
-def pack(header: Mapping[str, Any], sections: Mapping[str, np.ndarray]) -> bytes:
+def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> bytes:
     """The message. Raises ValueError for a type that messages.js does not know, or a number that JSON does not."""
     entries, parts, offset = [], [], 0
     for name, array in sections.items():

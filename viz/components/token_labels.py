@@ -1,6 +1,5 @@
 """Tokens as the headers of a component's message: what they say, where they stand, and of what sort they are."""
 from collections.abc import Sequence
-from typing import Any
 
 from model.core.record import Tokens
 from model.core.view import AxisItem, axis_items
@@ -9,12 +8,12 @@ from viz.format import visible_token
 SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # the bits of a flag
 
 
-def unit_axis(units: Sequence[AxisItem]) -> dict[str, Any]:
+def unit_axis(units: Sequence[AxisItem]) -> dict[str, object]:
     """Rows or columns for a header: texts, the first token of each, flags."""
     return {"texts": [visible_token(unit.text) for unit in units], "tokens": [unit.tokens[0] for unit in units],
             "flags": [SPECIAL * unit.special + UNKNOWN * unit.unknown + JOINED * unit.joined for unit in units]}
 
 
-def token_axis(tokens: Tokens) -> dict[str, Any]:
+def token_axis(tokens: Tokens) -> dict[str, object]:
     """Every token for a header, with its segment."""
     return {**unit_axis(axis_items(tokens, words=False)), "segments": list(tokens.segments)}

@@ -179,7 +179,7 @@ def _merge(into: dict, more: Mapping[str, object]) -> None:
             into[name] = value
 
 
-def _drawn(value: Any, text: bool = False) -> Any:
+def _drawn(value: object, text: bool = False) -> Any:
     """The same with every string that plotly draws escaped."""
     if isinstance(value, dict):
         return {name: _drawn(each, text or name in TEXTS) for name, each in value.items()}
@@ -190,7 +190,7 @@ def _drawn(value: Any, text: bool = False) -> Any:
     return plain(value) if text and isinstance(value, str) else value
 
 
-def _sent(value: Any) -> Any:
+def _sent(value: object) -> Any:
     if isinstance(value, dict):
         return {name: _sent(each) for name, each in value.items()}
     if isinstance(value, list):

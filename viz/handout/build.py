@@ -3,7 +3,7 @@ the way back."""
 import json
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -88,7 +88,7 @@ def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") 
                      about=where[:LIMITS.handout_about])
 
 
-def _finite(value: Any) -> Any:
+def _finite(value: object) -> object:
     """JSON has no NaN and no infinity: such a number is nothing."""
     if isinstance(value, dict):
         return {name: _finite(each) for name, each in value.items()}
@@ -105,7 +105,7 @@ def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "")
                      about=where[:LIMITS.handout_about])
 
 
-def _cell(value: Any) -> str | float | None:
+def _cell(value: object) -> str | float | None:
     """numpy's numbers as numbers with the six digits that count; what is not finite as nothing."""
     if value is None or isinstance(value, str):
         return value

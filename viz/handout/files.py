@@ -143,7 +143,7 @@ def load(content: bytes) -> Handout:
     return Handout(title, tuple(make_item(**figure) for figure in figures))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError("expected a text")
     return value.encode("utf-8", "replace").decode("utf-8")

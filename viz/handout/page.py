@@ -12,7 +12,6 @@ import json
 import math
 import re
 import zlib
-from typing import Any
 from urllib.parse import quote
 
 from model.core.query import UserError
@@ -95,7 +94,7 @@ def policy(scripts: list[tuple[str, str]]) -> str:
             "base-uri 'none'; form-action 'none'")
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """JSON that ends no element."""
     return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

@@ -2,7 +2,6 @@
 decided."""
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -338,7 +337,7 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
 def set_claims(decisions: DecisionSet) -> list[str]:
     """Sentences in Markdown about many test sentences, the contrast to the resolver last."""
     words = strings("translate")["decide"]
-    facts: dict[str, Any] = {}
+    facts: dict[str, object] = {}
     for kind, (head, share, mass) in decisions.points.items():
         facts |= {kind.value: share, f"{kind.value}_head": head_label(*head[1:]), f"{kind.value}_mass": mass}
     alone = {name: share for name, share in decisions.moved.items() if name not in ("it", "both nouns", "everything")}

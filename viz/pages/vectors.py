@@ -1,6 +1,5 @@
 """How does a text become vectors? Pieces and ids of one's own text, merges step by step, neighbours in a table, and one
 word in two contexts."""
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -293,7 +292,7 @@ def _layers(lesson: Lesson, senses: vectors.Contexts, word: str, title: str) -> 
         return drawing
 
     low, high = int(senses.apart.argmin()), int(senses.unrelated.argmax())
-    numbers: dict[str, Any] = {
+    numbers: dict[str, object] = {
         "first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1], "least": senses.apart[low],
         "at": names[low], "alike": senses.alike[-1], "pairs": senses.pairs, "base": senses.unrelated[high],
         "base_at": names[high], "base_first": senses.unrelated[0], "base_last": senses.unrelated[-1],

@@ -46,7 +46,7 @@ def pen() -> Iterator[None]:
 
     ours = {"pdf.fonttype": 42, "svg.fonttype": "none", "svg.hashsalt": "clearhead", "text.parse_math": False,
             "text.hinting": "no_hinting", "font.monospace": [theme.MONO[0]], "font.sans-serif": [theme.SANS[0]]}
-    plain: dict[Any, Any] = {name: value for name, value in matplotlib.rcParamsDefault.items()
+    plain: dict[str, object] = {name: value for name, value in matplotlib.rcParamsDefault.items()
                              if not name.startswith("backend")}
     with _LOCK, matplotlib.rc_context(plain | ours):
         yield

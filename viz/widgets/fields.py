@@ -26,7 +26,7 @@ def text_value(key: str, text: str) -> dict[str, str]:
     return {"key": key}
 
 
-def bind(choose: Callable[..., None], field: str, value: Any) -> dict:
+def bind(choose: Callable[..., None], field: str, value: object) -> dict:
     """The keyword arguments that make a widget show `value` and hand a new one to choose(field=…)."""
     key = f"view_{field}"
     st.session_state[key] = value
@@ -39,7 +39,7 @@ def segments(label: str, options: dict[str, str], choose: Callable[..., None], f
                          required=True, wrap=True, **bind(choose, field, value))
 
 
-def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: Any,
+def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: object,
            quiet: bool = False) -> None:
     """One of many; options is {value: label}. `quiet` leaves the label to screen readers."""
     st.selectbox(label, list(options), format_func=lambda option: options[option],

@@ -3,7 +3,6 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -37,8 +36,8 @@ def page_theme() -> str:
 
 
 @st.fragment
-def figure(draw: Callable[..., FigureSpec], *given: Any, key: str, alt: str, name: str = "",
-           on_pick: Callable[[list[int]], None] | None = None, **options: Any) -> None:
+def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, name: str = "",
+           on_pick: Callable[[list[int]], None] | None = None, **options: object) -> None:
     """Draws `draw(theme, *given, **options)`. `key` names the figure on the page, and its files where `name` does not;
     figures that take one another's place have one key: the browser changes a chart in less time than it builds one.
     `alt` says in a sentence what it shows, with its numbers. on_pick: as of `viz.components.chart.chart`; the page runs

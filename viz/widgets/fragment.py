@@ -100,7 +100,7 @@ def _end_fetching() -> None:
 PLAYING = Kept(False)   # whether a film, or a translation, goes on by itself
 
 
-def fragment(page: PageContext, draw: Callable[..., None], *given: Any) -> None:
+def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> None:
     """Draws draw(page, *given). A control in it draws it again and nothing else, so it holds everything that its
     controls change; what goes wrong in it is one sentence in its place. `given` is what it was when the page ran."""
     asked = page.about.asks_with(page.controls)
@@ -159,7 +159,7 @@ def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
             draw()
 
 
-def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, Any]) -> str:
+def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]) -> str:
     """The functions' source, each under the module it comes from, and the shapes now."""
     parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
     if shapes:

@@ -5,7 +5,7 @@ holds in a cookie; the address bar holds nothing of it, so that a link that one 
 sender's handout. """
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -112,7 +112,7 @@ def show_result() -> None:
 
 
 def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),
-                   beside: Callable[[], Any] | None = None) -> None:
+                   beside: Callable[[], object] | None = None) -> None:
     """Draws the button under a component's picture. records: those that the picture shows. beside: draws what stands at
     the button's left."""
     _button_row(picture.key, item_maker(picture, records), beside)
@@ -130,7 +130,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
     return make
 
 
-def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], Any] | None = None) -> None:
+def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
     """Draws the button under a table, whose index is left out. beside: as of `picture_button`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import table_item
@@ -140,7 +140,7 @@ def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], An
     _button_row(key, make, beside)
 
 
-def _button_row(key: str, make: MakeItem, beside: Callable[[], Any] | None) -> None:
+def _button_row(key: str, make: MakeItem, beside: Callable[[], object] | None) -> None:
     with st.container(horizontal=True, horizontal_alignment="distribute" if beside else "right",
                       vertical_alignment="center"):
         if beside:

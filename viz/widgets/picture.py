@@ -2,7 +2,6 @@
 import contextlib
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -121,7 +120,7 @@ def picture_pills(page: PageContext) -> None:
              key="picture-pills", label_visibility="collapsed", on_change=_from_pills, args=(page,))
 
 
-def _short(options: dict[str, str], sha256: str) -> Any:
+def _short(options: dict[str, str], sha256: str) -> object:
     name = options[sha256]
     return escape_markdown(name if len(name) <= 28 else name[:27] + "…")
 

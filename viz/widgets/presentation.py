@@ -61,7 +61,7 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
     listen()
 
 
-def parse_event(value: Any) -> tuple[str, Any] | None:
+def parse_event(value: object) -> tuple[str, Any] | None:
     """What a browser sent: {"on": true or false}, {"step": 1 or -1} or {"screen": its name}; None for anything else."""
     if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):
         return "on", value["on"]

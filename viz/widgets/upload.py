@@ -32,7 +32,7 @@ def take(key: str) -> tuple[bytes, str] | None:
     return content, file.name
 
 
-def uploader(label: str, key: str, **options: Any) -> Any:
+def uploader(label: str, key: str, **options: object) -> Any:
     """st.file_uploader for a file that a page reads in every run; says so where it was dropped to make room."""
     file = st.file_uploader(label, key=key, **options)
     if is_dropped(st.session_state[key]):

@@ -179,7 +179,7 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
                     record.card.title, record.verification.status, counts)
 
 
-def made_of(task: Task, texts: Corpus) -> dict[str, Any]:
+def made_of(task: Task, texts: Corpus) -> dict[str, object]:
     """What decides every number of an atlas. Raises OSError where a file cannot be read."""
     found = texts.files()
     kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # whatever files are called

@@ -60,18 +60,18 @@ def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
                         f"--model ID --out FOLDER") from error
 
 
-def write_atlas(folder: Path, atlas: Atlas, run: Mapping[str, Any]) -> None:
+def write_atlas(folder: Path, atlas: Atlas, run: Mapping[str, object]) -> None:
     """Writes all tables, then run.json. Raises UserError where that cannot be."""
     for name, table in atlas.tables.items():
         files.write(folder / f"{name}.parquet", as_parquet(table, dict(atlas.about) | {"table": name}))
     files.write(folder / RUN, _as_json(run))
 
 
-def _as_json(content: Mapping[str, Any]) -> bytes:
+def _as_json(content: Mapping[str, object]) -> bytes:
     return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode("utf-8")
 
 
-def as_parquet(table: "DataFrame", about: Mapping[str, Any]) -> bytes:
+def as_parquet(table: "DataFrame", about: Mapping[str, object]) -> bytes:
     """A Parquet file: equal tables with equal metadata have equal bytes."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -162,9 +162,9 @@ def alone(folder: Path) -> Iterator[None]:
 PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax": Counts}   # of a summary
 
 
-def save(place: Path, made_of: Mapping[str, Any], summary: Summary) -> None:
+def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
     """Writes the summary of the corpus' first texts. Raises UserError where that cannot be."""
-    plain: dict[str, Any] = {"made_of": made_of}
+    plain: dict[str, object] = {"made_of": made_of}
     arrays: dict[str, np.ndarray] = {}
     for name in ("", *PARTS):
         part = getattr(summary, name) if name else summary
@@ -179,7 +179,7 @@ def save(place: Path, made_of: Mapping[str, Any], summary: Summary) -> None:
         np.savez(file, plain=np.frombuffer(json.dumps(plain).encode("ascii"), np.uint8), allow_pickle=False, **arrays)
 
 
-def load(place: Path, made_of: Mapping[str, Any]) -> Summary | None:
+def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
     """The summary of an earlier run; None where there is none. Raises UserError where it is of another corpus, model or
     version, or damaged."""
     try:
@@ -204,7 +204,7 @@ def load(place: Path, made_of: Mapping[str, Any]) -> Summary | None:
     return Summary(**whole | {"statuses": frozenset(whole["statuses"])} | parts)
 
 
-def _tuples(value: Any) -> Any:
+def _tuples(value: object) -> object:
     """The lists of JSON as tuples."""
     if isinstance(value, list):
         return tuple(map(_tuples, value))

@@ -122,12 +122,12 @@ class Averages:
         return best.assign(fit_n=fit_n).join(heads.head_frame(self.heads, numbers))
 
 
-def as_csv(found: Averages, provenance: dict[str, Any]) -> str:
+def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
     """A CSV (RFC 4180) with one row a head, as `Averages.frame` has it. The first row's last cell holds the provenance
     as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
-    return heads.as_csv(frame, json.dumps(provenance | {"kind": found.kind.value, "texts": found.texts,
+    return heads.as_csv(frame, json.dumps({**provenance, "kind": found.kind.value, "texts": found.texts,
                                                            "tokens": found.tokens, "cut": found.cut}))
 
 
@@ -335,14 +335,14 @@ class Atlas:
         """The strongest examples and those of each decile, with their texts."""
         return self._where("examples", layer=layer, head=head, measure=measure).merge(self.tables["texts"], on="number")
 
-    def _where(self, table: str, **values: Any) -> "DataFrame":
+    def _where(self, table: str, **values: object) -> "DataFrame":
         rows = self.tables[table]
         for column, value in values.items():
             rows = rows[rows[column] == value]
         return rows.reset_index(drop=True)
 
 
-def atlas_of(summary: Summary, said: Mapping[str, Any]) -> Atlas:
+def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
     """The atlas of a whole corpus. said: what decides its numbers, as `build.made_of` gives it."""
     averages = summary.averages
     about = {name: value for name, value in said.items() if name != "asked_kind"}
@@ -372,7 +372,7 @@ def tables_of(summary: Summary) -> dict[str, "DataFrame"]:
     return {name: DataFrame(table) for name, table in tables.items()}
 
 
-def _measures(summary: Summary) -> list[dict[str, Any]]:
+def _measures(summary: Summary) -> list[dict[str, object]]:
     plain = ("group", "title", "equation", "unit", "paper")
     return [{"measure": number.name} | {name: getattr(number, name) for name in plain}
             | {"low": float(number.bins.low), "high": float(number.bins.high), "bins": number.bins.count,
@@ -446,7 +446,7 @@ def _examples(summary: Summary, names: np.ndarray) -> "DataFrame":
         columns=["measure_at", "head_at"])
 
 
-def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
     """(number, head, other columns) of the strongest texts."""
     found = summary.strongest
     rank, number, head = at = np.nonzero(found.text >= 0)
@@ -456,7 +456,7 @@ def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[
         "weight": found.weight[at]}
 
 
-def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
     """Of each tenth of the sample, in the order of its values, the EACH_DECILE texts with the smallest hashes."""
     sample = summary.sample
     value = sample.value                                        # (text, number, head), the smallest hash first

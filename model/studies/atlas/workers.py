@@ -39,7 +39,7 @@ def summaries(shards: Iterator[Shard], opener: Opener, task: Task, engine: str =
     pool: AbstractContextManager[Pool] = (_processes(opener, task, workers) if engine == "processes"
                                           else _ray(opener, task, workers, address))
     with pool as (count, submit, result):
-        waiting: deque[Any] = deque()
+        waiting: deque[object] = deque()
         for shard in shards:
             waiting.append(submit(shard))
             if len(waiting) >= AHEAD * count:
@@ -98,7 +98,7 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
     except ImportError as error:
         raise UserError("Ray is not installed; install it with: pip install -r requirements-ray.txt, or compute "
                         "--on processes.") from error
-    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    quiet: dict[str, object] = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         if address:
             ray.init(address=address, **quiet)
@@ -111,11 +111,11 @@ def _ray(opener: Opener, task: Task, workers: int, address: str | None) -> Itera
         raise UserError(f"Ray's cluster at {address} could not be reached ({first_line(error, 200)}); start it with: "
                         f"ray start --head, and set RAY_AUTH_MODE to the same there and here.") from error
 
-    def submit(shard: Shard) -> Any:
+    def submit(shard: Shard) -> object:
         actors.rotate(-1)
         return actors[0].work.remote(opener, task, shard)
 
-    def result(ticket: Any) -> Summary:
+    def result(ticket: object) -> Summary:
         try:
             return ray.get(ticket)
         except ray.exceptions.RayError as error:

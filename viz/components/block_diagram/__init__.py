@@ -2,7 +2,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from viz import theme
 from viz.components.component import Picture, show
@@ -35,7 +34,7 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
                            for box, y in zip(boxes, at, strict=True)]}, {})
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     return {"box": [WIDE, HIGH], "colours": theme.COMPONENT}
 
@@ -59,7 +58,7 @@ def state(opened: str, *, room: str) -> bytes:
     return pack({"room": room, "part": "state", "opened": opened}, {})
 
 
-def parse_event(value: Any, boxes: Sequence[DiagramBox]) -> str | None:
+def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:
     """The box in what a browser sent: {"box": name}; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [box.name for box in boxes]:
         return None

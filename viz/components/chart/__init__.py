@@ -4,7 +4,6 @@ Streamlit's own plotly_chart makes a new chart whenever a number in it changes; 
 makes a control feel immediate. """
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from viz.components.component import component_value, registered
 from viz.components.files import PLOTLY, address
@@ -16,7 +15,7 @@ REMOVED = ["lasso2d", "select2d", "autoScale2d", "zoomIn2d", "zoomOut2d"]
 TOOLS = ("keep", "save")                                                     # of a chart that one can take away
 
 
-def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[str, Any] | None = None,
+def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mapping[str, object] | None = None,
           saving: bool = False, on_tool: Callable[[str], None] | None = None,
           on_pick: Callable[[list[int]], None] | None = None) -> None:
     """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
@@ -43,12 +42,12 @@ def chart(spec: Mapping[str, Any], *, key: str, alt: str = "", config: Mapping[s
     drawing(key=key, data=data, on_event_change=hand_on)
 
 
-def tool_from_event(value: Any) -> str | None:
+def tool_from_event(value: object) -> str | None:
     """What a browser sent: the name of a tool; None for anything else."""
     return value if isinstance(value, str) and value in TOOLS else None
 
 
-def picked_points(value: Any) -> list[int]:
+def picked_points(value: object) -> list[int]:
     """What a browser sent: the places of points, each once, in their order; none for anything else."""
     points = value.get("picked") if isinstance(value, dict) else None
     if not isinstance(points, list) or not all(type(point) is int and point >= 0 for point in points):

@@ -2,7 +2,6 @@
 keyboard."""
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from viz import theme
 from viz.components.component import Picture, show
@@ -40,7 +39,7 @@ def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False)
                  "frozen": frozen}, {})
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     return {"colours": COLOURS, "text": strings("lesson")["drag"]}
 
@@ -50,7 +49,7 @@ def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) 
     return pack({"room": room, "part": "state", "values": list(values), "faint": list(faint)}, {})
 
 
-def parse_event(value: Any, control: Numbers, count: int) -> tuple[float, ...] | None:
+def parse_event(value: object, control: Numbers, count: int) -> tuple[float, ...] | None:
     """The handles' new values in what a browser sent: {"values": [numbers]}, as many as there are handles; None for
     anything else."""
     values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None

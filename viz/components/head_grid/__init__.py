@@ -88,13 +88,13 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
     return pack(header, sections)
 
 
-def constants(over_picture: bool = False) -> dict[str, Any]:
+def constants(over_picture: bool = False) -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     colours = COLOURS | {"glow": glow.css_colours()} if over_picture else COLOURS
     return {"colours": colours, "text": strings("components")["grid"]}
 
 
-def state_words(by_value: bool, silences: bool = False) -> dict[str, Any]:
+def state_words(by_value: bool, silences: bool = False) -> dict[str, object]:
     """The app's own part of the state: the words of a badge, and whether a click silences."""
     return {"rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences}
 
@@ -104,7 +104,7 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
     every = head_ids(overview)
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
-    header: dict[str, Any] = state_words(values.ranked, bool(shown.silences)) | {
+    header: dict[str, object] = state_words(values.ranked, bool(shown.silences)) | {
         "room": room, "part": "state", "open": number.get(shown.open_head), "signed": values.signed,
         "bound": values.bound, "of": values.label, "by_value": values.ranked,
         "order": None if shown.order is None else [number[head] for head in shown.order],

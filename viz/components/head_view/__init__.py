@@ -1,7 +1,6 @@
 """The open head in three lenses over one state: matrix, lines, text."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +49,7 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
     return pack(header, sections)
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
 
@@ -89,7 +88,7 @@ def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = 
                  "marks": [cell for mark in guess.marks if (cell := shown.cell_of(mark)) is not None]}, {})
 
 
-def parse_event(value: Any, shown: DisplayedHead) -> ViewEvent | None:
+def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:
     """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query,
     key], …]}, of tokens that are shown; None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))

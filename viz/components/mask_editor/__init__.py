@@ -1,6 +1,5 @@
 """A small square of cells that one paints: who may look where."""
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
     return pack(constants() | {"room": room, "part": "body", "labels": labels, "frozen": frozen}, {})
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     return {"colours": theme.COMPONENT, "text": strings("lesson")["cells"]}
 
@@ -27,7 +26,7 @@ def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes
                 {})
 
 
-def parse_event(value: Any, n: int) -> np.ndarray | None:
+def parse_event(value: object, n: int) -> np.ndarray | None:
     """The painted square in what a browser sent: {"allowed": n·n zeros and ones}; None for anything else."""
     painted = value.get("allowed") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(painted, list) or len(painted) != n * n:

@@ -1,7 +1,6 @@
 """A picture under its patch grid: each patch in the colour of its weight, a click on one chooses it."""
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -92,26 +91,26 @@ def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = Fa
     return pack(header, {"picture": patches.picture, "boxes": patches.boxes.astype(np.float32)})
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     return {"colours": COLOURS, "text": strings("components")["picture"]}
 
 
-def colouring(values: PatchValues) -> dict[str, Any]:
+def colouring(values: PatchValues) -> dict[str, object]:
     """The ticks of the bar of colours, and the colour of each token, −255 to 255."""
     return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist()}
 
 
 def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
     """The message of the numbers and what is chosen."""
-    header: Mapping[str, Any] = colouring(values) | {
+    header: Mapping[str, object] = colouring(values) | {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
         "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus, "look": shown.look,
         "opacity": shown.opacity, "hidden": list(shown.hidden), "outlined": list(shown.outlined), "says": shown.says}
     return pack(header, {"values": values.numbers.astype(np.float32)})
 
 
-def parse_event(value: Any, count: int) -> PatchEvent | None:
+def parse_event(value: object, count: int) -> PatchEvent | None:
     """The event in what a browser sent: {"token": position or null}; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"token"}:
         return None

@@ -1,7 +1,6 @@
 """A curve that one draws by hand over given axes, before the real one is shown. By pointer, touch and keyboard."""
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from viz import theme
 from viz.components.component import Picture, show
@@ -32,7 +31,7 @@ def state(values: tuple[float, ...], *, room: str) -> bytes:
     return pack({"room": room, "part": "state", "values": list(values)}, {})
 
 
-def parse_event(value: Any, control: Numbers) -> tuple[float, ...] | None:
+def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:
     """The heights in what a browser sent: {"values": [numbers]}, as many as there are places; None for anything
     else."""
     values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None

@@ -8,7 +8,7 @@ from viz.components.component import component_value, registered
 LATEST = 2**53   # numbers up to which JavaScript counts
 
 
-def message(label: str, words: Sequence[str], at: int, help: str | None, event: Any) -> dict[str, Any]:
+def message(label: str, words: Sequence[str], at: int, help: str | None, event: object) -> dict[str, object]:
     """What is drawn: the thumb at the words' number `at`. event: what the browser said last, as it came; the browser
     learns that it was heard."""
     count = event.get("count") if isinstance(event, dict) else None
@@ -16,7 +16,7 @@ def message(label: str, words: Sequence[str], at: int, help: str | None, event: 
     return {"label": label, "words": list(words), "at": at, "help": help or "", "heard": heard}
 
 
-def parse_event(value: Any, words: Sequence[str]) -> int | None:
+def parse_event(value: object, words: Sequence[str]) -> int | None:
     """The number of the option in what a browser sent: {"at": its number, "word": its words, "count": of the message}.
     None for anything else.
 
@@ -32,7 +32,7 @@ def parse_event(value: Any, words: Sequence[str]) -> int | None:
     return words.index(word) if words.count(word) == 1 else None
 
 
-def slider(label: str, options: Sequence[Any], value: Any, *, key: str, turn: Callable[[Any], None],
+def slider(label: str, options: Sequence[Any], value: object, *, key: str, turn: Callable[[Any], None],
            say: Callable[[Any], str] = str, help: str | None = None) -> None:
     """Draws the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls
     turn(option) before the page runs again. While one drags or keeps a key pressed, a move is sent about twelve times a

@@ -2,7 +2,6 @@
 part opens its lesson."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -68,13 +67,13 @@ def body(scene: Scene, *, room: str) -> bytes:
     return pack(constants() | {"room": room, "part": "body", "frozen": False} | header, arrays)
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
             "text": strings("components")["story"]}
 
 
-def parts(scene: Scene) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
     """What is drawn of a scene: its last ROWS pieces, and the weights of the opened head; (header, arrays)."""
     first = max(0, len(scene.pieces) - ROWS)
     block, head = scene.opened
@@ -105,7 +104,7 @@ def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
     return pack({"room": room, "part": "state", "step": step, "plays": plays}, {})
 
 
-def parse_event(value: Any, scene: Scene) -> Event | None:
+def parse_event(value: object, scene: Scene) -> Event | None:
     """What a browser sent: {"lesson": name}, {"write": id} or {"opened": [block, head]}; None for anything else."""
     if not isinstance(value, dict) or len(value) != 1:
         return None
@@ -119,7 +118,7 @@ def parse_event(value: Any, scene: Scene) -> Event | None:
     return None
 
 
-def _is_head(chosen: Any, shape: Sequence[int]) -> bool:
+def _is_head(chosen: object, shape: Sequence[int]) -> bool:
     return (isinstance(chosen, list) and len(chosen) == 2 and all(type(each) is int for each in chosen)
             and 0 <= chosen[0] < shape[0] and -1 <= chosen[1] < shape[1])
 

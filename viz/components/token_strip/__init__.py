@@ -1,7 +1,6 @@
 """The sentence as a strip of tokens: a click focuses one, a second makes a pair."""
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from model.core.record import Tokens
 from viz import theme
@@ -24,7 +23,7 @@ def body(tokens: Tokens, *, room: str) -> bytes:
     return pack(constants() | {"room": room, "part": "body", "tokens": token_axis(tokens)}, {})
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: colours and words, which no file brings."""
     return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
 
@@ -36,14 +35,14 @@ def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None =
     return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen}, {})
 
 
-def parse_event(value: Any, count: int) -> StripEvent | None:
+def parse_event(value: object, count: int) -> StripEvent | None:
     """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything
     else, whatever it is."""
     places = token_and_pair(value, range(count), range(count))
     return None if places is None else StripEvent(*places)
 
 
-def token_and_pair(value: Any, queries: range | frozenset[int],
+def token_and_pair(value: object, queries: range | frozenset[int],
            keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
     """(token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
     if not isinstance(value, dict) or set(value) != {"token", "pair"}:

@@ -3,7 +3,6 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from viz import theme
 from viz.components.component import Picture, show
@@ -32,7 +31,7 @@ def body(doors: Mapping[str, Door], *, room: str) -> bytes:
                   for box, door in doors.items()}}, {})
 
 
-def constants() -> dict[str, Any]:
+def constants() -> dict[str, object]:
     """The app's own part of the body: everything that is drawn."""
     return FIGURE | {"colours": theme.COMPONENT, "text": strings("lesson")["anatomy"]}
 
@@ -42,7 +41,7 @@ def state(*, room: str) -> bytes:
     return pack({"room": room, "part": "state"}, {})
 
 
-def parse_event(value: Any, doors: Mapping[str, Door]) -> str | None:
+def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
     """The lesson behind the box in what a browser sent: {"box": name}; None for anything else."""
     box = value.get("box") if isinstance(value, dict) and len(value) == 1 else None
     return doors[box].lesson if isinstance(box, str) and box in doors else None

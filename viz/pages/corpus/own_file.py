@@ -1,7 +1,7 @@
 """Every head over a file of the reader's own, read in batches that can be stopped."""
 import io
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -133,7 +133,7 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
             page.open_page("heads", colour=FROM_FILE + colour)
 
 
-def _columns(table: "DataFrame") -> dict[str, Any]:
+def _columns(table: "DataFrame") -> dict[str, object]:
     words = strings("measures")
     config = column_config(table)
     for name in table:
