@@ -84,7 +84,7 @@ class Cache:
     """Answers by question, at most so many bytes of them. Safe for threads."""
 
     def __init__(self, most: int) -> None:
-        self._answers = byte_cache(most, size_of=lambda answer: getattr(answer, "nbytes", 0) + 1000)
+        self._answers = byte_cache(most, more=1000)
         self._lock = threading.Lock()
 
     def get(self, question: Hashable, default: Any = None) -> Any:

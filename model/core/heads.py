@@ -42,11 +42,6 @@ class Overview:
     pool: tuple[int, int]           # tokens in a cell: queries, keys
     masked_out: tuple[HeadId, ...] = ()   # heads that the mask lets look at nothing, (layer, head)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all thumbnails."""
-        return sum(cells.nbytes for cells in self.cells)
-
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
                   size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
@@ -250,11 +245,6 @@ class HeadMeasures:
     def uniform_frame(self) -> "DataFrame":
         """The same of rows with equal weight on each allowed key."""
         return head_frame(self.heads, self.uniform)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(numbers.nbytes for numbers in (*self.values.values(), *self.uniform.values()))
 
 
 def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray,

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,9 @@ import psutil
 from cachetools import LRUCache
 
 from model.core.query import UserError
+
+if TYPE_CHECKING:
+    from torch import nn
 
 MB = 2**20
 
@@ -330,14 +333,21 @@ def leave_out_imports() -> None:
     gc.collect()   # quick now; Python searches again once a quarter more has come than the last search left
 
 
-def byte_cache(most: int, size_of: Callable[[Any], int] = lambda value: value.nbytes) -> LRUCache[Any, Any]:
-    """At most `most` bytes of values; the least recently used goes first. What is larger by itself stays alone, where
-    `LRUCache` would refuse it. Not safe for threads: lock it where they meet."""
-    return LRUCache(most, getsizeof=lambda value: min(size_of(value), most))
+def bytes_of(answer: object) -> int:
+    """About the bytes that an answer takes: what it says itself in `nbytes`, else those of its parts and 100 more."""
+    own: int | None = getattr(answer, "nbytes", None)
+    if own is not None:
+        return own
+    parts: Iterable[object] = vars(answer).values() if is_dataclass(answer) else ()
+    if isinstance(answer, dict | list | tuple):
+        parts = answer.values() if isinstance(answer, dict) else answer
+    return 100 + sum(map(bytes_of, parts))
 
 
-if TYPE_CHECKING:
-    from torch import nn
+def byte_cache(most: int, more: int = 0) -> LRUCache[Any, Any]:
+    """At most `most` bytes of values, each with `more`; the least recently used goes first. An oversized value is kept
+    and evicts everything else, where `LRUCache` would refuse it. Not safe for threads: lock it where they meet."""
+    return LRUCache(most, getsizeof=lambda value: min(bytes_of(value) + more, most))
 
 
 class Cancelled(BaseException):

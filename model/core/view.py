@@ -321,11 +321,6 @@ class TokenRanking:
     from_token: tuple[Link, ...]
     at_token: tuple[Link, ...]   # empty for cross-attention, whose queries nobody looks at
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all links, about."""
-        return 200 * (len(self.from_token) + len(self.at_token))
-
 
 def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
     """The ranking for one token. The token itself, its neighbours, the first token of a model that reads left to right

@@ -48,11 +48,6 @@ class DigitRun:
     learned: float        # share of the digits it learned from that is read right in the end
     parameters: int       # numbers that are learned
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the curves."""
-        return self.loss.nbytes + self.tested.nbytes + self.right.nbytes
-
 
 def network(kind: str, seed: int) -> "nn.Module":
     """An untrained network of this kind: ink (b, 8, 8) in, logits (b, 10) out."""

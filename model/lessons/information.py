@@ -50,11 +50,6 @@ class Information:
     tokens: float                   # of the text, or their mean over texts
     texts: int = 1                  # how many it is the mean over
 
-    @property
-    def nbytes(self) -> int:
-        """About the bytes of the arrays."""
-        return self.divergence.nbytes + 100 * len(self.places)
-
 
 def mutual(weights: np.ndarray) -> np.ndarray:
     """I between query and attended position of matrices (..., query, key), in bits: H of the mean row minus the mean H
@@ -277,11 +272,6 @@ class Subspaces:
     inside: dict[str, float]     # by MATRICES: share of a matrix' squares in its head's own slice, mean over heads
     moved: np.ndarray            # total variation between rows and those from slices, mean over tokens (head)
     same: np.ndarray             # share of tokens whose largest weight is on the same token still (head)
-
-    @property
-    def nbytes(self) -> int:
-        """About the bytes of the angles."""
-        return sum(each.angles.nbytes + each.random.nbytes for each in self.ranges.values())
 
 
 def bases(matrices: np.ndarray) -> np.ndarray:

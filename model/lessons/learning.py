@@ -62,11 +62,6 @@ class ShortRun:
     nats: np.ndarray       # −ln p of the right word there (test)
     right: np.ndarray      # share of these sentences whose noun is named right (test)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the curves."""
-        return sum(var.nbytes for var in vars(self).values())
-
 
 @lru_cache(maxsize=2 * STEPS)
 def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":

@@ -54,11 +54,6 @@ class Decision:
     patched: np.ndarray                    # with the encoder's output at one word taken from the twin, float32 (word);
     #                                        empty without a twin of as many words
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.zero.nbytes + self.mean.nbytes + self.whole.nbytes + self.patched.nbytes
-
 
 @dataclass(frozen=True)
 class DecisionSetQuery:

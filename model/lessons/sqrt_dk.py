@@ -241,11 +241,6 @@ class Trainings:
     right: dict[str, np.ndarray]   # share of each step's batch that is answered rightly before its step (step)
     film: dict[str, np.ndarray]    # weights of every symbol's query over all symbols' keys (frame, query, key)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the films, beside which the curves are nothing."""
-        return sum(each.nbytes for each in self.film.values())
-
     def end(self, which: str) -> float:
         """Share answered rightly at the end, the mean of the last LAST steps."""
         return float(self.right[which][-LAST:].mean())

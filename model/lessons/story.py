@@ -60,11 +60,6 @@ class Story:
         powers = np.exp(self.word.logits.astype(np.float64) - float(self.word.logits.max()))
         return powers / powers.sum()
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(each.nbytes for each in (self.embedded, self.placed, self.rows, *self.hidden)) + self.word.nbytes
-
 
 @dataclass(frozen=True)
 class Lengths:

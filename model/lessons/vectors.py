@@ -206,11 +206,6 @@ class Table:
     pairs: np.ndarray                        # of two pieces drawn at random, at most DRAWN
     luck: float                              # the largest cosine that a table of random directions would give
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.rows.nbytes + self.cosines.nbytes + self.pairs.nbytes
-
 
 @dataclass(frozen=True)
 class ContextsQuery:

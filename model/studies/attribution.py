@@ -81,12 +81,6 @@ class Attribution:
     missing: dict[str, str]                      # {measure: why it is not there}
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of all arrays."""
-        layers = [array for arrays in (*self.by_head.values(), *self.by_layer.values()) for array in arrays]
-        return sum(array.nbytes for array in (*self.removed.values(), *self.scores.values(), *layers))
-
-    @property
     def ranked(self) -> np.ndarray:
         """Which tokens are compared, bool (token): no special ones, not the one that answers, and only those that can
         be taken away in all three ways."""

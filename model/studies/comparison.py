@@ -44,11 +44,6 @@ class Alignment:
     rows: tuple[Group, ...]      # of queries
     columns: tuple[Group, ...]   # of keys
 
-    @property
-    def nbytes(self) -> int:
-        """About the bytes of all groups."""
-        return 200 * (len(self.rows) + len(self.columns))
-
 
 @dataclass(frozen=True)
 class ComparisonQuery:
@@ -74,11 +69,6 @@ class Comparison:
     def frame(self) -> "DataFrame":
         """One row a head of the first: changed, in bits."""
         return heads.head_frame(self.heads, {"changed": self.changed})
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array."""
-        return self.changed.nbytes
 
 
 def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],

@@ -322,11 +322,6 @@ class SetAnswer:
     unknown: int                    # sentences with a word that the vocabulary lacks
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.pronoun.nbytes + self.later.nbytes + self.received.nbytes
-
-    @property
     def reads_left_to_right(self) -> bool:
         """Whether all these heads are those of a decoder."""
         return all(kind is Kind.CAUSAL for kind, _, _ in self.heads)
@@ -434,11 +429,6 @@ class Answers:
 
     way: str
     scores: np.ndarray
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the scores."""
-        return self.scores.nbytes
 
     @property
     def share(self) -> np.ndarray:

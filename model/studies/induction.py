@@ -66,11 +66,6 @@ class InductionScores:
         columns = {"prefix": self.prefix, "previous": self.previous}
         return heads.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the scores."""
-        return self.previous.nbytes + self.prefix.nbytes
-
 
 def copying(opened: OpenModel, heads: Sequence[HeadId]) -> np.ndarray:
     """Does each head of a decoder say what it looks at? Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, from -1 to 1

@@ -52,11 +52,6 @@ class PatchHeads:
         """One row a head: distance, entropy, special."""
         return heads.head_frame(self.heads, {name: getattr(self, name) for name in MEASURES})
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(getattr(self, name).nbytes for name in MEASURES)
-
 
 def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
     """The middles of the patches in pixels of the picture, float64 (patch, 2): across, down."""
@@ -119,11 +114,6 @@ class PatchRollout:
 
     right: np.ndarray    # each layer's rows sum to 1 again after something was left out, and so do these
     copied: np.ndarray   # of the program in which they do not
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of both."""
-        return self.right.nbytes + self.copied.nbytes
 
 
 def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:

@@ -63,11 +63,6 @@ class PatchEffects:
         text's answer; both in nats, or cosines."""
         return heads.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array."""
-        return self.patched.nbytes
-
     def share(self, number: float) -> float:
         """How far a number is on the way from the first text (0) to the second (1); NaN where both are the same."""
         return (number - self.plain) / (self.other - self.plain) if self.other != self.plain else float("nan")

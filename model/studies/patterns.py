@@ -100,11 +100,6 @@ class HeadFits:
         """`best_patterns` of all heads."""
         return best_patterns(self.frame())
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(each.nbytes for each in self.fits.values())
-
 
 def best_patterns(fits: "DataFrame") -> "DataFrame":
     """Of fits (head by pattern) the best one of each head: columns pattern (its name; of equals the first column) and
@@ -191,11 +186,6 @@ class PatternChance:
     even: dict[str, float]   # {pattern: fit of rows that share their weight evenly among the allowed keys}
     luck: float              # the best fit to any other pattern that random heads exceed one time in twenty
     tokens: int              # of the text
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes, about."""
-        return 100 * len(self.even)
 
 
 def pattern_chance(attention_map: AttentionMap, draws: int = DRAWS) -> PatternChance:

@@ -34,11 +34,6 @@ class NextWord:
     def __post_init__(self) -> None:
         check_finite("in its answer", self.logits.max())   # a logit of −∞ is a word that is never said
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the logits."""
-        return self.logits.nbytes
-
 
 def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> np.ndarray:
     """The probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep the top_k
@@ -84,11 +79,6 @@ class SequenceLikelihood:
                              f"{len(self.ids)} ids and {len(self.log_probabilities)} numbers; cut them alike.")
         check_finite("in its answer", np.exp(self.log_probabilities))   # ln P of −∞ is a word that is never said
         object.__setattr__(self, "log_probabilities", frozen_array(self.log_probabilities, np.float64))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the numbers, and about those of the texts."""
-        return self.log_probabilities.nbytes + 100 * len(self.texts)
 
     @property
     def products(self) -> np.ndarray:

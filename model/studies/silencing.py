@@ -43,11 +43,6 @@ class Silencing:
         """One row a head: silenced, the change."""
         return heads.head_frame(self.heads, {"silenced": self.changes})
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array."""
-        return self.changes.nbytes
-
 
 def change(before: Prediction, after: Prediction) -> float:
     """How far apart two answers to one text are; 0 for equal ones. Raises ValueError for answers of two kinds."""

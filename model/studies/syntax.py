@@ -219,11 +219,6 @@ class Choices:
     not_found: int = 0          # sentences left out because a form is not in their text
     too_long: int = 0           # sentences left out because the model does not read as far
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return sum(getattr(self, name).nbytes for name in ("looked", "placed", "tree", "relations", "possible"))
-
 
 def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
     """Sentences of which nothing is known but why they were left out."""
@@ -327,11 +322,6 @@ class Counts:
     not_found: int = 0          # sentences left out because a form is not in their text
     too_long: int = 0           # sentences left out because the model does not read as far
     unplaced: int = 0           # relations left out because a word has no place in the text or no piece
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.n.nbytes + self.right.nbytes + self.near.nbytes + self.possible.nbytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -576,11 +566,6 @@ class SyntaxReport:
     counts: Counts                         # behind them
     choices: Choices                       # of every head from every word
     alone: int                             # sentences without another of their length: luck leaves them their trees
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-        return self.counts.nbytes + self.choices.nbytes
 
     def named(self, name: str) -> RelationScore:
         """The relation of this name. Raises KeyError where there is none."""

@@ -38,11 +38,6 @@ class Swapped:
     largest: float                # the head's largest weight in the row that answers
     entropy: float                # of that row, in bits
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the array."""
-        return self.permuted.nbytes
-
 
 def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
                  report: Progress) -> Swapped:

@@ -59,11 +59,6 @@ class HeadScores:
     heads: tuple[KindHeadId, ...]   # in the order of the last axis
     values: np.ndarray              # 0 to 1, float32 (frame, name, head)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the values."""
-        return self.values.nbytes
-
     def of(self, name: str) -> np.ndarray:
         """The values of one name, float32 (frame, head)."""
         return self.values[:, self.names.index(name)]

@@ -71,11 +71,6 @@ class Averages:
     cut: int = 0                # texts that were longer than the model reads
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the three arrays."""
-        return 3 * self.mean.nbytes
-
-    @property
     def spread(self) -> np.ndarray:
         """The standard deviation over texts (n − 1), float64 (name, head); NaN for fewer than two texts."""
         return np.sqrt(np.divide(self.squares, self.count - 1, out=np.full(self.mean.shape, np.nan),

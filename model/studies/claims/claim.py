@@ -49,11 +49,6 @@ class Measurement:
     findings: tuple[Finding, ...]   # all of which the claim needs
     picture: Picture                # where one case of it is seen
 
-    @property
-    def nbytes(self) -> int:
-        """About the bytes of all numbers and words."""
-        return 500 * (1 + len(self.findings))
-
 
 @dataclass(frozen=True)
 class Claim:

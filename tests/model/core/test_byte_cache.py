@@ -1,6 +1,8 @@
+from dataclasses import dataclass
+
 import numpy as np
 
-from model.core.limits import byte_cache
+from model.core.limits import byte_cache, bytes_of
 
 
 def test_the_least_recently_used_goes_first():
@@ -18,3 +20,20 @@ def test_what_is_larger_than_the_bound_stays_alone():
     assert set(cache) == {"large"}
     cache["small"] = np.zeros(1, np.uint8)
     assert set(cache) == {"small"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One with arrays at every depth."""
+
+    alone: np.ndarray
+    by_name: dict[str, np.ndarray]
+    inside: "tuple[Answer, ...]" = ()
+
+
+def test_arrays_count_at_every_depth():
+    def answer(size, *inside):
+        return Answer(np.zeros(size), {"a": np.zeros(size)}, inside)
+
+    grown, plain = answer(100, answer(50)), answer(0, answer(0))
+    assert bytes_of(grown) - bytes_of(plain) == 8 * (2 * 100 + 2 * 50)

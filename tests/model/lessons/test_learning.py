@@ -194,7 +194,7 @@ def test_clipping_changes_the_way_only_where_a_gradient_is_longer():
 
 def test_it_is_asked_like_anything_else_and_stops_when_nobody_waits():
     answer = sources.ask(RunQuery(seed=3), "test").result(60)
-    assert answer.nbytes > 0 and np.isfinite(answer.loss).all()
+    assert np.isfinite(answer.loss).all()
 
     def leave(fraction, text):
         raise Cancelled

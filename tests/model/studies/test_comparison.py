@@ -142,6 +142,6 @@ def test_predictions_beside_each_other_are_the_records_own():
 def test_the_desk_answers_a_comparison():
     queries = [sources.open_query("minilm", text) for text in (TIRED, TIRED.replace("tired", "wide"))]
     found = sources.ask(ComparisonQuery(*queries, (Kind.SELF, Kind.SELF)), "test").result(120)
-    assert len(found.changed) == 72 and found.nbytes > 0
+    assert len(found.changed) == 72
     groups = sources.ask(AlignmentQuery(*queries, (Kind.SELF, Kind.SELF)), "test").result(120)
-    assert len(groups.rows) == len(groups.columns) == 16 and groups.nbytes > 0
+    assert len(groups.rows) == len(groups.columns) == 16

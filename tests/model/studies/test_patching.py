@@ -69,7 +69,7 @@ def test_each_head_each_layer_and_all_are_asked_once():
     assert found.words == ("a", "b") and found.place == 7 and not found.same and found.whole == found.other == 5
     assert found.layers == pytest.approx({0: 2, 2: -1}) and found.share(2) == pytest.approx(2 / 3)
     assert found.turns(found.layers[0]) and not found.turns(found.layers[2])
-    assert found.heads == ((0, 0), (0, 1), (2, 0)) and found.nbytes == 3 * 8
+    assert found.heads == ((0, 0), (0, 1), (2, 0))
     assert found.frame()["effect"].tolist() == pytest.approx([3, 3, 3])
     assert np.isnan(PatchEffects(None, False, None, 1.0, 1.0, (), np.zeros(0), {}, 1.0).share(1.0))
 
