@@ -252,7 +252,7 @@ def syntax_as_text(report: syntax.SyntaxReport) -> str:
     lines.append(f"{'relation':<12} {'n':>6} {'held out':>8} {'interval':>17} {'offset':>7} {'luck':>7}  best of all "
                  f"sentences, possible from the dependent, from the head")
     for score in report.relations:
-        held_out = score.held_out or syntax.NOT_HELD_OUT
+        held_out = score.held_out or syntax.UNMEASURED
         offset = math.nan if score.offset is None else score.offset
         lines.append(f"{score.name:<12} {score.n:>6,} {held_out.value:>8.1%} "
                      f"{f'{held_out.low:.1%} to {held_out.high:.1%}':>17} {offset:>7.1%} {score.luck.mean:>7.1%}  "

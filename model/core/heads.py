@@ -57,6 +57,14 @@ def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
             yield rows, keys, layer.weights(heads, rows, keys)
 
 
+def whole(layer: Layer | Reported) -> np.ndarray:
+    """The weights of all heads of a layer, float32 (head, query, key)."""
+    found = np.zeros(layer.shape, np.float32)
+    for rows, keys, block in weight_blocks(layer):
+        found[:, rows, keys] = block
+    return found
+
+
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
     """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share, or to 0 where
     it may look at nothing. `rows` takes some queries only."""

@@ -1,7 +1,7 @@
 """What can be asked: the wiring, the edits and the `Query`. Primitives only, so a query is a cache key and what a link
 means. Also the names for what many signatures say, and the errors that a person can do something about."""
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol, TypeVar
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 Record = TypeVar("Record", covariant=True)
+Item = TypeVar("Item")
 MOST_STREAMS = 16  # of one wiring in a record
 MOST_KEYS = 10**9   # of an edit's window: longer than any text, and no number in a mask overflows
 
@@ -251,6 +252,13 @@ def head_label(layer: int, head: int) -> str:
 
 def quiet(fraction: float, text: str) -> None:
     """Progress that nobody watches."""
+
+
+def counted(items: Sequence[Item], report: Progress, what: str) -> Iterator[tuple[int, Item]]:
+    """Give each item with its number, and report which one it is: "sentence 3 of 60"."""
+    for number, item in enumerate(items):
+        report(number / len(items), f"{what} {number + 1} of {len(items)}")
+        yield number, item
 
 
 class NotFinite(UserError, ValueError):

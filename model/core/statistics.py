@@ -96,6 +96,9 @@ class MeanInterval:
     texts: int   # that have the number
 
 
+UNMEASURED = MeanInterval(math.nan, math.nan, math.nan, 0)
+
+
 def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Sums over the texts of each group: (group, …) of (text, …). groups (text): the number of each text's group."""
     total = np.zeros((groups.max() + 1, *values.shape[1:]))

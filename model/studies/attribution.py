@@ -15,7 +15,7 @@ from model.core import heads, statistics
 from model.core.masks import frozen_array
 from model.core.models import Models
 from model.core.query import Kind, Progress, Query, UserError
-from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
+from model.core.record import AttentionMap, AttentionRecord, Layer, Tokens
 from model.core.trace import Trace
 from model.studies import rollout
 from model.studies.token_removal import Answer, ExplainedAnswer, explained_answer
@@ -169,7 +169,7 @@ def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: At
     removed = explained.removal_effects(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
     scores = {"gradient": explained.gradient()}
     report(0.55, "attention over all layers")
-    weights = [_whole(layer)[:, :len(explained.rows), :count] for layer in attention_map.layers]
+    weights = [heads.whole(layer)[:, :len(explained.rows), :count] for layer in attention_map.layers]
     scores |= _over_layers(question, attention_map, weights, explained.rows, missing,
                            lambda share: report(0.55 + 0.4 * share, "attention flow"))
     by_head = {"weight": tuple(np.einsum("q,hqk->hk", explained.rows, weight) for weight in weights)}
@@ -202,14 +202,6 @@ def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
     if any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
         return {}
     return {"norm_layernorm": "no normalisation reads the sum of stream and attention in this model"}
-
-
-def _whole(layer: Layer | Reported) -> np.ndarray:
-    """All heads' weights of a layer, float32 (head, query, key)."""
-    weights = np.zeros(layer.shape, np.float32)
-    for rows, keys, block in heads.weight_blocks(layer):
-        weights[:, rows, keys] = block
-    return weights
 
 
 def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weights: list[np.ndarray], rows: np.ndarray,

@@ -12,7 +12,7 @@ import numpy as np
 
 from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError
+from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import jensen_shannon
 from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
@@ -165,8 +165,7 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
             for side in ("first", "second")]
     fixed = None if question.head is None else _rows(head_of(other, *question.head), *ends[1])
     changed = []
-    for place, layer in enumerate(one.layers):
-        report(place / len(one.layers), f"comparing layer {place + 1} of {len(one.layers)}")
+    for place, layer in counted(one.layers, report, "comparing layer"):
         for head in range(layer.heads):
             theirs = _rows(heads.weights(other.layers[place], head), *ends[1]) if fixed is None else fixed
             own = _rows(heads.weights(layer, head), *ends[0])

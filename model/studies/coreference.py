@@ -20,7 +20,7 @@ from model.core.heads import head_ids
 from model.core.limits import LIMITS
 from model.core.masks import Mask
 from model.core.models import Models, OpenModel
-from model.core.query import Edit, Kind, KindHeadId, Progress, Query, Span, UserError, quiet
+from model.core.query import Edit, Kind, KindHeadId, Progress, Query, Span, UserError, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
 from model.core.view import PRONOUNS, SUBJECTS
@@ -358,9 +358,7 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
     rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
-        weights = np.zeros(layer.shape, np.float32)
-        for block, keys, numbers in heads.weight_blocks(layer):
-            weights[:, block, keys] = numbers
+        weights = heads.whole(layer)
         rows["pronoun"].append(_to(weights, words.pronoun, words))
         rows["later"].append(_to(weights, behind, words))
         rows["received"].append(_received(weights, layer.allowed, words))
@@ -392,8 +390,7 @@ def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
 def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
     """Every case put to an open model, one after the other. `report` may end it."""
     found, unknown = [], 0
-    for number, case in enumerate(question.cases):
-        report(number / len(question.cases), f"sentence {number + 1} of {len(question.cases)}")
+    for _, case in counted(question.cases, report, "sentence"):
         record = model.record(Query(question.model, question.revision, case.sentence), quiet)
         attention_map = map_of(record)
         unknown += any(attention_map.queries.unknown)
@@ -439,8 +436,7 @@ class Answers:
 def run_answers(question: AnswersQuery, model: OpenModel, report: Progress) -> Answers:
     """Every case put to an open model. Raises UserError for a model that has no answer to compare."""
     scores = []
-    for number, case in enumerate(question.cases):
-        report(number / len(question.cases), f"answer {number + 1} of {len(question.cases)}")
+    for _, case in counted(question.cases, report, "answer"):
         scores.append((_labels if _way(model) == "label" else _likelihoods)(question, model, case))
     return Answers(_way(model), np.array(scores))
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from model.core import heads
 from model.core.models import Models, OpenModel
-from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, quiet
+from model.core.query import Edit, HeadId, Kind, Progress, Query, UserError, counted, quiet
 from model.core.record import AttentionMap
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
                 report: Progress = quiet) -> InductionScores:
     """The scores as means over several random repeats."""
     drawn = []
-    for seed in range(draws):
-        report(seed / draws, f"random tokens {seed + 1} of {draws}")
+    for seed, _ in counted(range(draws), report, "random tokens"):
         drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, quiet))
     return InductionScores(drawn[0].heads, np.mean([one.previous for one in drawn], axis=0),
                            np.mean([one.prefix for one in drawn], axis=0), drawn[0].uniform)

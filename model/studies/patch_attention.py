@@ -122,7 +122,7 @@ def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
         raise UserError("Rollout follows one list of tokens through all layers; choose self-attention.")
     right, copied = [], []
     for layer in attention_map.layers:
-        mean = np.stack([heads.weights(layer, head) for head in range(layer.heads)]).astype(np.float64).mean(0)
+        mean = heads.whole(layer).astype(np.float64).mean(0)
         kept = without_smallest(mean, discard) / 2 + np.eye(len(mean)) / 2
         right.append(kept / kept.sum(1, keepdims=True))
         # the program divides by a vector of row sums that is laid along the columns: cell (i, j) by the sum of row j

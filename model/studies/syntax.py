@@ -38,7 +38,7 @@ from model.core.masks import Mask
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Progress, Query, Span, UserError, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer, Reported, Tokens
-from model.core.statistics import DRAWS, LEVEL, SEED, MeanInterval, accuracy_intervals
+from model.core.statistics import DRAWS, LEVEL, SEED, UNMEASURED, MeanInterval, accuracy_intervals
 from model.studies.coreference import map_of
 from model.studies.corpus import lines
 
@@ -523,7 +523,6 @@ def alone(lengths: np.ndarray) -> int:
     return int((np.unique(lengths, return_counts=True)[1] == 1).sum())
 
 
-NOT_HELD_OUT = MeanInterval(math.nan, math.nan, math.nan, 0)
 READING = 0.9   # share of the work that is the model's
 
 
@@ -589,7 +588,7 @@ class SyntaxReport:
 
 
 def _row(score: RelationScore) -> dict:
-    held_out = score.held_out or NOT_HELD_OUT
+    held_out = score.held_out or UNMEASURED
     return {"relation": score.name, "n": score.n, "held_out": held_out.value, "low": held_out.low,
             "high": held_out.high, "offset": math.nan if score.offset is None else score.offset,
             "luck": score.luck.mean, "luck_high": score.luck.high, "from": score.best.direction,

@@ -23,7 +23,7 @@ from model.core import files
 from model.core.files import TemporaryFolder
 from model.core.limits import LIMITS
 from model.core.models import Models
-from model.core.query import KindHeadId, Progress, UserError
+from model.core.query import KindHeadId, Progress, UserError, counted
 from model.studies.induction import FORMED, SMOOTH, Film, emergence_interval, loss_drop_step, read_film
 
 __all__ = ["FORMED", "SMOOTH", "Film", "HeadScores", "HeadScoresQuery", "emergence_interval", "loss_drop_step",
@@ -43,8 +43,7 @@ class HeadScoresQuery:
         from model.scratch import head_scores
 
         scores = []
-        for number, step in enumerate(self.steps):
-            report(number / len(self.steps), f"snapshot {number + 1} of {len(self.steps)}")
+        for _, step in counted(self.steps, report, "snapshot"):
             opened = models.open(replace(self, model=f"{self.model}@{step}"), report)
             scores.append(head_scores.score_heads(opened))
         names, heads, _ = scores[0]

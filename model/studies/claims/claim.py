@@ -50,6 +50,9 @@ class Measurement:
     picture: Picture                # where one case of it is seen
 
 
+Measure = Callable[[NamesModel, Models, Progress], Measurement]   # puts a claim to one model
+
+
 @dataclass(frozen=True)
 class Claim:
     """Something that was said about attention heads."""
@@ -57,7 +60,7 @@ class Claim:
     name: str                   # in files, links and commands
     paper: str                  # where it was said: a key of assets/claims/papers.bib
     models: tuple[str, ...]     # names of the catalogue that it is put to, the first one by default
-    measure: Callable[[NamesModel, Models, Progress], Measurement]   # puts it to one of them
+    measure: Measure
     slow: bool = False          # takes more than about ten seconds on two cores
 
 

@@ -14,11 +14,12 @@ from model.core import heads, pictures
 from model.core.files import ASSETS
 from model.core.heads import head_ids
 from model.core.models import Models, NamesModel, OpenModel
-from model.core.query import HeadId, Progress, Query, UserError, Window, quiet
+from model.core.query import HeadId, Progress, Query, UserError, Window, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Layer
 from model.core.statistics import (
     LEVEL,
     SEED,
+    UNMEASURED,
     MeanInterval,
     accuracy_intervals,
     mean_intervals,
@@ -38,6 +39,7 @@ from model.studies.claims.claim import (
     TIMES,
     WIDTH,
     Finding,
+    Measure,
     Measurement,
     Picture,
     finding,
@@ -76,9 +78,7 @@ def passages() -> tuple[str, ...]:
 
 def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[tuple[int, str, AttentionRecord]]:
     """(number, sentence, record) of every sentence. `report` may end it."""
-    texts = sentences()
-    for number, text in enumerate(texts):
-        report(number / len(texts), f"sentence {number + 1} of {len(texts)}")
+    for number, text in counted(sentences(), report, "sentence"):
         yield number, text, opened.record(Query(asked.model, asked.revision, text), quiet)
 
 
@@ -106,7 +106,7 @@ def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.n
     text, for the draws."""
     rng, means = np.random.default_rng([SEED, number]), []
     for layer in attention_map.layers:
-        weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        weights = heads.whole(layer)
         allowed = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
         allowed = np.asarray(allowed if allowed.ndim == 2 else np.any(allowed, axis=0))[rows]
         order = np.argsort(~allowed, axis=1, kind="stable")   # the allowed keys of each row come first
@@ -116,35 +116,21 @@ def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.n
     return np.concatenate(means, axis=1).astype(np.float64)
 
 
-def special_tokens(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Do special tokens get more in the upper half of the layers?"""
-    return _change("special", "share", asked, models, report)
+def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
+    """The measurement of how a measure grows with depth, or falls (way −1): its mean over heads of the upper half of
+    the layers less that of the lower half; of an odd number of layers the middle one counts in neither."""
+    def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+        changes = []
+        for _, _, record in records(asked, models.open(asked, report), report):
+            attention_map = map_of(record)
+            lower, upper = halves(attention_map)
+            values = heads.measure(attention_map).values[measure]
+            changes.append(way * (values[upper].mean() - values[lower].mean()))
+        found = finding(measure, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
+        return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind,
+                                             settings=(("colour", measure),)))
 
-
-def breadth(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Do the lower half of the layers look more broadly? Of the entropy of rows, lower half less upper half."""
-    return _change("entropy", "bits", asked, models, report, upwards=False)
-
-
-def distance(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Do the upper half of the layers look farther?"""
-    return _change("distance", "tokens", asked, models, report)
-
-
-def _change(measure: str, unit: str, asked: NamesModel, models: Models, report: Progress,
-            upwards: bool = True) -> Measurement:
-    """Of a measure the mean over heads of the upper half of the layers less that of the lower half, or the other way
-    round where it is to fall upwards; of an odd number of layers the middle one counts in neither."""
-    changes = []
-    for _, _, record in records(asked, models.open(asked, report), report):
-        attention_map = map_of(record)
-        lower, upper = halves(attention_map)
-        values = heads.measure(attention_map).values[measure]
-        change = values[upper].mean() - values[lower].mean()
-        changes.append(change if upwards else -change)
-    found = finding(measure, mean_intervals(np.array(changes)[:, None])[0], 0.0, "texts", unit)
-    return Measurement((found,), Picture("heads", asked.model, sentences()[0], attention_map.kind,
-                                         settings=(("colour", measure),)))
+    return measured
 
 
 def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:
@@ -154,29 +140,22 @@ def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:
     return place < half, place >= len(attention_map.layers) - half
 
 
-def previous_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Does some head put most of its attention on the previous token?"""
-    return _neighbour("previous", -1, asked, models, report)
+def neighbour(measure: str, offset: int) -> Measure:
+    """The measurement of whether some head puts most of its attention on the previous or the next token: the mean
+    weight on it, over the tokens that have one, of the head that is best on the other half of the sentences."""
+    def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
+        shares, lucky = [], []
+        for number, _, record in records(asked, models.open(asked, report), report):
+            attention_map = map_of(record)
+            count = len(attention_map.queries)
+            shares.append(heads.measure(attention_map).values[measure])
+            lucky.append(shuffled(attention_map, np.arange(max(0, -offset), count - max(0, offset)), number))
+        ids = head_ids(attention_map)
+        found = best_head_finding(measure, np.array(shares), MOST, np.mean(lucky, axis=0), ids)
+        picture = Picture("heads", asked.model, sentences()[0], attention_map.kind, found.heads[0])
+        return Measurement((found,), picture)
 
-
-def next_token(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """Does some head put most of its attention on the next token?"""
-    return _neighbour("next", 1, asked, models, report)
-
-
-def _neighbour(measure: str, offset: int, asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """The mean weight on the neighbour, over the tokens that have one, of the head that is best on the other half of
-    the sentences."""
-    shares, lucky = [], []
-    for number, _, record in records(asked, models.open(asked, report), report):
-        attention_map = map_of(record)
-        count = len(attention_map.queries)
-        shares.append(heads.measure(attention_map).values[measure])
-        lucky.append(shuffled(attention_map, np.arange(max(0, -offset), count - max(0, offset)), number))
-    ids = head_ids(attention_map)
-    found = best_head_finding(measure, np.array(shares), MOST, np.mean(lucky, axis=0), ids)
-    picture = Picture("heads", asked.model, sentences()[0], attention_map.kind, found.heads[0])
-    return Measurement((found,), picture)
+    return measured
 
 
 def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
@@ -185,7 +164,7 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     opened = models.open(asked, report)
     question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
     whole = set_report(run(question, opened, report))
-    judged = whole.held_out.accuracy if whole.held_out is not None else MeanInterval(math.nan, math.nan, math.nan, 0)
+    judged = whole.held_out.accuracy if whole.held_out is not None else UNMEASURED
     baseline = max(whole.baselines[name] for name in ("chance", "nearest", "first"))
     chosen = () if whole.held_out is None else tuple(map(whole.named, whole.held_out.chosen))
     found = replace(finding("pronoun", judged, baseline, "frames", "share", whole.frames), best=whole.luck.best,
@@ -198,16 +177,13 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
     return Measurement((found,), picture)
 
 
-NAN = MeanInterval(math.nan, math.nan, math.nan, 0)
-
-
 @functools.cache
 def trees() -> tuple[Sentence, ...]:
     """The annotated English sentences that these claims are measured on."""
     return shipped_treebank("en") + shipped_treebank("en", "grammar")
 
 
-def relation(name: str) -> Callable[[NamesModel, Models, Progress], Measurement]:
+def relation(name: str) -> Measure:
     """The measurement of one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         question = SyntaxQuery(asked.model, asked.revision, trees())
@@ -215,8 +191,8 @@ def relation(name: str) -> Callable[[NamesModel, Models, Progress], Measurement]
         score = whole.named(name)
         with_it = [sentence for sentence in trees() if any(word.relation == name for word in sentence.words)]
         heads = tuple((choice.layer, choice.head) for choice in score.chosen)
-        found = finding(name, score.held_out or NAN, math.nan if score.offset is None else score.offset, "sentences",
-                        "share", len(with_it))
+        baseline = math.nan if score.offset is None else score.offset
+        found = finding(name, score.held_out or UNMEASURED, baseline, "sentences", "share", len(with_it))
         found = replace(found, best=score.accuracy, luck=score.luck.high, heads=heads)
         picture = Picture("heads", asked.model, with_it[0].text, head=(score.best.layer, score.best.head))
         return Measurement((found,), picture)
@@ -244,7 +220,7 @@ def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
     float64 (2); NaN for the second where a layer has no such norm."""
     weights_alone, with_norm = [], []
     for layer in attention_map.layers:
-        weights = np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+        weights = heads.whole(layer)
         attention = trace.attention(attention_map.kind, layer.index)
         around = sublayer(trace.block(attention_map.kind, layer.index), attention)
         values = transformed_values(layer, attention) if isinstance(layer, Layer) else np.zeros(0)
@@ -271,8 +247,7 @@ def not_explanation(asked: NamesModel, models: Models, report: Progress) -> Meas
     """By how much the best head's weights rank the tokens less like the effect of taking them away than the ways of
     taking them away rank them like one another. The head is chosen on the other half of the texts."""
     wanted, found = questions(asked.model, asked.revision, ANSWER, SET), []
-    for number, question in enumerate(wanted):
-        report(number / len(wanted), f"sentence {number + 1} of {len(wanted)}")
+    for _, question in counted(wanted, report, "sentence"):
         found.append(replace(question, without_flow=True).answer(models, quiet))
     groups = np.unique([text.group for text in texts(SET)], return_inverse=True)[1]
     scores, chosen = faithfulness_held_out(found, groups)
@@ -299,8 +274,7 @@ def induction_heads(asked: NamesModel, models: Models, report: Progress) -> Meas
     """Does some head look, from a token's second occurrence, mostly at what followed the first? Random tokens twice
     over."""
     opened, values, lucky = models.open(asked, report), [], []
-    for seed in range(REPEATS):
-        report(seed / REPEATS, f"random tokens {seed + 1} of {REPEATS}")
+    for seed, _ in counted(range(REPEATS), report, "random tokens"):
         question = RepeatsQuery(asked.model, asked.revision, seed=seed)
         attention_map = repeated(question, opened, quiet)
         found = scores(attention_map, question.length)
@@ -316,8 +290,7 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
     between the two snapshots between which it forms? What is drawn are the random tokens that each snapshot's heads are
     tested with, half of which choose the head; the training is one."""
     film, prefix = read_film(FILM), []
-    for number, step in enumerate(film.frames):
-        report(number / len(film.frames), f"snapshot {number + 1} of {len(film.frames)}")
+    for _, step in counted(film.frames, report, "snapshot"):
         opened = models.open(Named(f"{asked.model}@{step}", asked.revision), quiet)
         prefix.append([ask(RepeatsQuery(opened.card.id, asked.revision, seed=seed), opened, quiet).prefix
                        for seed in range(REPEATS)])
@@ -533,8 +506,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
     ground from the best other one; each chosen on the other half of the pictures. Luck moves the outline about."""
     opened, looks, masks = models.open(asked, report), [], []
     known = list(with_figures())
-    for number, (sha256, mask, expected) in enumerate(known):
-        report(number / len(known), f"picture {number + 1} of {len(known)}")
+    for _, (sha256, mask, expected) in counted(known, report, "picture"):
         record = opened.record(Query(asked.model, asked.revision, "", image=sha256), quiet)
         attention_map = record.maps[0]
         grid = attention_map.keys.grid
@@ -547,15 +519,9 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
         masks.append(mask(*grid))
     ids, lucky = head_ids(attention_map), moved(looks, masks)
     values = np.array([look[:, mask].sum(-1) - mask.mean() for look, mask in zip(looks, masks, strict=True)])
-    found = (_finding("figure", values, lucky, ids), _finding("ground", -values, -lucky, ids))
+    found = (best_head_finding("figure", values, 0.0, lucky, ids, "pictures"),
+             best_head_finding("ground", -values, 0.0, -lucky, ids, "pictures"))
     return Measurement(found, Picture("heads", asked.model, head=found[0].heads[0], image=known[0][0]))
-
-
-def _finding(name: str, values: np.ndarray, lucky: np.ndarray, ids: tuple[HeadId, ...]) -> Finding:
-    scored, chosen = held_out(values)
-    found = finding(name, mean_intervals(scored[:, None])[0], 0.0, "pictures", "share")
-    return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
-                   heads=tuple(ids[number] for number in chosen))
 
 
 def patch_shares(attention_map: AttentionMap) -> np.ndarray:
