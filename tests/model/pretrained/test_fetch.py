@@ -119,7 +119,7 @@ def test_weights_changed_after_fetching_are_refused(hub, report):
 def test_a_full_disk_is_said_and_with_room_it_goes_on(hub, contents, home, report):
     refused = on_a_full_disk(lambda: fetching.fetch("owner/name", report), 20_000)
     assert isinstance(refused, UserError), refused
-    assert "is full; make room and fetch owner/name again" in str(refused)
+    assert "as the disk is full; make room and try again" in str(refused)
     with pytest.raises(UserError, match="not on this disk"):
         load.locate("owner/name")
     folder = fetching.fetch("owner/name", report)
@@ -129,7 +129,7 @@ def test_a_full_disk_is_said_and_with_room_it_goes_on(hub, contents, home, repor
 
 def test_a_file_in_the_place_of_the_home_is_said(hub, home, report):
     home.touch()
-    with pytest.raises(UserError, match="home cannot be written to; set CLEARHEAD_HOME"):
+    with pytest.raises(UserError, match=r"\(CLEARHEAD_HOME\) could not be written, as a file stands where"):
         fetching.fetch("owner/name", report)
     assert home.is_file()
 
