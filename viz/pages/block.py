@@ -122,8 +122,8 @@ def _leaves(lesson: Lesson, name: str, output: np.ndarray | None, tokens: Tokens
     rows = [token_name(tokens, place) for place in range(min(ROWS, len(output)))]
     columns = list(map(str, range(output.shape[1])))
     style = CellStyle("signed", bound=float(np.quantile(np.abs(output), 0.998)) or 1.0, square=False)
-    figure(lambda theme: matrix(theme, output[:ROWS], rows, columns, axes=("dimension", "token"), style=style,
-                                height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(box=name)),
+    figure(matrix, output[:ROWS], rows, columns, axes=("dimension", "token"), style=style,
+           height=max(220, 110 + 15 * len(rows)), title=words["leaves"].format(box=name),
            key="block-box", alt=lesson.alt("parts", box=name, shape=_shape(output)))
 
 
@@ -202,8 +202,8 @@ def _means(norm: Norm, tokens: Tokens, words: dict) -> None:
     """The answer on the picture: one mean and one spread per token."""
     x = norm.input[:ROWS].astype(np.float64)
     names = [token_name(tokens, place) for place in range(len(x))]
-    figure(lambda theme: bars(theme, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
-                              axes=("token", words["value"]), height=300, angle=UPRIGHT),
+    figure(bars, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
+           axes=("token", words["value"]), height=300, angle=UPRIGHT,
            key="block-means", alt=words["alt_means"].format(count=len(names)))
 
 
@@ -220,14 +220,14 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
         shares = {words[name]: np.histogram(getattr(inner, name), edges)[0] / inner.before.size
                   for name in ("before", "active")}
         with left:
-            figure(lambda theme: histogram(theme, edges, shares, axes=(words["value"], words["share"]),
-                                           marks=[(0, "0")], height=320), key="block-activations",
+            figure(histogram, edges, shares, axes=(words["value"], words["share"]),
+                   marks=[(0, "0")], height=320, key="block-activations",
                    alt=lesson.alt("feed_forward", activation=inner.activation, block=this_block.index))
         known = {_name(lesson, trace, one): one.feed_forward for one in trace.blocks if one.feed_forward is not None}
         inactive = np.array([block.inactive_shares(each.before, each.active) for each in known.values()])
         with right:
-            figure(lambda theme: bars(theme, list(known), dict(zip(words["groups"], inactive.T, strict=True)),
-                                      axes=(words["layer"], words["share"]), y_range=(0, 1), height=320),
+            figure(bars, list(known), dict(zip(words["groups"], inactive.T, strict=True)),
+                   axes=(words["layer"], words["share"]), y_range=(0, 1), height=320,
                    key="block-silent", alt=words["alt_silent"].format(activation=inner.activation))
         number, d_ff, d_model = _name(lesson, trace, this_block), inner.before.shape[1], inner.output.shape[1]
         zero, near, relu = inactive[list(known).index(number)]
@@ -247,7 +247,7 @@ def _bend(page: PageContext, lesson: Lesson) -> None:
         slider_for(page, "units", words["units"], range(33), say=str)
         drawn = [Line(words["target"], TARGET, None, "dash"), Line(words["line"], line, 1, "dot"),
                  Line(words["fit"].format(units=units), fit, 0, "solid")]
-        figure(lambda theme: lines(theme, X, drawn, axes=(words["x"], words["y"]), height=320), key="block-bend",
+        figure(lines, X, drawn, axes=(words["x"], words["y"]), height=320, key="block-bend",
                alt=lesson.alt("bend", units=units, left=left))
         lesson.explanation("bend", shown=(block.bent_fit,), shapes={"fit": fit}, straight=straight, units=units,
                            left=left)
@@ -287,16 +287,15 @@ def _depth(page: PageContext, lesson: Lesson) -> None:
             drawn = [Line(words["names"][kind], getattr(found, name), *STYLES[kind],
                           (found.low, found.high) if log else None) for kind, found in here.items()]
             with column:
-                figure(lambda theme, drawn=drawn, name=name, log=log: lines(
-                    theme, np.arange(1, layers + 1), drawn, axes=(words["layer"], words[name]), log=log, height=340),
+                figure(lines, np.arange(1, layers + 1), drawn, axes=(words["layer"], words[name]), log=log, height=340,
                        key=f"block-{name}", alt=words[f"alt_{name}"].format(
                            layers=layers, **{kind: getattr(found, name)[-1] for kind, found in here.items()}))
         ends = [Line(words["names"][kind], gradients, STYLES[kind][0], "dots") for kind, gradients in last.items()]
         ends.append(Line("∝ 1/√N", last["pre"][-1] * np.sqrt(depths[-1] / depths), None, "dash"))
         with third:
-            figure(lambda theme: lines(theme, depths, ends, axes=(words["layers_n"], words["last"]),
-                                       y_range=(0, 1.15 * float(last["post"].max())),
-                                       marks=[(layers, f"N = {layers}")], height=340), key="block-last",
+            figure(lines, depths, ends, axes=(words["layers_n"], words["last"]),
+                   y_range=(0, 1.15 * float(last["post"].max())),
+                   marks=[(layers, f"N = {layers}")], height=340, key="block-last",
                    alt=words["alt_last"].format(post=last["post"][-1], pre=last["pre"][-1]))
         post, pre, six = here["post"], here["pre"], block.DEPTHS.index(6)
         lesson.explanation("depth", shown=(block.depth, block.depth_runs),

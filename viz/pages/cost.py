@@ -89,7 +89,7 @@ def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
                   for mine in drawn_lines(page.controls["drawn"], lengths, GROWTH, "xy")]
         facts = {"width": width} | {way: float(numbers[-1] / numbers[-2]) for way, numbers in held.items()}
         with right:
-            figure(lambda theme: lines(theme, lengths, drawn, axes=tuple(words["axes"]), log="xy", height=340),
+            figure(lines, lengths, drawn, axes=tuple(words["axes"]), log="xy", height=340,
                    key="cost-held", alt=words["alt_held"].format(**facts))
         lesson.explanation("held", shown=(cost.bytes_held,), notices_in=right,
                            shapes={"d_model": width, "heads": width // cost.D_K}, half=LENGTHS[-2], longest=LENGTHS[-1],
@@ -105,8 +105,8 @@ def _counted(lesson: Lesson, width: int) -> None:
         drawn = [Line(words["square"] if way == "plain" else names[way],
                       np.asarray(cost.multiplications(way, lengths, width)), colour)
                  for way, colour in (("plain", 0), ("window", 2), ("linear", 3))]
-        figure(lambda theme: lines(theme, lengths, drawn, axes=("tokens n", "multiplications"), log="xy",
-                                   marks=[(even, f"n = 6d = {even:,}")], height=340),
+        figure(lines, lengths, drawn, axes=("tokens n", "multiplications"), log="xy",
+               marks=[(even, f"n = 6d = {even:,}")], height=340,
                key="cost-counted", alt=lesson.alt("counted", width=width, even=even))
         plain, linear = (np.asarray(cost.multiplications(way, lengths, width)) for way in ("plain", "linear"))
         shares = plain / (plain + linear)
@@ -233,9 +233,9 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
         with right, computing():
             plain = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
             rows = [*(words["after"].format(tile=number) for number in range(1, len(taken) + 1)), words["plain"]]
-            figure(lambda theme: matrix(theme, np.vstack([weights_so_far(scores, taken, step), plain]), rows, keys,
-                                        axes=("key", ""), height=120 + 30 * len(rows),
-                                        style=CellStyle(square=False, ruler=False)),
+            figure(matrix, np.vstack([weights_so_far(scores, taken, step), plain]), rows, keys,
+                   axes=("key", ""), height=120 + 30 * len(rows),
+                   style=CellStyle(square=False, ruler=False),
                    key="cost-tiles", alt=lesson.alt("tiles", step=step, all=len(taken), seen=seen, keys=len(keys)))
             table = [[f"{state.keys[0]}{RANGE}{state.keys[1] - 1}", f"{state.m:.3g}", f"{state.kept:.4g}",
                       f"{state.l:z.4f}", f"{float(state.answer[0]):z.4f}"] for state in taken[:step]]
@@ -273,8 +273,8 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
             name, length = words["names"][kind].format(k=cost.KERNEL), words["lengths"][kind].format(steps=steps[kind])
             with column:
                 st.markdown(f"**{name}**: {length}")
-                figure(lambda theme, kind=kind: paths(theme, PATH, cost.units(kind, PATH, first, second),
-                                                      cost.path(kind, first, second), (first, second)),
+                figure(paths, PATH, cost.units(kind, PATH, first, second),
+                       cost.path(kind, first, second), (first, second),
                        key=f"cost-path-{kind}",
                        alt=lesson.alt("paths", name=name, first=chosen[0], second=chosen[1], n=PATH, length=length))
         lesson.explanation("paths", shown=(cost.path, cost.path_length), apart=abs(second - first), **steps)
@@ -293,8 +293,8 @@ def _types(page: PageContext, lesson: Lesson) -> None:
         choice_for(page, "column", words["column"], words["columns"])
         drawn = [Line(names[kind], np.broadcast_to(cost.table(kind, SPAN, d, k, r)[column], SPAN.shape), place, style)
                  for place, (kind, style) in enumerate(zip(cost.TYPES, ("solid", "dash", "dot", "solid"), strict=True))]
-        figure(lambda theme: lines(theme, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
-                                   marks=[(n, f"n = {n:,}")], height=360),
+        figure(lines, SPAN, drawn, axes=("tokens n", words["columns"][column]), log="xy",
+               marks=[(n, f"n = {n:,}")], height=360,
                key="cost-types", alt=lesson.alt("types", column=words["columns"][column], **at))
         st.markdown(markdown_table(words["table_head"], [
             [names[kind], *(order if order == "1" else f"{order} = {number:,.4g}" for order, number in

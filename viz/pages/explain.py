@@ -188,6 +188,10 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
                 help=f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
     figure(lambda theme: importance(theme, [group for group in groups if group], names, apart, title=words["tokens"],
                                     apart_title=words["apart"]), key="explain-picture",
+    st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}", width=READABLE)
+    figure(importance, [group for group in groups if group], names, apart, title=words["tokens"],
+           apart_title=words["apart"],
+           key="explain-picture",
            alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
     _picture_caption(page, attribution, flat)
 
@@ -250,9 +254,9 @@ def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.nda
     names = {name: label(name, view.layer, view.head) for name in measures}
     columns = {} if values is None else {removals[name]: values[:, place] for place, name in enumerate(REMOVALS)}
     quiet = [names[name] for name in measures if name.endswith("_even")]
-    figure(lambda theme: agreement_figure(theme, list(names.values()), columns, (words["mean"], mean),
-                                          ceiling=(top, words["ceiling"].format(value=top)), chance=chance,
-                                          axis=words["axis"], quiet=quiet), key=key, alt=alt)
+    figure(agreement_figure, list(names.values()), columns, (words["mean"], mean),
+           ceiling=(top, words["ceiling"].format(value=top)), chance=chance,
+           axis=words["axis"], quiet=quiet, key=key, alt=alt)
 
 
 def label(name: str, layer: int, head: int) -> str:
@@ -373,8 +377,8 @@ def _layers(attributions: list[Attribution]) -> None:
     with st.container(width=READABLE):
         st.markdown(f"**{words['by_layer']}**")
         st.caption(words["by_layer_about"])
-        figure(lambda theme: lines(theme, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]),
-                                   height=280),
+        figure(lines, layers, drawn, axes=(words["layer"], strings("explain")["sentence"]["axis"]),
+               height=280,
                key="explain-layers", alt=words["alt_layer"].format(layer=layers[best], most=weight[best]))
 
 
@@ -393,9 +397,9 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
     form = "vector" if attribution.answer.kind == "vector" else "word"
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: histogram(theme, edges, {words["shuffled"]: shares},
-                                       axes=(words["axis"][form], words["share"]),
-                                       marks=[(swapped.even, words["even"])]),
+        figure(histogram, edges, {words["shuffled"]: shares},
+               axes=(words["axis"][form], words["share"]),
+               marks=[(swapped.even, words["even"])],
                key="explain-swap", alt=words["alt"].format(draws=DRAWS, median=middle, even=swapped.even))
     with right:
         st.caption(words["about"][form])
@@ -420,8 +424,8 @@ def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> N
                                           strict=True):
         with column:
             st.markdown(f"**{name}**")
-            figure(lambda theme, numbers=numbers: matrix(theme, numbers, rows, columns, axes=tuple(words["axes"]),
-                                                         height=HIGH, style=CellStyle(ruler=False)),
+            figure(matrix, numbers, rows, columns, axes=tuple(words["axes"]),
+                   height=HIGH, style=CellStyle(ruler=False),
                    key=f"explain-{key}", alt=words["alt"].format(name=name, rows=len(rows), columns=len(columns)))
     names = (attention_map.queries.texts, attention_map.keys.texts)
     claim = share_claim(weights, share, names, layer.heads)

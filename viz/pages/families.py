@@ -97,7 +97,7 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
         if revealed:
             boxes["cross"], arrows = boxes["cross_answered"], list(map(Markup, words["arrows"]))
         with right:
-            figure(lambda theme: wiring(theme, boxes, arrows, height=410), key="families-wiring",
+            figure(wiring, boxes, arrows, height=410, key="families-wiring",
                    alt=words["alt_answered" if revealed else "alt"].format(**shapes))
         if revealed:
             lesson.explanation("inputs", shown=(families.wiring,), apart=tensors.apart, notices_in=right,
@@ -140,9 +140,9 @@ def _allowed(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> 
     """Draws one family's mask; who may look where, bool (query, key)."""
     words, allowed = lesson.prose["three"], families.allowed(record[kind])
     rows, columns = _short(record[kind].queries), _short(record[kind].keys)
-    figure(lambda theme: matrix(theme, np.where(allowed, 1.0, np.nan), rows, columns,
-                                axes=(words["key"], words["query"]), height=330, angle=UPRIGHT,
-                                style=CellStyle(ruler=False, digits=0)), key=f"families-may-{name}",
+    figure(matrix, np.where(allowed, 1.0, np.nan), rows, columns,
+           axes=(words["key"], words["query"]), height=330, angle=UPRIGHT,
+           style=CellStyle(ruler=False, digits=0), key=f"families-may-{name}",
            alt=lesson.alt("three", name=words[name], share=allowed.mean(), queries=len(rows), keys=len(columns)))
     return allowed
 
@@ -195,8 +195,7 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
                 title, tokens = lesson.prose["three"][name], _short(record[record.kinds[0]].queries)
                 with column:
                     st.markdown(f"**{title}**")
-                    figure(lambda theme, tokens=tokens, change=change: bars(
-                        theme, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280, angle=UPRIGHT),
+                    figure(bars, tokens, {words["moved"]: change}, axes=("", words["moved"]), height=280, angle=UPRIGHT,
                            key=f"families-hidden-{name}",
                            alt=lesson.alt("hidden", word=word, touched=touched[name], name=title))
         lesson.explanation("hidden", shown=(families.moved,), shapes={"moved": change}, word=word, **touched)
@@ -253,14 +252,14 @@ def _product(lesson: Lesson, chains: dict[str, SequenceLikelihood], says: str) -
     power = total / np.log(10)
     left, right = st.columns(2, gap="medium")
     with left:
-        figure(lambda theme: bars(theme, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340,
-                                  angle=UPRIGHT), key="families-chances",
+        figure(bars, labels, factors, axes=("", words["chance"]), y_range=(0, 1.02), height=340,
+               angle=UPRIGHT, key="families-chances",
                alt=lesson.alt("factors", n=count, least=chain.texts[least], p=np.exp(smallest)))
     drawn = [Line(title, np.cumsum(one) / np.log(10), place) for place, (title, one) in enumerate(padded.items())]
     lowest = min(-1.0, 1.05 * min(float(one.products[-1]) for one in chains.values()) / np.log(10))
     with right:
-        figure(lambda theme: lines(theme, np.arange(1, len(places) + 1), drawn, axes=("t", words["product"]),
-                                   y_range=(lowest, -0.03 * lowest), height=340),
+        figure(lines, np.arange(1, len(places) + 1), drawn, axes=("t", words["product"]),
+               y_range=(lowest, -0.03 * lowest), height=340,
                key="families-product", alt=words["alt_product"].format(product=power))
     lesson.explanation("factors", shown=(SequenceLikelihood,), shapes={"ln P(y_t | y_<t, x)": chain.log_probabilities},
                        n=count, says=says, share=smallest / total if total else 0.0, name=name,

@@ -235,7 +235,7 @@ def _draw(report: SyntaxReport, place: int, relation: str, choice: HeadChoice, l
     st.markdown(escape_markdown(told))
     with st.container(key="syntax-tree"), st.container(key="syntax-tree-wide",
                                                        width=max(320, sentence_width(forms, heads, names))):
-        figure(lambda theme: dependency_tree(theme, forms, heads, names, relation, looks), key="syntax-drawing",
+        figure(dependency_tree, forms, heads, names, relation, looks, key="syntax-drawing",
                alt=" ".join([f"{sentence.text} {told}", *(look.said for look in looks)]))
     st.caption(words["drawing_about"], width=READABLE_WIDE)
 

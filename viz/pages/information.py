@@ -68,14 +68,14 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
             choice_for(page, "toy", words["toy"], words["names"])
             picture, beside = st.columns(2, gap="small") if revealed else (st.container(), st.container())
             with picture:
-                figure(lambda theme: matrix(theme, np.where(weights > 0, weights, np.nan), places, places, height=310,
-                                            style=CellStyle(ruler=False)),
+                figure(matrix, np.where(weights > 0, weights, np.nan), places, places, height=310,
+                       style=CellStyle(ruler=False),
                        key="information-toy", alt=lesson.alt("toy", name=words["names"][name], n=n))
             if revealed:
                 labels = [words["of_mean"], words["mean_of"], words["mutual"]]
                 with beside:
-                    figure(lambda theme: bars(theme, labels, {"bits": np.array(list(numbers.values()))}, angle=0,
-                                              axes=("", "bits"), height=310, y_range=(0, 1.1 * np.log2(n))),
+                    figure(bars, labels, {"bits": np.array(list(numbers.values()))}, angle=0,
+                           axes=("", "bits"), height=310, y_range=(0, 1.1 * np.log2(n)),
                            key="information-bits", alt=words["alt_bits"].format(**numbers))
                 sharp = {f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in information.TOYS}
                 lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy),
@@ -133,10 +133,9 @@ def _layers(page: PageContext, lesson: Lesson, pool: Information) -> None:
         for column, name in zip(st.columns(len(names), gap="small"), names, strict=True):
             values, blank = pool.values[name], pool.blank[name]
             with column:
-                figure(lambda theme, name=name, values=values, blank=blank: by_layer(
-                    theme, pool.places, values, axes=(words["layer"], words["axes"][name]), height=360,
-                    names=(words["heads"], words["means"]), line=(words["lines"][name], blank),
-                    marked=(view.layer, view.head)), key=f"information-{name}",
+                figure(by_layer, pool.places, values, axes=(words["layer"], words["axes"][name]), height=360,
+                       names=(words["heads"], words["means"]), line=(words["lines"][name], blank),
+                       marked=(view.layer, view.head), key=f"information-{name}",
                        alt=words[f"alt_{name}"].format(low=values.min(), high=values.max(), blank=blank.mean()))
         lesson.explanation("layers", shown=(information.measure_text, information.mutual, information.mean_over_texts),
                            shapes={"I": mutual, "tokens": pool.tokens}, heads=len(pool.places),
@@ -162,11 +161,11 @@ def _map(page: PageContext, lesson: Lesson, pool: Information) -> None:
         left, right = st.columns([3, 2], gap="medium")
         with left:
             choice_for(page, "method", words["method"], words["methods"])
-            figure(lambda theme: head_map(theme, pool.places, planes[method], marked=pool.places[here], near=near,
-                                          layer_word=words["layer"]),
+            figure(head_map, pool.places, planes[method], marked=pool.places[here], near=near,
+                   layer_word=words["layer"],
                    key="information-map", alt=lesson.alt("map", heads=len(labels), stress=stress[method]))
         with right:
-            figure(lambda theme: shepard_diagram(theme, wanted, drawn, axes=("√JS", words["in_plane"])),
+            figure(shepard_diagram, wanted, drawn, axes=("√JS", words["in_plane"]),
                    key="information-kept", alt=words["alt_kept"].format(stress=stress[method]))
             st.markdown(markdown_table(words["table_head"].format(head=labels[here]),
                                        [[labels[each], f"{wanted[here, each]:z.3f}", f"{drawn[here, each]:z.3f}"]
@@ -197,8 +196,8 @@ def _subspaces(page: PageContext, lesson: Lesson) -> None:
             drawn = [Line(words["slices"], np.full(ranges.width, 90.0), None, "dot"),
                      _angles(words["random"], ranges.random, 1)]
             drawn += [_angles(words["heads"], ranges.angles, 0)] if len(ranges.angles) else []
-            figure(lambda theme: lines(theme, np.arange(1, ranges.width + 1), drawn, axes=tuple(words["axes"]),
-                                       y_range=(0, 95), height=360), key="information-subspaces",
+            figure(lines, np.arange(1, ranges.width + 1), drawn, axes=tuple(words["axes"]),
+                   y_range=(0, 95), height=360, key="information-subspaces",
                    alt=lesson.alt("subspaces", layer=view.layer, matrix=words["matrices"][name],
                                   overlap=overlaps[name], random=np.degrees(ranges.random).mean()))
         with right:
@@ -235,8 +234,8 @@ def _bound(page: PageContext, lesson: Lesson) -> None:
                  Line(words["bound"], proved, 0),
                  Line(f"I(X;Y) = {bound.information:z.3f}", np.full_like(SHARES, bound.information), 0, "dot")]
         facts = {"information": bound.information, "last": proved[-1]}
-        figure(lambda theme: lines(theme, SHARES, drawn, axes=(words["share"], "bits"),
-                                   marks=[(learnt, f"s = {learnt:g}")], height=360), key="information-bound",
+        figure(lines, SHARES, drawn, axes=(words["share"], "bits"),
+               marks=[(learnt, f"s = {learnt:g}")], height=360, key="information-bound",
                alt=lesson.alt("bound", best=proved.max(), **facts))
         lesson.explanation("bound", shown=(information.bound,), shapes={"cross_entropy": bound.cross_entropy},
                            learnt=learnt, here=here, proved=bound.entropy - here, **facts)

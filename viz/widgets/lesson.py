@@ -13,7 +13,7 @@ The page:
 
     def _curves(page, lesson):                          # holds everything that its controls change
         with lesson.section("curves") as words:         # heading and lead; gives the prose of [curves]
-            ...widgets, then figure(lambda theme: curves(...), key="curves", alt=lesson.alt("curves", t=...))
+            ...widgets, then figure(curves, ..., key="curves", alt=lesson.alt("curves", t=...))
             lesson.explanation("curves", shown=(softmax_rows, curves), shapes={"z": z}, t=t)
 
 The page's controls begin with QUESTIONS, its render ends with lesson.end(). Its first section is for seeing: one thing

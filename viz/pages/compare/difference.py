@@ -389,8 +389,8 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
         shares = np.array([patches.share(number) for number in (*patches.layers.values(), patches.whole)])
         said = ", ".join(f"{name} {true_minus(f'{share:z.2f}')}" for name, share in zip(names, shares, strict=True))
         st.caption(words["layers"])
-        figure(lambda theme: bars(theme, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
-                                  height=BARS_HIGH), key="compare-layers", alt=words["layers_alt"].format(numbers=said))
+        figure(bars, names, {words["share"]: shares}, axes=(words["layer"], words["share"]),
+               height=BARS_HIGH, key="compare-layers", alt=words["layers_alt"].format(numbers=said))
     st.markdown("\n".join(f"- {claim}" for claim in patching_claims(patches)), width=READABLE_WIDE)
 
 

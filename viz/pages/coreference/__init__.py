@@ -206,7 +206,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
     names, chosen = [head_label(*head[1:]) for head in twins.heads], _open(page, twins)
     left, right = st.columns([6, 5], gap="large")
     with left:
-        figure(lambda theme: twins_figure(theme, names, twins.here, there, chosen, axes=axes, corners=corners),
+        figure(twins_figure, names, twins.here, there, chosen, axes=axes, corners=corners,
                key="coref-twins",
                alt=words["alt"].format(n=len(twins.heads), a=a, b=b, flips=twins.verdicts().count("flips")))
     right.markdown("\n\n".join(counts))
@@ -337,8 +337,8 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
     questions = [replace(question, edits=frozenset({Silence(*head)})) for head in heads]
     shares = [float(answers.share[0]) for answers in page.ask_each(questions)]
     names = [words["base"], *(head_label(*head[1:]) for head in heads)]
-    figure(lambda theme: bars(theme, names, {"P": np.array([share, *shares])},
-                              axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1)),
+    figure(bars, names, {"P": np.array([share, *shares])},
+           axes=(words["x"], words["y"].format(a=a, b=b)), y_range=(0, 1),
            key="coref-proof", alt=words["alt"].format(a=a, b=b, n=len(heads)))
     st.markdown(silencing_claim(heads, share, shares))
 

@@ -139,8 +139,8 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
         if first and known:
             page.set(heads=tuple(known) if len(known) > 1 else ())
 
-    figure(lambda theme: atlas_scatter(theme, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
-                                       colour=titles[axes["colour"]]), key=key, on_pick=pick,
+    figure(atlas_scatter, dots, axes=(titles[axes["across"]], titles[axes["up"]]),
+           colour=titles[axes["colour"]], key=key, on_pick=pick,
            alt=words["alt"].format(n=len(dots.names), across=titles[axes["across"]], up=titles[axes["up"]],
                                    head=head_label(*head)))
     st.caption(words["how"])

@@ -39,7 +39,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
     left, right = st.columns([7, 5], gap="large")
     with left:
         st.markdown(f"##### {words['grid']}")
-        figure(lambda theme: pattern_grid(theme, best, TITLES, axes=tuple(words["axes"])), key="measures-grid",
+        figure(pattern_grid, best, TITLES, axes=tuple(words["axes"]), key="measures-grid",
                alt=words["grid_alt"].format(n=len(best), counts=counts))
         st.caption(words["grid_about"].format(worst=WORST))
     with right:   # what holds of all heads together, counted here
@@ -63,7 +63,7 @@ def _effects(effects: "DataFrame", measure: str) -> None:
     axes = (words["effects_axes"]["x"], words["effects_axes"][measure])
     left, right = st.columns([7, 5], gap="large")
     with left:
-        figure(lambda theme: silencing_effects(theme, effects, TITLES, axes=axes), key="measures-effects",
+        figure(silencing_effects, effects, TITLES, axes=axes, key="measures-effects",
                alt=words["effects_alt"].format(n=len(changes), head=head_label(*place), most=changes[place]))
     with right:
         st.markdown("\n\n".join([words[f"silenced_{measure}"], *effect_claims(effects)]))

@@ -174,7 +174,7 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
     facts = {"angle": angles[key], "length": lengths[key], "query": long}
     with lesson.section("geometry") as words:
         points, axes = Points(at, names, path.weights), (words["along"], words["across"])
-        figure(lambda theme: vector_plane(theme, points, axes=axes, height=400, arrows=[("q", np.array([long, 0.0]))]),
+        figure(vector_plane, points, axes=axes, height=400, arrows=[("q", np.array([long, 0.0]))],
                key="inside-angles", alt=lesson.alt("geometry", key=names[key], **facts))
         lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
                            shapes={"query": path.query, "keys": path.keys}, nearest=nearest_says(words, here, angles),
@@ -203,9 +203,9 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
         centre, axes, share = head_steps.plane(values)
         at, output = (values - centre) @ axes.T, (path.mixed / total - centre) @ axes.T
         names = [here.name(int(key)) for key in np.flatnonzero(path.allowed)]
-        figure(lambda theme: vector_plane(theme, Points(at, names, path.weights[path.allowed]),
-                                          axes=(words["first"], words["second"]), around=head_steps.hull(at),
-                                          marked=[(words["output"], output)], height=460),
+        figure(vector_plane, Points(at, names, path.weights[path.allowed]),
+               axes=(words["first"], words["second"]), around=head_steps.hull(at),
+               marked=[(words["output"], output)], height=460,
                key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
         _, queries, keys = here.layer.shape
         squares = here.view.kind.base is not Kind.CROSS and queries == keys <= LARGEST

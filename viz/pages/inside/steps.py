@@ -63,7 +63,7 @@ class StepContext:
         """Draws a step's bars over the keys, which take the place of those of the step before."""
         shown = np.unique([*np.argsort(-self.path.weights, kind="stable")[:SHOWN], self.key])
         names, parts = list(map(self.name, shown)), {group: values[shown] for group, values in groups.items()}
-        figure(lambda theme: bars(theme, names, parts, axes=("key", axis), height=320),
+        figure(bars, names, parts, axes=("key", axis), height=320,
                key="inside-keys", name=f"inside-{step}", alt=alt)
 
 
@@ -101,8 +101,8 @@ def step_qkv(here: StepContext, words: dict) -> dict:
     weight = around.query.weight[head]
     drawn, axes = (weight.T, ("d_model", "d_k")) if here.view.transpose else (weight, ("d_k", "d_model"))
     down, across = (list(map(str, range(count))) for count in drawn.shape)
-    figure(lambda theme: matrix(theme, drawn, down, across, axes=axes, height=320, title=words["matrix"],
-                                style=CellStyle("signed", square=False)),
+    figure(matrix, drawn, down, across, axes=axes, height=320, title=words["matrix"],
+           style=CellStyle("signed", square=False),
            key="inside-wq", alt=words["alt_matrix"].format(rows=len(down), columns=len(across)))
     made = around.value.apply(around.memory, head * len(layer.value) // layer.heads)
     return {"check": words["check"].format(error=np.abs(made - path.values).max()), "d_model": weight.shape[0],
@@ -119,7 +119,7 @@ def step_products(here: StepContext, words: dict) -> dict:
     here.strips([("q", here.path.query), ("k", here.path.keys[here.key]), (words["product"], products)], "qk",
                 words["alt"].format(token=here.token, key=here.name(here.key), **facts))
     axes = words["pairs" if pairs else "dimensions"], words["share"]
-    figure(lambda theme: bars(theme, names, {words["share"]: values}, axes=axes, height=300), key="inside-products",
+    figure(bars, names, {words["share"]: values}, axes=axes, height=300, key="inside-products",
            alt=words["alt_bars"].format(**facts))
     return facts
 
@@ -189,7 +189,7 @@ def step_out(here: StepContext, words: dict) -> dict:
     here.strips([(words["own"].format(head=head), handed[head]), (words["sum"], handed.sum(0)), ("b_O", bias),
                  (words["output"], output)], "out", words["alt"].format(head=head))
     names = list(map(str, range(len(lengths))))
-    figure(lambda theme: bars(theme, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260),
+    figure(bars, names, {words["length"]: lengths}, axes=("head", words["length"]), height=260,
            key="inside-lengths", alt=words["alt_lengths"].format(head=head, length=lengths[head]))
     return {"length": lengths[head], "rank": int((lengths > lengths[head]).sum()) + 1, "heads": len(lengths),
             "error": np.abs(handed.sum(0) + bias - output).max(), "whole": np.linalg.norm(output)}
