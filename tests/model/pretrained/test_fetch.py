@@ -13,6 +13,7 @@ from huggingface_hub import constants
 from safetensors.numpy import save
 
 from model.__main__ import main
+from model.core.files import locked
 from model.core.query import NotOnDisk, Query, UserError
 from model.pretrained import catalogue, convert, load
 from model.pretrained import fetch as fetching
@@ -119,7 +120,7 @@ def test_weights_changed_after_fetching_are_refused(hub, report):
 def test_a_full_disk_is_said_and_with_room_it_goes_on(hub, contents, home, report):
     refused = on_a_full_disk(lambda: fetching.fetch("owner/name", report), 20_000)
     assert isinstance(refused, UserError), refused
-    assert "as the disk is full; make room and try again" in str(refused)
+    assert "as files may not be so large there; choose another place" in str(refused)
     with pytest.raises(UserError, match="not on this disk"):
         load.locate("owner/name")
     folder = fetching.fetch("owner/name", report)
@@ -148,7 +149,7 @@ def test_two_processes_that_fetch_the_same_bring_it_once(hub, home, report, tmp_
     logs = [tmp_path / "first.txt", tmp_path / "second.txt"]
     with spawned(2) as pool:
         (home / "models").mkdir(parents=True)
-        with fetching._alone(home / "models" / "owner--name.partial", report):
+        with locked(home / "models" / "owner--name.partial.lock", lambda: None):
             done = [pool.submit(fetch_and_write_down, log) for log in logs]
             while not all(log.exists() or each.done() for log, each in zip(logs, done, strict=True)):
                 time.sleep(0.02)   # until both wait for this one
