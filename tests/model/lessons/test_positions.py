@@ -68,7 +68,7 @@ def test_t5_buckets_are_transformers(both_ways, buckets, farthest):
     assert (positions.t5_bucket(offsets, both_ways, buckets, farthest) == wanted).all()
 
 
-@pytest.mark.parametrize("scheme", list(ours.NAMES))
+@pytest.mark.parametrize("scheme", list(ours.POSITIONS))
 def test_only_an_encoder_without_positions_is_equivariant(scheme):
     order = (3, 0, 4, 1, 2)
     moved = positions.changes(*positions.shuffle_outputs(order, scheme, causal=False))
@@ -104,7 +104,8 @@ def test_the_strongest_wave_of_waves_is_theirs():
 
 def test_the_shipped_runs_are_whole():
     found = positions.beyond()
-    assert set(found["accuracy"]) == set(ours.NAMES) and found["command"].startswith("python -m benchmarks.positions")
+    assert set(found["accuracy"]) == set(ours.POSITIONS)
+    assert found["command"].startswith("python -m benchmarks.positions")
     for runs in found["accuracy"].values():
         assert len(runs) == len(found["seeds"]) and all(len(run) == found["tested"] - found["back"] for run in runs)
     assert np.array(found["learned"]).shape[0] == found["tested"]

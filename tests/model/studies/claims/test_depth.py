@@ -4,9 +4,11 @@ import pytest
 
 from model.core.query import quiet
 from model.studies.claims.claim import Reason, judge
-from model.studies.claims.measured import breadth, distance, halves, special_tokens
+from model.studies.claims.measured import by_depth, halves
 from tests.model.studies.claims.planted import ASKED, FakeModels, looking, planted
 
+special_tokens, distance = by_depth("special", "share"), by_depth("distance", "tokens")
+breadth = by_depth("entropy", "bits", way=-1)
 WORDS = ["[CLS]", *(f"t{at}" for at in range(8)), "[SEP]"]
 NEAR, FAR = looking(10, lambda row: row), looking(10, lambda row: 9 - row)
 TO_SPECIAL, TO_WORDS = looking(10, lambda row: 0), looking(10, lambda row: 4)

@@ -2,7 +2,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from viz.pages import measures as corpus
+from viz.pages.corpus import own_file as corpus
 
 
 def _page(content: bytes) -> None:
@@ -11,7 +11,7 @@ def _page(content: bytes) -> None:
     import streamlit as st
 
     from model.core.query import Kind
-    from viz.pages import measures as corpus
+    from viz.pages.corpus import own_file as corpus
 
     corpus.uploader = lambda *_, **__: SimpleNamespace(name="mine.csv", getvalue=lambda: content)
     corpus._read = lambda name, numbered, asked: st.text([item.text for item in numbered])
