@@ -117,9 +117,9 @@ def film(model: str) -> Film:
 
 def scores(model: str) -> dict[str, float]:
     """What a small model reached in what it was not trained on, as its training measured it."""
-    from model.scratch import weights
+    from model.scratch.models import read_metadata
 
-    found: dict[str, float] = weights.read_metadata(scratch.weights_file(model)[0])["scores"]
+    found: dict[str, float] = read_metadata(scratch.weights_file(model)[0])["scores"]
     return found
 
 

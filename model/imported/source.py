@@ -31,6 +31,11 @@ class Store(SessionStore[ImportedFile]):
 _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)
 
 
+def is_imported(model_id: str) -> bool:
+    """Whether the id is one of an imported file, which may be gone."""
+    return model_id.startswith(PREFIX)
+
+
 def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:
     """(model id, text) under which the file can be asked for from now on. session: who brings it, for the bound of
     each. Raises UserError for one that is no attention or too large."""
