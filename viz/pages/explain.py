@@ -186,12 +186,8 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
     unit = words["unit"]["cosine" if answer.kind == "vector" else "nats"]
     st.markdown(f"##### {words['title']}",
                 help=f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}")
-    figure(lambda theme: importance(theme, [group for group in groups if group], names, apart, title=words["tokens"],
-                                    apart_title=words["apart"]), key="explain-picture",
-    st.caption(f"{words['lead'].format(neutral=f'“{escape_markdown(answer.neutral)}”')} {unit}", width=READABLE)
     figure(importance, [group for group in groups if group], names, apart, title=words["tokens"],
-           apart_title=words["apart"],
-           key="explain-picture",
+           apart_title=words["apart"], key="explain-picture",
            alt=words["alt"].format(rows=sum(map(len, groups)), tokens=count, most=attribution.tokens.texts[most]))
     _picture_caption(page, attribution, flat)
 
