@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from model.core import heads
-from model.core.measures import BY_NAME, measure
+from model.core.heads import BY_NAME, measure
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz import provenance

@@ -4,7 +4,7 @@ from dataclasses import replace
 import streamlit as st
 
 from model.ask import sources
-from model.core.measures import head_ids
+from model.core.heads import head_ids
 from model.core.query import UserError
 from viz.format import head_label
 from viz.handout import pdf
