@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 from model.core import pictures
 from model.core.query import Edit, Hide, Patch, Query, Silence, UserError, Window
 from model.core.record import AttentionRecord
+from model.core.version import VERSION, commit
 from model.core.view import View
 from viz.format import format_difference
 from viz.link import unpack
@@ -43,7 +44,7 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     """The provenance as plain values: the question, the answer's model and checks, the view, the versions, the link."""
     query, card = record.query, record.card
     return {
-        "made_by": MADE_BY, "model": query.model, "title": card.title, "revision": query.revision,
+        "made_by": MADE_BY, "version": VERSION, "commit": commit(), "model": query.model, "title": card.title, "revision": query.revision,
         "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
         "image": image_of(query), "chat": query.chat,
         "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
@@ -119,6 +120,11 @@ def opens_here_alone(link: str) -> bool:
         number = getattr(number, "ipv4_mapped", None) or number
         return number.is_loopback or number.is_unspecified
     return host == "localhost" or host.endswith(".localhost")
+
+
+def stamp() -> str:
+    """What made a picture: Clearhead's version and commit."""
+    return f"{MADE_BY} {VERSION}" + (f" (commit {commit()[:10]})" if commit() else "")
 
 
 def way_back(link: str, said: str = "") -> str:

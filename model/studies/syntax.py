@@ -1,8 +1,8 @@
 """Do heads follow grammar? Every relation of a treebank: the best head on other sentences, against a fixed offset and
 against luck.
 
-Sentences come with their trees from a CoNLL-U file (universaldependencies.org/format.html), of which ID, FORM, HEAD and
-DEPREL, the comment `# text =` and the lines of multiword tokens are read.
+Sentences come with their trees from a CoNLL-U file (universaldependencies.org/format.html), of which ID, FORM, UPOS, HEAD
+and DEPREL, the comment `# text =` and the lines of multiword tokens are read.
 
 How the test is read where more than one reading is possible:
 
@@ -59,6 +59,7 @@ class Word:
     form: str       # as the treebank writes it
     head: int       # the number of the word it depends on, from 1; 0 for a root
     relation: str   # to that word, without subtype: nsubj for nsubj:pass
+    tag: str = ""   # its part of speech (UPOS)
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
         if span and form and int(span[1]) == len(words) + 1 <= int(span[2]):
             multiwords.append(Multiword(int(span[1]), int(span[2]), form))
         elif identity == str(len(words) + 1) and form and WORD.fullmatch(head) and relation not in ("", "_"):
-            words.append(Word(form, int(head), relation))
+            words.append(Word(form, int(head), relation, columns[3]))
         else:
             raise UserError(f"{name}, line {number}: this is not the next word of a tree in CoNLL-U; give its number, "
                             f"from 1, its form, its head's number and the relation in columns 1, 2, 7 and 8, parted by "

@@ -9,10 +9,12 @@ from model.core.files import name_for
 from model.core.npz import write_npz
 from model.core.query import UserError
 from model.core.record import AttentionRecord
+from model.core.types import HeadId
 from model.core.view import View
 from viz import provenance
 from viz.export.tables import head_csv
 from viz.paper import figure
+from viz.paper.columns import figure as paper_figure
 from viz.paper.sheet import pen, save
 
 PICTURES = ("matrix", "lines", "text", "picture", "grid")
@@ -70,6 +72,21 @@ def filename(suffix: str, record: AttentionRecord, view: View, options: Options 
         return f"{model}-{view.kind}-all-heads{suffix}"
     lens = "" if "numbers" in FORMATS[suffix].subjects else f"-{view.lens}"
     return f"{model}-{view.kind}-layer{view.layer}-head{view.head}{lens}{suffix}"
+
+
+def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId, ...], width: str | float, *,
+            title: bool = False, zoom: int = 4) -> bytes:
+    """Make a figure for a paper as png, svg or pdf: these heads on one scale, or all of them, exactly `width` wide (a
+    name of `viz.paper.columns.WIDTHS` or millimetres). The provenance is inside the file, and no caption below. Raises
+    UserError where that cannot be."""
+    source = provenance.dumps(record, view)
+    with pen():
+        drawn = paper_figure(record, view, chosen, width, raster=kind == "png", title=title)
+        metadata: dict[str, str | None] = {"png": {"provenance": source},
+                                           "svg": {"Description": source, "Date": None, "Creator": provenance.MADE_BY},
+                                           "pdf": {"Subject": source, "Creator": provenance.MADE_BY,
+                                                   "CreationDate": None}}[kind]
+        return save(drawn, kind, zoom, metadata=metadata)
 
 
 def _picture(record: AttentionRecord, view: View, options: Options, kind: str, **metadata: str | None) -> bytes:

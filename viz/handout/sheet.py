@@ -18,7 +18,7 @@ from viz.text import FOLDER, strings
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
-IMAGES = Path(__file__).parents[2] / "assets" / "images"
+IMAGES = ASSETS / "images"
 KINDS = {".png": "image/png", ".svg": "image/svg+xml"}
 LINK = r"(?<!!)\[([^\]]*)\]\(([^)\s]*)\)"
 LINE = '<p class="line">&#160;</p>'

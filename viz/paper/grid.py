@@ -21,7 +21,7 @@ GAP, NAME, SIDE, GUTTER = 5, 12, 40, 22
 CELLS, LEVELS = 24_000, 20    # of a vector file: cells up to which each is a shape; colours from nothing to all
 RANKED = 5                    # heads that are marked for the pair
 PAPER = 182, 215              # millimetres of a page of A4 that a grid may have
-Spots = dict[HeadId, tuple[int, int]]   # left and top of each head's thumbnail, in points
+Spots = dict[HeadId, tuple[float, float]]   # left and top of each head's thumbnail, in points
 
 
 def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str], Mapping[HeadId, float]]:
@@ -45,14 +45,18 @@ def grid_state(record: AttentionRecord, view: View) -> tuple[GridState, list[str
 
 
 def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridPicture | None = None,
-            notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None) -> PicturePlan:
+            notes: Sequence[str] = (), numbers: Mapping[HeadId, float] | None = None,
+            room: float | None = None) -> PicturePlan:
     """How the grid will look: thumbnails always on the square-root scale, as their bytes are. behind: the picture that
-    they lie on. numbers: written beside the names of heads in an order."""
+    they lie on. numbers: written beside the names of heads in an order. room: points that the grid takes from side to
+    side."""
     ids, cells, values = head_ids(overview), np.concatenate(overview.cells), shown.values
     high, wide = cells.shape[1:]
-    size = max(1, round(SIDE / max(high, wide)))   # whole points a cell
+    size: float = max(1, round(SIDE / max(high, wide)))   # whole points a cell
+    if room is not None:
+        size = ((room - GUTTER) / max(map(len, overview.cells)) - GAP) / wide
     side = (wide * size, high * size) if behind is None else _fitted(behind)
-    spots = _spots(overview, shown, side)
+    spots = _spots(overview, shown, side, room is not None)
     right, below = (max(spot[axis] for spot in spots.values()) + side[axis] for axis in (0, 1))
     drawn = [at for at, head in enumerate(ids) if head in spots]
     corners, levels = np.array([spots[ids[at]] for at in drawn], float), 256 if raster else LEVELS
@@ -66,8 +70,11 @@ def plan_of(overview: Overview, shown: GridState, raster: bool, *, behind: GridP
         elif values is not None:
             for head, (left, top) in spots.items():
                 _square(sheet, (x + left, y + top), side, values, head)
+        elif room is not None and (raster or cells.size > CELLS):
+            for at, (left, top) in enumerate(corners):
+                sheet.image(x + left, y + top, side[0], side[1], theme.ramp(steps=levels)[steps[at]], least=1)
         elif raster or cells.size > CELLS:
-            large = steps.repeat(size, 1).repeat(size, 2)
+            large = steps.repeat(round(size), 1).repeat(round(size), 2)
             sheet.image(x, y, right, below, _mosaic(large, corners, theme.ramp(steps=levels)))
         else:
             sheet.cells(corners + np.array((x, y)), (size, size), steps, theme.ramp(steps=levels))
@@ -114,7 +121,7 @@ def _over(behind: GridPicture, cells: np.ndarray) -> np.ndarray:
     return glow.over(behind.pixels, shares, behind.opacity)
 
 
-def _spots(overview: Overview, shown: GridState, side: tuple[int, int]) -> Spots:
+def _spots(overview: Overview, shown: GridState, side: tuple[float, float], one_block: bool = False) -> Spots:
     """Where each head stands: in its order; or by layer and head, with as many blocks of layers side by side as make
     the thumbnails largest on PAPER."""
     across, down = side[0] + GAP, side[1] + GAP
@@ -123,7 +130,7 @@ def _spots(overview: Overview, shown: GridState, side: tuple[int, int]) -> Spots
         across = max(across, 42)   # room for the name and its number
         return {head: (at % columns * across, at // columns * (down + NAME)) for at, head in enumerate(shown.order)}
     count, wide = len(overview.layers), GUTTER + max(map(len, overview.cells)) * across + GAP
-    per = max((math.ceil(count / blocks) for blocks in range(1, 5)),
+    per = max((math.ceil(count / blocks) for blocks in range(1, 2 if one_block else 5)),
               key=lambda per: min(PAPER[0] / (wide * math.ceil(count / per)), PAPER[1] / (2 * NAME + per * down)))
     rows = {layer: row for row, layer in enumerate(overview.layers)}
     return {(layer, head): (rows[layer] // per * wide + GUTTER + head * across, 2 * NAME + rows[layer] % per * down)
@@ -140,7 +147,7 @@ def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndar
     return image
 
 
-def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[int, int], values: HeadValues, head: HeadId) -> None:
+def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues, head: HeadId) -> None:
     """A head as one colour; a negative one is struck through."""
     share = float(np.clip(values.numbers.get(head, 0) / _reach(values), -1, 1))
     ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
@@ -153,7 +160,7 @@ def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[int, int], va
                       np.array([[*np.array(theme.rgb(ink)) / 255, 1]]), 1)
 
 
-def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[int, int], overview: Overview,
+def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], overview: Overview,
             shown: GridState) -> None:
     """A frame round each head, loud round the open one; its rank, and whether the mask lets it look at nothing."""
     marks = {(layer, head): rank for layer, head, rank in shown.rank_badges}
@@ -168,7 +175,7 @@ def _frames(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple
                        align="center")
 
 
-def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[int, int], shown: GridState,
+def _names(sheet: Sheet, corner: tuple[float, float], spots: Spots, side: tuple[float, float], shown: GridState,
            numbers: Mapping[HeadId, float] | None) -> None:
     """The numbers of layers and heads, or below each head in an order its name."""
     x, y = corner

@@ -17,6 +17,7 @@ MOST = 1024       # cells a side of a picture; the cells of a longer text stand 
 VECTOR = 128      # tokens a side up to which a vector file holds each cell and line as a shape; beyond, an image
 SHAPES = 16_384   # cells with a colour that a handout's picture holds; of more, the largest of each square
 MIDDLE = 0.36     # of a font's size: from the baseline to the middle of its small letters
+OVERHANG = 12     # points beside a matrix for its slanted labels, where the room is given
 GAP, NAME = 4, 14   # points: between a label and what it names, and what an axis' name takes
 DENSE = 9         # points from one token to the next in a handout, whose pages hold three small figures
 RULED = 8         # points a cell from which on hairlines part the cells
@@ -89,25 +90,31 @@ def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
 
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
-            shapes: bool = False) -> PicturePlan:
+            shapes: bool = False, room: float | None = None) -> PicturePlan:
     """How heads over the same rows and columns will look in the view's lens, the open one first. raster: a PNG, in
     which all is pixels anyway. bound: the numbers are differences from −bound to bound, which a matrix shows. shapes:
-    no image however long the text is. Raises UserError for the text lens without a token in focus."""
+    no image however long the text is. room: points that the picture may take from side to side. Raises UserError for
+    the text lens without a token in focus."""
     if bound is not None or view.lens == "matrix":
-        return matrix_plan(pictures[0], view, raster, bound, shapes)
-    return _lines_plan(pictures, view, raster or shapes) if view.lens == "lines" else _text_plan(pictures[0], view)
+        return matrix_plan(pictures[0], view, raster, bound, shapes, room)
+    if view.lens == "lines":
+        return _lines_plan(pictures, view, raster or shapes, room)
+    return _text_plan(pictures[0], view, room or COLUMN)
 
 
 def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
-                shapes: bool = False) -> PicturePlan:
-    """Rows look, columns are looked at (or the other way round), one cell a weight. bound, shapes: as of `plan_of`;
-    NaN is what one of two heads does not have."""
+                shapes: bool = False, room: float | None = None) -> PicturePlan:
+    """Rows look, columns are looked at (or the other way round), one cell a weight. bound, shapes, room: as of
+    `plan_of`; NaN is what one of two heads does not have."""
     weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
     forbidden = np.isnan(weights if shown.scores is None else shown.scores)
     if view.transpose:
         weights, forbidden, across, down = weights.T, forbidden.T, down, across
         boxes = [(top, left, high, wide) for left, top, wide, high in boxes]
     step = min(_pitch(max(weights.shape)), DENSE if shapes else math.inf)
+    if room is not None:   # labels are widest at the natural step, so that less of them fits into no less room
+        natural = labels(down, step)
+        step = min(step, (room - natural.width - 2 * GAP - NAME - OVERHANG) / weights.shape[1])
     above = labels(across, step, tuple(left for left, _, wide, _ in boxes if wide == 1))
     beside = labels(down, step, tuple(top for _, top, _, high in boxes if high == 1))
     angle = 45 if min(np.diff(sorted(above.texts)), default=99) * step >= 1.5 * above.size else 90
@@ -214,7 +221,7 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
     sheet.box(x, y, width, height, edge=theme.HAIRLINE)
 
 
-def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool) -> PicturePlan:
+def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: float | None = None) -> PicturePlan:
     """A colour and dashes for each head: the looking side on the left (on the right if transposed). vector: each line
     as a curve, however many they are."""
     shown = pictures[0]
@@ -228,6 +235,8 @@ def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool) -> Pict
     sides = [max(names.width, letters.width(heading, LETTERS))
              for names, heading in zip((left, right), headings, strict=True)]
     between = min(260.0, max(190.0, 0.5 * count * step))
+    if room is not None:
+        between = min(between, room - sum(sides) - 2 * GAP)
     ends, which, (colours, widths), notes = _lines(pictures, focus, view.scale)
     styles: list[Dashes] = [(0, theme.DASHES[place % len(theme.DASHES)] or None) for place in range(len(pictures))]
 
@@ -274,7 +283,7 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
     return np.stack([rows, columns], -1), which, (colours, widths), notes
 
 
-def _text_plan(shown: DisplayedHead, view: View) -> PicturePlan:
+def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> PicturePlan:
     """The tokens that are looked at as a running text, each on the colour of its weight from the token in focus. Raises
     UserError if no token is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
@@ -283,7 +292,7 @@ def _text_plan(shown: DisplayedHead, view: View) -> PicturePlan:
                         "shown.")
     weights, names = shown.weights[row], labels(shown.columns, 22)
     spots = _flow([(letters.width(names.texts[place], SIZE), unit.joined)
-                   for place, unit in enumerate(shown.columns)])
+                   for place, unit in enumerate(shown.columns)], room)
     colours = theme.ramp()[np.round(255 * theme.strength(weights, view.scale)).astype(int)]
     outlined = shown.column_of(view.pair[1]) if view.pair and shown.row_of(view.pair[0]) == row else None
 
@@ -305,13 +314,13 @@ def _text_plan(shown: DisplayedHead, view: View) -> PicturePlan:
                        theme.ramp(), weight_ticks(view.scale), weight_name(view.scale), pair=_pair_words(shown, view))
 
 
-def _flow(tokens: list[tuple[float, bool]]) -> list[tuple[float, float, float]]:
+def _flow(tokens: list[tuple[float, bool]], room: float) -> list[tuple[float, float, float]]:
     """Left, top and width of each token's box, line by line; a token that continues a word stands close to the one
     before it."""
     spots, x, y = [], float(-BETWEEN), 0.0
     for width, joined in tokens:
         x, wide = x if joined else x + BETWEEN, max(width, 8) + 2 * PAD
-        if x > 0 and x + wide > COLUMN:
+        if x > 0 and x + wide > room:
             x, y = 0.0, y + LINE
         spots.append((max(x, 0.0), y, wide))
         x = spots[-1][0] + wide

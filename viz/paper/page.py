@@ -77,7 +77,7 @@ def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequ
             sheet.text(x, y, part, size=8, colour=theme.ACCENT, face="mono")
             x += letters.width(part + " ", 8)
     plan.paint(sheet, MARGIN, y + 12)
-    y = _bar(sheet, plan, (MARGIN, y + 12 + plan.height + 18))
+    y = bar_at(sheet, plan, (MARGIN, y + 12 + plan.height + 18))
     return _foot(sheet, y, plan.notes, caption, inner)
 
 
@@ -93,7 +93,7 @@ def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, c
         sheet.text(x, top, title, size=10, face="bold")
         under = top + 10 + (lowest if across else plan.height)
         plan.paint(sheet, x, under - plan.height)
-        y = _bar(sheet, plan, (x, under + 18))
+        y = bar_at(sheet, plan, (x, under + 18))
         x, top = (x + plan.across + 2 * MARGIN, top) if across else (x, y + 28)
     return _foot(sheet, y, [note for plan in plans for note in plan.notes], caption, inner)
 
@@ -124,7 +124,7 @@ def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.n
     return np.column_stack([np.broadcast_to(colours, (len(force), 3)) / 255, alpha]), 0.4 + 2.8 * force
 
 
-def _bar(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
+def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
     """The numbers as colours or as a line's thickness, and the legend; returns where the next thing may begin."""
     (width, height), (x, y) = BAR, corner
     if plan.bar is None:

@@ -35,6 +35,7 @@ SIDE = 65_535         # of one PNG: what matplotlib's renderer takes
 CODE_POINT = re.compile("U\\+[0-9A-F]{4}")
 LONGEST = 24          # characters of a token's label; a longer one ends in …
 SEAM = 0.1            # points by which neighbouring cells overlap, so that no paper shows between them
+SUFFIXES = (".pdf", ".svg", ".png")
 _LOCK = threading.Lock()
 
 

@@ -1,0 +1,44 @@
+"""See what a Transformer's attention heads look at.
+
+    import clearhead
+    m = clearhead.open("minilm")             # a name, a folder, a hub id, or a transformers model with its tokenizer
+    r = m("The animal didn't cross the street because it was too tired.")
+
+    r                                        # one line and its badge; in a notebook the grid of all heads
+    r.weights(3, 1)                          # numpy (query, key); r.weights() is (layer, head, query, key)
+    r.query(3, 1), r.key(3, 1), r.value(3, 1), r.output(3, 1)
+    r.tokens, r.verified, r.verification     # strings; a bool; the figures behind it
+    r.frame(query="it")                      # pandas: layer, head, query, key, weight
+    r.show(3, 1, query="it")                 # alive in Jupyter, VS Code and Colab
+    r.figure([(3, 1), (5, 11)], width="two-column").save("fig.pdf")
+
+    quiet = m(r.text, silence=[(3, 1)])      # also temper=, hide=, window=, patch=[((3, 1), other_record)]
+    quiet.logits                             # numpy (token, vocabulary), where the model has them
+    clearhead.compare(r, quiet).frame()      # head by head: layer, head, divergence
+    clearhead.score(m, cases, find=("verb", "subject"))   # every head by a rule of your own
+    clearhead.look(my_module, inputs)        # any torch module; the same kind of record
+
+Layers and heads count from 0. A token is its text ("it", or "it#2" for the second) or its position. A model with
+several kinds of attention has several maps: r.maps names them, and map="cross" selects one. Whatever cannot be done
+raises clearhead.Error with one sentence that says why and what to do instead.
+"""
+from pathlib import Path
+
+import model
+import viz
+
+for _package in (model, viz):
+    _found = Path(next(iter(_package.__path__))) if hasattr(_package, "__path__") else Path(str(_package.__file__))
+    if _found.parent != Path(__file__).parent.parent:
+        raise ImportError(f"{_found} hides Clearhead's own package {_package.__name__!r}; rename it, or start Python in "
+                          f"another folder.")
+
+from clearhead.comparison import Comparison, compare  # noqa: E402, after the check above
+from clearhead.models import Model, look, open  # noqa: E402
+from clearhead.record import Figure, Record  # noqa: E402
+from clearhead.scoring import Score, score  # noqa: E402
+from model.core.query import UserError as Error  # noqa: E402
+from model.core.version import VERSION as __version__  # noqa: E402
+
+__all__ = ["Comparison", "Error", "Figure", "Model", "Record", "Score", "__version__", "compare", "look", "open",
+           "score"]

@@ -1,0 +1,67 @@
+"""The command `clearhead`: opens the app, serves it to strangers, and everything `python -m model` and `python -m viz`
+do."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from model.__main__ import main as model_commands
+from model.cli.commands import Commands, run
+from model.core.version import VERSION
+from viz.__main__ import main as viz_commands
+
+HERE = Path(__file__).parent
+PASSED_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+
+class Everything(Commands):
+    """The commands of `model` and `viz`; without a command, the app."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; nothing typed means the app."""
+        return super().parse_args(ctx, args or ["app"])
+
+
+@click.group(cls=Everything, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(VERSION, prog_name="clearhead")
+def main() -> None:
+    """See what a Transformer's attention heads look at. Without a command it opens the app in your browser."""
+
+
+def start(script: str, options: list[str]) -> int:
+    """Run Streamlit on app.py or server.py with its own options, and return its exit code."""
+    root = HERE / "run" if (HERE / "run").is_dir() else HERE.parent
+    paths = os.pathsep.join(filter(None, (str(HERE.parent), os.environ.get("PYTHONPATH", ""))))
+    return subprocess.run([sys.executable, "-m", "streamlit", "run", str(root / script), *options], check=False,
+                          env=os.environ | {"PYTHONPATH": paths}).returncode
+
+
+@main.command("app", context_settings=PASSED_ON, add_help_option=False)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def app(options: tuple[str, ...]) -> None:
+    """Open the app on this machine. Options go to Streamlit, such as --server.port 8600."""
+    sys.exit(start("app.py", list(options)))
+
+
+@main.command("serve", context_settings=PASSED_ON, add_help_option=False)
+@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+def serve(options: tuple[str, ...]) -> None:
+    """Serve the app to strangers, with limits. Options go to Streamlit."""
+    sys.exit(start("server.py", list(options)))
+
+
+for _commands in (model_commands, viz_commands):
+    for _name, _command in _commands.commands.items():
+        main.add_command(_command, _name)
+
+
+def console(*_: Any) -> None:
+    """The console script."""
+    run(main, "clearhead")
+
+
+if __name__ == "__main__":
+    console()

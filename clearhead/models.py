@@ -1,0 +1,121 @@
+"""Open a model, and ask it about a text with or without edits."""
+import tempfile
+import weakref
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clearhead.record import Record, Token
+from model.ask import sources
+from model.cli.commands import answer_to
+from model.core.models import OpenModel
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
+from model.core.record import Card
+from model.core.types import quiet
+from model.module import look as module
+
+HeadId = tuple[int, int]
+
+
+class Model:
+    """A model that is open. Call it with a text to get a `Record`."""
+
+    def __init__(self, name: str, folder: tempfile.TemporaryDirectory | None = None) -> None:
+        self.name, self.revision = name, sources.revision(name)
+        self._opened: OpenModel = sources.models.open(Query(name, self.revision, "."), quiet)
+        if folder is not None:
+            weakref.finalize(self, folder.cleanup)
+
+    def __repr__(self) -> str:
+        card = self.card
+        return (f"<Model {card.title}: {card.layers} layers × {card.heads} heads, d_model {card.d_model}, "
+                f"{card.parameters:,} parameters>")
+
+    @property
+    def card(self) -> Card:
+        """What the model is: title, architecture, sizes, licence, revision."""
+        return self._opened.card
+
+    def tokens(self, text: str, text_b: str | None = None, *, target: str | None = None) -> tuple[str, ...]:
+        """Return the tokens of a text as the model reads it."""
+        return self._opened.tokens(sources.open_query(self.name, text, text_b, target)).source.texts
+
+    def __call__(self, text: str, text_b: str | None = None, *, target: str | None = None,
+                 silence: Iterable[HeadId] = (), temper: Mapping[HeadId, float] | None = None,
+                 hide: Iterable[Token] = (), window: tuple[int, int] | None = None,
+                 patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None, chat: bool = False) -> Record:
+        """Return the record of a text, of a pair of texts, or of a text and a decoder's target.
+
+        silence: heads whose output becomes zero. temper: {head: T}, scores divided by T before the softmax. hide:
+        tokens of the source that nobody may look at. window: (width, first) for a decoder, whose tokens then see only
+        their last `width` keys and the `first` ones of the text. patch: heads that take their output from another
+        record of this model, which must have as many tokens. map: the kind of attention that these heads belong to,
+        needed if the model has several. Raises Error for what the model cannot do. """
+        plain = sources.open_query(self.name, text, text_b, target, chat=chat)
+        silence, patch, hide = [*silence], [*patch], [*hide]
+        edits: set[Edit] = set()
+        if silence or temper or patch:
+            kind = self._kind(plain, map)
+            edits |= {Silence(kind, *head) for head in silence}
+            edits |= {Temper(kind, *head, float(value)) for head, value in (temper or {}).items()}
+            edits |= {Patch(kind, *head, other.answer.query) for head, other in patch}
+        if hide:
+            source = self._opened.tokens(plain).source
+            edits |= {Hide("source", source.index(token)) for token in hide}
+        if window is not None:
+            edits.add(Window(*window))
+        query = sources.open_query(self.name, text, text_b, target, edits=edits, chat=chat)
+        return Record(answer_to(query), lambda: self._logits(query))
+
+    def _kind(self, plain: Query, map: str | None) -> Kind:
+        """The kind of attention that the heads of an edit belong to."""
+        kinds = answer_to(plain).kinds
+        if map is not None and map not in kinds:
+            raise UserError(f"{self.card.title} has no {map} attention; choose {' or '.join(kinds)}.")
+        if map is None and len(kinds) > 1:
+            raise UserError(f"{self.card.title} has {len(kinds)} kinds of attention; say with map= which one the heads "
+                            f"belong to: {', '.join(kinds)}.")
+        return Kind(map or kinds[0])
+
+    def _logits(self, query: Query) -> np.ndarray:
+        if self._opened.task in ("vector", "none"):
+            raise UserError(f"{self.card.title} predicts no tokens, so it has no logits; its answer is in "
+                            f"record.prediction.")
+        done = self._opened.run(self._opened.tokens(query), query.edits, every=True)
+        return np.asarray(done.outputs()[0].detach().float().numpy())
+
+
+def open(model: Any, tokenizer: Any = None) -> Model | Record:  # noqa: A001, as in clearhead.open
+    """Open a model by its name in the catalogue, its folder, its hub id (if fetched), or as a transformers model in
+    memory together with its tokenizer; a path that ends in .safetensors and was written by `record.save` gives its
+    record.
+
+    A model in memory is copied as it is now: its weights and its tokenizer are saved into a temporary folder, which is
+    opened and checked like any other. Raises Error if the model is not on this disk (the sentence says how to fetch
+    it), or if its picture could not be trusted. """
+    if isinstance(model, str | Path):
+        path = Path(model).expanduser()
+        if path.suffix == ".safetensors" and path.is_file():
+            return Record(answer_to(sources.open_query(*sources.import_file(path.read_bytes(), path.name))))
+        return Model(str(model))
+    if tokenizer is None or not hasattr(model, "save_pretrained"):
+        raise UserError("Give a name, a folder or a hub id, or a transformers model with its tokenizer; for any other "
+                        "torch module there is clearhead.look.")
+    folder = tempfile.TemporaryDirectory(prefix="clearhead-")
+    name = Path(str(getattr(model, "name_or_path", "") or type(model).__name__)).name
+    place = Path(folder.name) / name
+    model.save_pretrained(place)
+    tokenizer.save_pretrained(place)
+    return Model(str(place), folder)
+
+
+def look(network: Any, inputs: Any, *, tokens: Sequence[str] | tuple[Sequence[str], Sequence[str]] | None = None,
+         tokenizer: Any = None, batch: int = 0) -> Record:
+    """Return the record of one forward pass of any torch module, each layer checked against its own output.
+
+    inputs: a tensor, a tuple of tensors, keyword arguments in a dictionary, or with a tokenizer a text. tokens: a name
+    for each position, or (source, target). batch: which item of a batch. Raises Error if no attention can be seen and
+    proved. """
+    return Record(module.look(network, inputs, tokens=tokens, tokenizer=tokenizer, batch=batch))

@@ -1,0 +1,273 @@
+"""A record: what every head of a model did with one text, as arrays, a table, a live picture and a figure."""
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.core import heads
+from model.core.query import Kind, UserError, quoted
+from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Reported, Verification
+from model.core.view import View
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from viz.notebook import Figure as LiveFigure
+
+Token = int | str
+MOST_WEIGHTS = 2**28   # float32 numbers that `weights()` returns at once: 1 GB
+
+
+class Record:
+    """The attention of one forward pass. `answer` is the model's `AttentionRecord`, with everything that was captured."""
+
+    def __init__(self, answer: AttentionRecord, logits: Callable[[], np.ndarray] | None = None) -> None:
+        self.answer, self._logits = answer, logits
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{each.kind} {len(each.layers)}×{each.layers[0].heads} heads, "
+                          f"{len(each.queries)}×{len(each.keys)} tokens" for each in self.answer.maps)
+        return f"<Record of {self.answer.card.title}: {sizes} · {self.answer.verification.status}>"
+
+    def _repr_html_(self) -> str:
+        return self.show()._repr_html_()
+
+    @property
+    def text(self) -> str:
+        """The text the model read."""
+        return self.answer.query.text
+
+    @property
+    def model(self) -> str:
+        """The title of the model that answered."""
+        return self.answer.card.title
+
+    @property
+    def maps(self) -> tuple[str, ...]:
+        """The kinds of attention: self, causal or cross, and such as "self 2" for a second stream of tokens."""
+        return tuple(str(kind) for kind in self.answer.kinds)
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """The tokens that look (queries) of the first map; `keys` gives those looked at."""
+        return self.answer.maps[0].queries.texts
+
+    def queries(self, map: str | None = None) -> tuple[str, ...]:
+        """Return the tokens that look."""
+        return self._map(map).queries.texts
+
+    def keys(self, map: str | None = None) -> tuple[str, ...]:
+        """Return the tokens that are looked at."""
+        return self._map(map).keys.texts
+
+    @property
+    def verified(self) -> bool:
+        """Whether the weights were checked against the output that the model produced in this very pass."""
+        return self.answer.verification.status == "verified"
+
+    @property
+    def verification(self) -> Verification:
+        """The status and the figures behind it: the largest errors, rows checked, reasons."""
+        return self.answer.verification
+
+    @property
+    def prediction(self) -> Prediction | None:
+        """What the model answered: its best candidates, or its sentence vector; None if it predicts nothing."""
+        return self.answer.prediction
+
+    @cached_property
+    def logits(self) -> np.ndarray:
+        """Logits, float32 (token, vocabulary), of a second pass with the same edits. Raises Error for a model without
+        logits, such as one that answers with a sentence vector."""
+        if self._logits is None:
+            raise UserError(f"This record of {self.model} has no logits, as no model stands behind it; ask a model that "
+                            f"predicts tokens.")
+        return self._logits()
+
+    def weights(self, layer: int | None = None, head: int | None = None, *, map: str | None = None) -> np.ndarray:
+        """Return attention weights, float32: (query, key) of one head, (head, query, key) of a layer, or (layer, head,
+        query, key) of all. Each row sums to 1, to 1 minus the sink's share, or to 0 where it may look at nothing.
+
+        Raises Error for a layer or head that is not there, and for all layers if they have different shapes. """
+        chosen = self._map(map)
+        if layer is None:
+            shapes = {each.shape for each in chosen.layers}
+            if len(shapes) > 1:
+                raise UserError(f"The layers have different shapes ({', '.join(map_shape(each) for each in shapes)}), "
+                                f"so they fit no one array; give a layer.")
+            if len(chosen.layers) * int(np.prod(chosen.layers[0].shape)) > MOST_WEIGHTS:
+                raise UserError("The weights of all heads would take more than 1 GB; give a layer.")
+            return np.stack([_all_heads(each) for each in chosen.layers])
+        return _all_heads(self._layer(layer, map)) if head is None else heads.weights(*self._head(layer, head, map))
+
+    def scores(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
+        """Return the scores before mask and softmax, float32 (query, key), NaN where the mask forbids."""
+        found = heads.scores(*self._head(layer, head, map))
+        if found is None:
+            raise self._reported_only("scores")
+        return found
+
+    def query(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
+        """Return the queries of a head, float32 (query, d_k), after rotary positions."""
+        return self._captured(layer, head, map, "queries").query[head]
+
+    def key(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
+        """Return the keys of a head, float32 (key, d_k), after rotary positions."""
+        captured = self._captured(layer, head, map, "keys")
+        return captured.key[head // (captured.heads // len(captured.key))]
+
+    def value(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
+        """Return the values of a head, float32 (key, d_v)."""
+        captured = self._captured(layer, head, map, "values")
+        return captured.value[head // (captured.heads // len(captured.value))]
+
+    def output(self, layer: int, head: int, *, map: str | None = None) -> np.ndarray:
+        """Return weights · value, float32 (query, d_v): what the head passes on, before the output projection."""
+        return heads.weights(*self._head(layer, head, map)) @ self.value(layer, head, map=map)
+
+    def frame(self, query: Token | None = None, key: Token | None = None, *, layer: int | None = None,
+              head: int | None = None, map: str | None = None) -> "DataFrame":
+        """Return the weights as a pandas frame with the columns layer, head, query, key and weight, and the positions
+        query_position and key_position. query, key, layer and head each narrow it to one."""
+        from pandas import DataFrame, concat
+
+        chosen = self._map(map)
+        rows = range(len(chosen.queries)) if query is None else [chosen.queries.index(query)]
+        columns = range(len(chosen.keys)) if key is None else [chosen.keys.index(key)]
+        if layer is not None:
+            self._layer(layer, map)
+        parts = []
+        for each in (each for each in chosen.layers if layer in (None, each.index)):
+            for number in range(each.heads) if head is None else [head]:
+                weights = heads.weights(*self._head(each.index, number, map))[np.ix_(rows, columns)]
+                parts.append(DataFrame({
+                    "layer": each.index, "head": number,
+                    "query": np.repeat([chosen.queries.texts[row] for row in rows], len(columns)),
+                    "key": np.tile([chosen.keys.texts[column] for column in columns], len(rows)),
+                    "weight": weights.ravel(),
+                    "query_position": np.repeat(list(rows), len(columns)),
+                    "key_position": np.tile(list(columns), len(rows))}))
+        return concat(parts, ignore_index=True)
+
+    def show(self, layer: int | None = None, head: int | None = None, *, query: Token | None = None,
+             key: Token | None = None, map: str | None = None, **view: Any) -> "LiveFigure":
+        """Return a live picture for a notebook: all heads, or one head with a token or a pair of tokens marked.
+
+        view: further fields of `model.core.view.View`, such as lens="lines", words=True or transpose=True. """
+        from viz import notebook
+
+        chosen, wanted = self._map(map), dict(view)
+        if layer is not None:
+            wanted |= {"layer": layer, "head": 0 if head is None else head}
+        if query is not None:
+            wanted["token"] = chosen.queries.index(query)
+        if query is not None and key is not None:
+            wanted["pair"] = (chosen.queries.index(query), chosen.keys.index(key))
+        return notebook.show(self.answer, kind=chosen.kind, **wanted)
+
+    def figure(self, heads: Sequence[tuple[int, int]] | tuple[int, int] | None = None, *,
+               width: str | float = "one-column", query: Token | None = None, key: Token | None = None,
+               map: str | None = None, title: bool = False, **view: Any) -> "Figure":
+        """Return a figure for a paper: one head, several heads on one colour scale, or without `heads` all of them.
+
+        heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. title: whether
+        the figure names its heads and model; the caption is text to copy, `figure.caption`. """
+        chosen = self._map(map)
+        wanted = dict(view)
+        if query is not None:
+            wanted["token"] = chosen.queries.index(query)
+        if query is not None and key is not None:
+            wanted["pair"] = (chosen.queries.index(query), chosen.keys.index(key))
+        drawn = [heads] if isinstance(heads, tuple) else list(heads or ())
+        for layer, head in drawn:
+            self._head(layer, head, map)
+        first = drawn[0] if drawn else (chosen.layers[0].index, 0)
+        return Figure(self.answer, View(chosen.kind, *first, **wanted), tuple(drawn), width, title)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the record into a .safetensors file, which the app, `clearhead export --record` and `clearhead.open`
+        read."""
+        return self.answer.save(path)
+
+    def _map(self, name: str | None) -> AttentionMap:
+        """The map of this name; without a name the only one. Raises Error if there are several, or none of the name."""
+        if name is None and len(self.answer.maps) == 1:
+            return self.answer.maps[0]
+        if name is None:
+            raise UserError(f"This record has {len(self.maps)} maps; choose one with map=, of {', '.join(self.maps)}.")
+        if name not in self.maps:
+            raise UserError(f"This record has no map {quoted(str(name))}; it has {', '.join(self.maps)}.")
+        return self.answer[Kind(name)]
+
+    def _layer(self, layer: int, map: str | None) -> Layer | Reported:
+        chosen = self._map(map)
+        if layer not in [each.index for each in chosen.layers]:
+            raise UserError(f"There is no layer {layer}; choose one of "
+                            f"{', '.join(str(each.index) for each in chosen.layers)}.")
+        return chosen.layer(layer)
+
+    def _head(self, layer: int, head: int, map: str | None) -> tuple[Layer | Reported, int]:
+        found = self._layer(layer, map)
+        if isinstance(head, bool) or head not in range(found.heads):
+            raise UserError(f"Layer {layer} has no head {head}; choose one from 0 to {found.heads - 1}.")
+        return found, head
+
+    def _captured(self, layer: int, head: int, map: str | None, what: str) -> Layer:
+        found, _ = self._head(layer, head, map)
+        if isinstance(found, Reported):
+            raise self._reported_only(what)
+        return found
+
+    def _reported_only(self, what: str) -> UserError:
+        return UserError(f"{self.model} reports its weights only, so there are no {what}; choose a verified model.")
+
+
+def map_shape(shape: tuple[int, int, int]) -> str:
+    """A layer's shape in words."""
+    return f"{shape[0]} heads of {shape[1]}×{shape[2]}"
+
+
+def _all_heads(layer: Layer | Reported) -> np.ndarray:
+    return np.stack([heads.weights(layer, head) for head in range(layer.heads)])
+
+
+class Figure:
+    """A figure for a paper. In a notebook it is drawn in place; `save` writes it, and `caption` is text to copy."""
+
+    def __init__(self, answer: AttentionRecord, view: View, heads: tuple[tuple[int, int], ...], width: str | float,
+                 title: bool) -> None:
+        from viz.paper.columns import millimetres
+
+        millimetres(width)
+        self.answer, self.view, self.heads, self.width, self.title = answer, view, heads, width, title
+
+    @property
+    def caption(self) -> str:
+        """What was asked, of which model and revision, how far it was checked, and the version of Clearhead."""
+        from viz import provenance
+
+        texts, lines = provenance.sentences(self.answer)
+        return " ".join(f"{part}." for part in (*texts, *lines, provenance.stamp()))
+
+    def save(self, path: str | Path, *, zoom: int = 4) -> Path:
+        """Write the figure as .pdf, .svg or .png (zoom: pixels a point) with its provenance inside. Raises Error for
+        another format."""
+        from model.core import files
+        from viz.paper.sheet import SUFFIXES
+
+        place = Path(path)
+        if place.suffix.lower() not in SUFFIXES:
+            raise UserError(f"{place.name} does not say a format; end it in {', '.join(SUFFIXES)}.")
+        files.write(place, self.content(place.suffix.lower().removeprefix("."), zoom))
+        return place
+
+    def content(self, kind: str, zoom: int = 4) -> bytes:
+        """Return the figure as png, svg or pdf."""
+        from viz import export
+
+        return export.columns(self.answer, self.view, kind, self.heads, self.width, title=self.title, zoom=zoom)
+
+    def _repr_png_(self) -> bytes:
+        return self.content("png", 3)

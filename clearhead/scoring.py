@@ -1,0 +1,69 @@
+"""Score every head of a model by a rule of one's own."""
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clearhead.models import Model
+from model.ask import sources
+from model.cli.commands import answer_to
+from model.core.query import UserError
+from model.core.statistics import Luck
+from model.core.types import HeadId
+from model.studies import rule
+from model.studies.syntax import SUFFIX, read_treebank
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+class Score:
+    """Every head's score on a rule, beside what position alone, chance and an untrained model give."""
+
+    def __init__(self, answer: rule.RuleReport, untrained: rule.RuleReport | None) -> None:
+        self.answer, self.untrained = answer, untrained
+
+    def __repr__(self) -> str:
+        return f"<Score over {self.answer.pairs:,} pairs: {self.summary()}>"
+
+    def summary(self) -> str:
+        """Say in one line what decides: held out first, then the best head, the best offset and the null."""
+        best = self.answer.accuracy[self.answer.heads.index(self.answer.best)]
+        layer, head = self.answer.best
+        held = "" if self.answer.held_out is None else f"held out {self.answer.held_out.accuracy.value:.1%}; "
+        offset, share = self.answer.offset
+        return (f"{held}best head {layer}·{head} {best.value:.1%}; best offset {offset:+d}: {share:.1%}; null "
+                f"{self.answer.null.mean:.1%} (p = {self.answer.null.p_value:.3f})")
+
+    @property
+    def best(self) -> HeadId:
+        """(layer, head) with the highest accuracy."""
+        return self.answer.best
+
+    def frame(self) -> "DataFrame":
+        """One row a head, the best first: layer, head, accuracy with low and high (95 % interval), weight (the mean
+        weight on the wanted words)."""
+        return self.answer.frame().reset_index()
+
+
+def score(model: Model, cases: str | Path | Iterable[str | Mapping[str, Any]], find: tuple[rule.Side, rule.Side] | int,
+          *, untrained: bool = True) -> Score:
+    """Score every head by "from words matching A to words matching B": the share of A's words whose most attended word,
+    themselves left out, is one of B's.
+
+    cases: texts; mappings such as {"text": "The cat sat.", "verb": "sat", "subject": "cat"}, whose marks are words or
+    (start, end) spans; or the path of a treebank (.conllu). find: (A, B), each a key of the cases, a list of words, a
+    compiled regular expression or "word"; with a treebank a part of speech (VERB) or a relation (nsubj). A whole number
+    is an offset in words. untrained: whether the same is measured on the model with random weights. Raises Error where
+    no pair can be tested. See `model.studies.rule` for the baselines. """
+    if isinstance(cases, str | Path):
+        path = Path(cases)
+        if path.suffix != SUFFIX:
+            raise UserError(f"{path.name} is no treebank; give a {SUFFIX} file, or the cases themselves.")
+        with path.open("rb") as file:
+            marked = rule.mark(read_treebank(file, path.name), find)
+    else:
+        marked = rule.mark(cases, find)
+    answer = answer_to(rule.RuleQuery(model.name, model.revision, marked))
+    twin = sources.untrained(model.name)
+    other = answer_to(rule.RuleQuery(twin, sources.revision(twin), marked)) if untrained else None
+    return Score(answer, other)

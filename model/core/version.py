@@ -1,0 +1,24 @@
+"""Which Clearhead this is: its version, and the commit it was built from or runs in."""
+import functools
+import subprocess
+
+from model.core.files import HOME
+
+VERSION = "1.0.0"
+
+
+@functools.cache
+def commit() -> str:
+    """The commit, 40 hexadecimal digits: written into a wheel when it is built, else asked of git; "" if neither
+    knows it."""
+    written = HOME / "clearhead" / "commit.txt"
+    if written.is_file():
+        return written.read_text(encoding="utf-8").strip()
+    if not (HOME / ".git").exists():
+        return ""
+    try:
+        asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HOME, capture_output=True, text=True, timeout=5,
+                               encoding="utf-8", check=False)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return asked.stdout.strip() if asked.returncode == 0 else ""

@@ -1,0 +1,29 @@
+"""Put app.py, server.py, the assets and the commit into a wheel; everything else is in pyproject.toml."""
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+from model.core.version import commit
+
+HERE = Path(__file__).parent
+
+
+class Build(build_py):
+    """As setuptools builds, and then what is no module."""
+
+    def run(self) -> None:
+        """Copy what the app reads."""
+        super().run()
+        if self.editable_mode:
+            return
+        inside = Path(self.build_lib) / "clearhead"
+        shutil.copytree(HERE / "assets", inside / "assets", dirs_exist_ok=True)
+        (inside / "run").mkdir(exist_ok=True)
+        for name in ("app.py", "server.py"):
+            shutil.copy2(HERE / name, inside / "run" / name)
+        (inside / "commit.txt").write_text(commit() + "\n", encoding="utf-8")
+
+
+setup(cmdclass={"build_py": Build})

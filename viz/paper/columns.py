@@ -1,0 +1,79 @@
+"""A figure for a paper: one head, several heads on one scale, or all of them, as wide as a column of its journal."""
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from model.core import heads
+from model.core.query import UserError
+from model.core.record import AttentionRecord
+from model.core.types import HeadId
+from model.core.view import View, displayed_head
+from viz.format import head_label
+from viz.paper import grid, head, picture
+from viz.paper.page import WORDS, PicturePlan, bar_at
+from viz.paper.sheet import Sheet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+WIDTHS = {"one-column": 84.0, "two-column": 174.0}   # millimetres, as Springer Nature and Elsevier have them (±6)
+POINTS = 72 / 25.4       # in a millimetre
+EDGE = 4                 # points on both sides, for what letters and ticks reach over
+LEAST = 40.0             # millimetres
+GUTTER, TITLE = 10, 14   # points: between pictures, and above each for its name
+SMALLEST = 4.0           # points from one token to the next, below which a matrix gets a row of its own
+
+
+def millimetres(width: str | float) -> float:
+    """Return a width in millimetres. Raises UserError for a name that is not known and for less than 40 mm."""
+    if isinstance(width, str) and width not in WIDTHS:
+        raise UserError(f"There is no width {width!r}; choose {' or '.join(WIDTHS)}, or give millimetres.")
+    chosen = WIDTHS[width] if isinstance(width, str) else float(width)
+    if not LEAST <= chosen <= 1000:
+        raise UserError(f"A figure is from {LEAST:g} to 1,000 mm wide, and {chosen:g} was asked for.")
+    return chosen
+
+
+def figure(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], width: str | float, *, raster: bool,
+           title: bool = False) -> "Figure":
+    """Return a figure exactly `width` wide; draw it inside `sheet.pen`. chosen: the heads, beside one another and then
+    below, all on one colour scale; none means the grid of all heads. title: whether the model and the kind of attention
+    stand above. Nothing is written below: the caption is text to copy."""
+    across, sheet = millimetres(width) * POINTS - 2 * EDGE, Sheet()
+    plans = _plans(record, view, chosen, across, raster)
+    columns = max(1, min(len(plans), int((across + GUTTER) // (plans[0].width + GUTTER - 1e-6))))
+    y = 1.0
+    if title:
+        sheet.text(EDGE, y + 9, WORDS["of"].format(title=record.card.title, kind=view.kind.label(WORDS["kinds"])),
+                   size=9, face="bold")
+        y += 18
+    share = (across + GUTTER) / columns
+    for start in range(0, len(plans), columns):
+        row = plans[start:start + columns]
+        for place, plan in enumerate(row):
+            if len(chosen) > 1:
+                sheet.text(EDGE + place * share, y + 9, head_label(*chosen[start + place]), size=8, face="bold")
+            plan.paint(sheet, EDGE + place * share, y + TITLE * (len(chosen) > 1))
+        y += max(plan.height for plan in row) + TITLE * (len(chosen) > 1) + GUTTER
+    y = bar_at(sheet, plans[0], (EDGE, y + 6))
+    return sheet.close(across + 2 * EDGE, y + 2)
+
+
+def _plans(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], across: float,
+           raster: bool) -> list[PicturePlan]:
+    """A picture for each head, in as many columns as leave its tokens room."""
+    if not chosen:
+        shown, _, numbers = grid.grid_state(record, view)
+        return [grid.plan_of(heads.overview(record[view.kind]), replace(shown, open_head=(-1, -1)), raster,
+                             numbers=numbers, room=across)]
+    views = [replace(view, layer=layer, head=number) for layer, number in chosen]
+    if view.lens == "picture":
+        return [picture.plan(record, each) for each in views]
+    shown_heads = [displayed_head(record, each) for each in views]
+    longest = max(len(shown_heads[0].columns), len(shown_heads[0].rows))
+    for columns in range(min(len(views), 4), 0, -1):
+        room = (across + GUTTER) / columns - GUTTER
+        plans = [head.plan_of([each], own, raster, room=room) for each, own in zip(shown_heads, views, strict=True)]
+        if columns == 1 or (room - 70) / longest >= SMALLEST * math.sqrt(columns):
+            break
+    return plans
