@@ -87,7 +87,7 @@ class Model:
         return np.asarray(done.outputs()[0].detach().float().numpy())
 
 
-def open(model: Any, tokenizer: Any = None) -> Model | Record:  # noqa: A001, as in clearhead.open
+def open(model: Any, tokenizer: Any = None) -> Model | Record:
     """Open a model by its name in the catalogue, its folder, its hub id (if fetched), or as a transformers model in
     memory together with its tokenizer; a path that ends in .safetensors and was written by `record.save` gives its
     record.

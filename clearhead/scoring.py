@@ -7,7 +7,6 @@ from clearhead.models import Model
 from model.ask import sources
 from model.cli.commands import answer_to
 from model.core.query import UserError
-from model.core.statistics import Luck
 from model.core.types import HeadId
 from model.studies import rule
 from model.studies.syntax import SUFFIX, read_treebank

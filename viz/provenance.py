@@ -44,7 +44,8 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     """The provenance as plain values: the question, the answer's model and checks, the view, the versions, the link."""
     query, card = record.query, record.card
     return {
-        "made_by": MADE_BY, "version": VERSION, "commit": commit(), "model": query.model, "title": card.title, "revision": query.revision,
+        "made_by": MADE_BY, "version": VERSION, "commit": commit(),
+        "model": query.model, "title": card.title, "revision": query.revision,
         "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
         "image": image_of(query), "chat": query.chat,
         "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],

@@ -9,9 +9,9 @@ import html
 import re
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from model.core.files import ASSETS
 from viz.provenance import opens_elsewhere, state_in_words
 from viz.text import FOLDER, strings
 

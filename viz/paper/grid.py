@@ -147,7 +147,8 @@ def _mosaic(steps: np.ndarray, corners: np.ndarray, ramp: np.ndarray) -> np.ndar
     return image
 
 
-def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues, head: HeadId) -> None:
+def _square(sheet: Sheet, corner: tuple[float, float], side: tuple[float, float], values: HeadValues,
+            head: HeadId) -> None:
     """A head as one colour; a negative one is struck through."""
     share = float(np.clip(values.numbers.get(head, 0) / _reach(values), -1, 1))
     ramp = theme.ramp(steps=511, stops=theme.SIGNED["light"] if values.signed else None)
