@@ -1,13 +1,15 @@
 """Put app.py, server.py, the assets and the commit into a wheel; everything else is in pyproject.toml."""
 import shutil
+import sys
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-from model.core.version import commit
-
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+from model.core.version import commit  # noqa: E402, as a build does not look here
 
 
 class Build(build_py):

@@ -1,7 +1,7 @@
 """See what a Transformer's attention heads look at.
 
     import clearhead
-    m = clearhead.open("minilm")             # a name, a folder, a hub id, or a transformers model with its tokenizer
+    m = clearhead.open("minilm")             # a name, a folder, a hub id, or a transformers model with tokenizer
     r = m("The animal didn't cross the street because it was too tired.")
 
     r                                        # one line and its badge; in a notebook the grid of all heads
@@ -30,15 +30,17 @@ import viz
 for _package in (model, viz):
     _found = Path(next(iter(_package.__path__))) if hasattr(_package, "__path__") else Path(str(_package.__file__))
     if _found.parent != Path(__file__).parent.parent:
-        raise ImportError(f"{_found} hides Clearhead's own package {_package.__name__!r}; rename it, or start Python in "
-                          f"another folder.")
+        raise ImportError(f"{_found} hides Clearhead's own package {_package.__name__!r}; rename it, or start Python "
+                          f"in another folder.")
 
 from clearhead.comparison import Comparison, compare  # noqa: E402, after the check above
 from clearhead.models import Model, look, open  # noqa: E402
 from clearhead.record import Figure, Record  # noqa: E402
 from clearhead.scoring import Score, score  # noqa: E402
 from model.core.query import UserError as Error  # noqa: E402
-from model.core.version import VERSION as __version__  # noqa: E402
+from model.core.version import VERSION  # noqa: E402
+
+__version__ = VERSION
 
 __all__ = ["Comparison", "Error", "Figure", "Model", "Record", "Score", "__version__", "compare", "look", "open",
            "score"]

@@ -31,6 +31,6 @@ class Comparison:
 def compare(first: Record, second: Record, *, map: str | None = None) -> Comparison:
     """Compare two records over the tokens they share: two texts, one text with and without edits, or one text in two
     models of the same shape. Raises Error if the heads or the tokens have no counterparts."""
-    kinds: tuple[Kind, Kind] = (first._map(map).kind, second._map(map).kind)
+    kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)
     question = comparison.ComparisonQuery(first.answer.query, second.answer.query, kinds)
     return Comparison(first, second, comparison.compare(question, first.answer, second.answer, quiet))

@@ -21,7 +21,7 @@ MOST_WEIGHTS = 2**28   # float32 numbers that `weights()` returns at once: 1 GB
 
 
 class Record:
-    """The attention of one forward pass. `answer` is the model's `AttentionRecord`, with everything that was captured."""
+    """The attention of one forward pass. `answer` is the `AttentionRecord` with everything that was captured."""
 
     def __init__(self, answer: AttentionRecord, logits: Callable[[], np.ndarray] | None = None) -> None:
         self.answer, self._logits = answer, logits
@@ -51,16 +51,16 @@ class Record:
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """The tokens that look (queries) of the first map; `keys` gives those looked at."""
+        """The tokens that look, of the first map; `keys` gives those looked at."""
         return self.answer.maps[0].queries.texts
 
     def queries(self, map: str | None = None) -> tuple[str, ...]:
         """Return the tokens that look."""
-        return self._map(map).queries.texts
+        return self.map_named(map).queries.texts
 
     def keys(self, map: str | None = None) -> tuple[str, ...]:
         """Return the tokens that are looked at."""
-        return self._map(map).keys.texts
+        return self.map_named(map).keys.texts
 
     @property
     def verified(self) -> bool:
@@ -82,8 +82,8 @@ class Record:
         """Logits, float32 (token, vocabulary), of a second pass with the same edits. Raises Error for a model without
         logits, such as one that answers with a sentence vector."""
         if self._logits is None:
-            raise UserError(f"This record of {self.model} has no logits, as no model stands behind it; ask a model that "
-                            f"predicts tokens.")
+            raise UserError(f"This record of {self.model} has no logits, as no model stands behind it; ask a model "
+                            f"that predicts tokens.")
         return self._logits()
 
     def weights(self, layer: int | None = None, head: int | None = None, *, map: str | None = None) -> np.ndarray:
@@ -91,7 +91,7 @@ class Record:
         query, key) of all. Each row sums to 1, to 1 minus the sink's share, or to 0 where it may look at nothing.
 
         Raises Error for a layer or head that is not there, and for all layers if they have different shapes. """
-        chosen = self._map(map)
+        chosen = self.map_named(map)
         if layer is None:
             shapes = {each.shape for each in chosen.layers}
             if len(shapes) > 1:
@@ -133,7 +133,7 @@ class Record:
         query_position and key_position. query, key, layer and head each narrow it to one."""
         from pandas import DataFrame, concat
 
-        chosen = self._map(map)
+        chosen = self.map_named(map)
         rows = range(len(chosen.queries)) if query is None else [chosen.queries.index(query)]
         columns = range(len(chosen.keys)) if key is None else [chosen.keys.index(key)]
         if layer is not None:
@@ -158,7 +158,7 @@ class Record:
         view: further fields of `model.core.view.View`, such as lens="lines", words=True or transpose=True. """
         from viz import notebook
 
-        chosen, wanted = self._map(map), dict(view)
+        chosen, wanted = self.map_named(map), dict(view)
         if layer is not None:
             wanted |= {"layer": layer, "head": 0 if head is None else head}
         if query is not None:
@@ -174,7 +174,7 @@ class Record:
 
         heads: (layer, head) pairs. width: "one-column" (84 mm), "two-column" (174 mm) or millimetres. title: whether
         the figure names its heads and model; the caption is text to copy, `figure.caption`. """
-        chosen = self._map(map)
+        chosen = self.map_named(map)
         wanted = dict(view)
         if query is not None:
             wanted["token"] = chosen.queries.index(query)
@@ -191,7 +191,7 @@ class Record:
         read."""
         return self.answer.save(path)
 
-    def _map(self, name: str | None) -> AttentionMap:
+    def map_named(self, name: str | None) -> AttentionMap:
         """The map of this name; without a name the only one. Raises Error if there are several, or none of the name."""
         if name is None and len(self.answer.maps) == 1:
             return self.answer.maps[0]
@@ -202,7 +202,7 @@ class Record:
         return self.answer[Kind(name)]
 
     def _layer(self, layer: int, map: str | None) -> Layer | Reported:
-        chosen = self._map(map)
+        chosen = self.map_named(map)
         if layer not in [each.index for each in chosen.layers]:
             raise UserError(f"There is no layer {layer}; choose one of "
                             f"{', '.join(str(each.index) for each in chosen.layers)}.")

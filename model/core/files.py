@@ -16,8 +16,8 @@ from filelock import FileLock, Timeout
 
 from model.core.query import UserError, first_line
 
-HOME = Path(__file__).parents[2]   # the checkout, or the folder that a wheel was installed into
-ASSETS = next(each for each in (HOME / "clearhead" / "assets", HOME / "assets") if each.is_dir())
+ROOT = Path(__file__).parents[2]   # the checkout, or the folder that a wheel was installed into
+ASSETS = next(each for each in (ROOT / "clearhead" / "assets", ROOT / "assets") if each.is_dir())
 
 
 PATIENCE = 5.0   # seconds that a file which another program has open is tried for

@@ -2,7 +2,7 @@
 import functools
 import subprocess
 
-from model.core.files import HOME
+from model.core.files import ROOT
 
 VERSION = "1.0.0"
 
@@ -11,13 +11,13 @@ VERSION = "1.0.0"
 def commit() -> str:
     """The commit, 40 hexadecimal digits: written into a wheel when it is built, else asked of git; "" if neither
     knows it."""
-    written = HOME / "clearhead" / "commit.txt"
+    written = ROOT / "clearhead" / "commit.txt"
     if written.is_file():
         return written.read_text(encoding="utf-8").strip()
-    if not (HOME / ".git").exists():
+    if not (ROOT / ".git").exists():
         return ""
     try:
-        asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HOME, capture_output=True, text=True, timeout=5,
+        asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, timeout=5,
                                encoding="utf-8", check=False)
     except (OSError, subprocess.SubprocessError):
         return ""

@@ -1,8 +1,8 @@
 """Do heads follow grammar? Every relation of a treebank: the best head on other sentences, against a fixed offset and
 against luck.
 
-Sentences come with their trees from a CoNLL-U file (universaldependencies.org/format.html), of which ID, FORM, UPOS, HEAD
-and DEPREL, the comment `# text =` and the lines of multiword tokens are read.
+Sentences come with their trees from a CoNLL-U file (universaldependencies.org/format.html), of which ID, FORM, UPOS,
+HEAD and DEPREL, the comment `# text =` and the lines of multiword tokens are read.
 
 How the test is read where more than one reading is possible:
 
