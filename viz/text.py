@@ -3,10 +3,11 @@ import functools
 import re
 import string
 import tomllib
-from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent.parent / "assets" / "text" / "en"
+from model.core.files import ASSETS
+
+FOLDER = ASSETS / "text" / "en"
 # what Streamlit replaces in text after Markdown was read, where no escape helps: icons, addresses, e-mails, arrows and
 # dashes
 _REPLACED = re.compile(r"(?<=:)(?=material|streamlit|//)|(?<=www)(?=\.)|(?<=[\w.+-])(?=@)|(?<=[-<>~])(?=[-=>])",
