@@ -1,8 +1,11 @@
-"""Compare two records head by head."""
+"""Compare two records, or two models over many texts, head by head."""
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from clearhead.models import Model
 from clearhead.record import Record
-from model.core.query import Kind
+from model.cli.commands import answer_to
+from model.core.query import Kind, UserError
 from model.core.types import quiet
 from model.studies import comparison
 
@@ -11,26 +14,38 @@ if TYPE_CHECKING:
 
 
 class Comparison:
-    """How much every head differs between two records."""
+    """How much every head differs between two records, or between two models over many texts."""
 
-    def __init__(self, first: Record, second: Record, answer: comparison.Comparison) -> None:
-        self.first, self.second, self.answer = first, second, answer
+    def __init__(self, table: "DataFrame") -> None:
+        self._table = table.sort_values("divergence", ascending=False, kind="stable").reset_index()
 
     def __repr__(self) -> str:
-        layer, head = self.answer.heads[int(self.answer.changed.argmax())]
-        return (f"<Comparison of {len(self.answer.heads)} heads: {layer}·{head} differs most, "
-                f"{self.answer.changed.max():.3f} bits>")
+        most = self._table.iloc[0]
+        return (f"<Comparison of {len(self._table)} heads: {most['layer']:.0f}·{most['head']:.0f} differs most, "
+                f"{most['divergence']:.3f} bits>")
 
     def frame(self) -> "DataFrame":
         """One row a head, the most different first: layer, head and divergence, the mean Jensen–Shannon divergence of
-        its rows in bits (0 for equal rows, 1 for rows that share nothing; Lin 1991)."""
-        table = self.answer.frame().rename(columns={"changed": "divergence"})
-        return table.sort_values("divergence", ascending=False, kind="stable").reset_index()
+        its rows in bits (0 for equal rows, 1 for rows that share nothing; Lin 1991). Over many texts also low and high,
+        the 95 % interval over texts."""
+        return self._table.copy()
 
 
-def compare(first: Record, second: Record, *, map: str | None = None) -> Comparison:
-    """Compare two records over the tokens they share: two texts, one text with and without edits, or one text in two
-    models of the same shape. Raises Error if the heads or the tokens have no counterparts."""
+def compare(first: Record | Model, second: Record | Model, *, texts: Iterable[str] = (),
+            map: str | None = None) -> Comparison:
+    """Compare two records over the tokens they share (two texts, one text with and without edits, or one text in two
+    models of the same shape), or two models of the same shape over `texts`. map: the kind of attention. Raises Error if
+    the heads or the tokens have no counterparts."""
+    if isinstance(first, Model) and isinstance(second, Model):
+        chosen = tuple(texts)
+        if not chosen:
+            raise UserError("Two models are compared over texts; give them with texts=.")
+        question = comparison.ModelsQuery((first.name, first.revision), (second.name, second.revision), chosen,
+                                          Kind(map) if map else None)
+        return Comparison(answer_to(question).frame())
+    if not (isinstance(first, Record) and isinstance(second, Record)):
+        raise UserError("Give two records, or two models and texts=.")
     kinds: tuple[Kind, Kind] = (first.map_named(map).kind, second.map_named(map).kind)
-    question = comparison.ComparisonQuery(first.answer.query, second.answer.query, kinds)
-    return Comparison(first, second, comparison.compare(question, first.answer, second.answer, quiet))
+    asked = comparison.ComparisonQuery(first.answer.query, second.answer.query, kinds)
+    found = comparison.compare(asked, first.answer, second.answer, quiet)
+    return Comparison(found.frame().rename(columns={"changed": "divergence"}))

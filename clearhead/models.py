@@ -45,7 +45,7 @@ class Model:
     def __call__(self, text: str, text_b: str | None = None, *, target: str | None = None,
                  silence: Iterable[HeadId] = (), temper: Mapping[HeadId, float] | None = None,
                  hide: Iterable[Token] = (), window: tuple[int, int] | None = None,
-                 patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None, chat: bool = False) -> Record:
+                 patch: Iterable[tuple[HeadId, Record]] = (), map: str | None = None) -> Record:
         """Return the record of a text, of a pair of texts, or of a text and a decoder's target.
 
         silence: heads whose output becomes zero. temper: {head: T}, scores divided by T before the softmax. hide:
@@ -53,7 +53,7 @@ class Model:
         their last `width` keys and the `first` ones of the text. patch: heads that take their output from another
         record of this model, which must have as many tokens. map: the kind of attention that these heads belong to,
         needed if the model has several. Raises Error for what the model cannot do. """
-        plain = sources.open_query(self.name, text, text_b, target, chat=chat)
+        plain = sources.open_query(self.name, text, text_b, target)
         silence, patch, hide = [*silence], [*patch], [*hide]
         edits: set[Edit] = set()
         if silence or temper or patch:
@@ -66,7 +66,7 @@ class Model:
             edits |= {Hide("source", source.index(token)) for token in hide}
         if window is not None:
             edits.add(Window(*window))
-        query = sources.open_query(self.name, text, text_b, target, edits=edits, chat=chat)
+        query = sources.open_query(self.name, text, text_b, target, edits=edits)
         return Record(answer_to(query), lambda: self._logits(query))
 
     def _kind(self, plain: Query, map: str | None) -> Kind:

@@ -25,6 +25,7 @@ from model.cli.commands import (
     refuse_overwriting,
     run,
 )
+from model.cli.heads import compare_command, score_command
 from model.cli.studies import claims_command, coref_command, syntax_command, train_command
 from model.core import pictures
 from model.core.query import NotOnDisk, UserError
@@ -58,6 +59,8 @@ def main() -> None:
     """
 
 
+main.add_command(compare_command)
+main.add_command(score_command)
 main.add_command(coref_command)
 main.add_command(claims_command)
 main.add_command(syntax_command)

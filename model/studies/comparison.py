@@ -12,9 +12,9 @@ import numpy as np
 
 from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted
+from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.statistics import jensen_shannon
+from model.core.statistics import MeanInterval, jensen_shannon, mean_intervals
 from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.studies.alignment import Group, align
 
@@ -171,6 +171,54 @@ def compare(question: ComparisonQuery, first: AttentionRecord, second: Attention
             own = _rows(heads.weights(layer, head), *ends[0])
             changed.append(jensen_shannon(own, theirs).mean())
     return Comparison(heads.head_ids(one), np.array(changed))
+
+
+@dataclass(frozen=True)
+class ModelsQuery:
+    """The same texts put to two models whose heads have counterparts, such as a base and its fine-tuned version."""
+
+    first: tuple[str, str]       # id, revision
+    second: tuple[str, str]
+    texts: tuple[str, ...]
+    kind: Kind | None = None     # of attention; None: the first that the model has
+
+    def answer(self, models: Models, report: Progress) -> "Divergences":
+        """How much every head differs, with its interval over the texts. Raises UserError, with the text's number,
+        where two records cannot be compared."""
+        changed: list[np.ndarray] = []
+        ids: tuple[HeadId, ...] = ()
+        for number, text in enumerate(self.texts):
+            report(number / len(self.texts), f"text {number + 1} of {len(self.texts)}")
+            try:
+                one, other = (models.record(Query(*model, text), quiet) for model in (self.first, self.second))
+                kind = self.kind or one.kinds[0]
+                if kind not in one.kinds or kind not in other.kinds:
+                    raise UserError(f"There is no {kind} attention in both models.")
+                found = compare(ComparisonQuery(one.query, other.query, (kind, kind)), one, other, quiet)
+            except UserError as error:
+                raise UserError(f"Text {number + 1}: {error}") from error
+            ids = found.heads
+            changed.append(found.changed)
+        return Divergences(ids, tuple(mean_intervals(np.array(changed))))
+
+
+@dataclass(frozen=True, eq=False)
+class Divergences:
+    """How much every head differs between two models over some texts."""
+
+    heads: tuple[HeadId, ...]
+    changed: tuple[MeanInterval, ...]   # of each head: mean Jensen–Shannon divergence in bits
+
+    def frame(self) -> "DataFrame":
+        """One row a head: divergence in bits, with low and high (95 % interval over texts)."""
+        columns = {"divergence": [each.value for each in self.changed], "low": [each.low for each in self.changed],
+                   "high": [each.high for each in self.changed]}
+        return heads.head_frame(self.heads, {name: np.array(values) for name, values in columns.items()})
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes of the table."""
+        return 200 * len(self.heads)
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:

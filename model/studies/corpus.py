@@ -90,6 +90,29 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
         yield number, value
 
 
+def rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
+    """Every row of a CSV, or every object of a JSONL file, with all its columns. Raises UserError for another ending
+    and for what cannot be read."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix == ".csv":
+        try:
+            yield from csv.DictReader((line for _, line in lines(file, name)), strict=True)
+        except csv.Error as error:
+            raise UserError(f"{name}: this is not CSV ({error}); save the table again as CSV.") from error
+    elif suffix == ".jsonl":
+        for number, line in lines(file, name):
+            if line.strip():
+                try:
+                    value = parse_json(line.encode(), f"{name}, line {number}: the line")
+                except ValueError:
+                    value = None
+                if not isinstance(value, dict):
+                    raise UserError(f"{name}, line {number}: this is no JSON object; write one object a line.")
+                yield value
+    else:
+        raise UserError(f"{name} does not say what it is; end its name in .csv or .jsonl.")
+
+
 def columns(file: BinaryIO, name: str) -> list[str]:
     """The columns of a CSV, or the fields of a JSONL's first object, that hold texts; none of a TXT. Raises UserError
     as `texts` does."""

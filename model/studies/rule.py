@@ -12,7 +12,6 @@ The table is held to four things:
 - **Held out**: the best head is chosen on the even sentences and scored on the odd ones, and the other way round.
 - **Interval**: the 95 % interval of `model.core.statistics.accuracy_intervals`, over sentences.
 """
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from model.core.measures import head_frame, head_ids
+from model.core.heads import head_frame, head_ids
 from model.core.models import Models, OpenModel
-from model.core.query import Query, UserError, quoted
+from model.core.query import HeadId, Progress, Query, Span, UserError, quiet, quoted
 from model.core.record import AttentionRecord
 from model.core.statistics import LEVEL, SEED, Luck, MeanInterval, accuracy_intervals
-from model.core.types import HeadId, Progress, Span, quiet
 from model.studies.coreference import map_of
 from model.studies.syntax import Sentence, allowed_between, pieces_of, spans_of, weights_between
 
@@ -324,8 +322,3 @@ def held_out(heads: tuple[HeadId, ...], right: np.ndarray, weight: np.ndarray, g
     interval, = accuracy_intervals(answers[:, None], groups)
     return HeldOut(interval, (chosen[0], chosen[1]))
 
-
-def untrained_part(report: RuleReport) -> dict[str, float]:
-    """The figures of an untrained model's report that stand beside those of the trained one."""
-    held = math.nan if report.held_out is None else report.held_out.accuracy.value
-    return {"best": max(each.value for each in report.accuracy), "held_out": held, "p_value": report.null.p_value}
