@@ -246,10 +246,9 @@ class Figure:
     @property
     def caption(self) -> str:
         """What was asked, of which model and revision, how far it was checked, and the version of Clearhead."""
-        from viz import provenance
+        from viz.export import caption
 
-        texts, lines = provenance.sentences(self.answer)
-        return " ".join(f"{part}." for part in (*texts, *lines, provenance.stamp()))
+        return caption(self.answer)
 
     def save(self, path: str | Path, *, zoom: int = 4) -> Path:
         """Write the figure as .pdf, .svg or .png (zoom: pixels a point) with its provenance inside. Raises Error for

@@ -12,8 +12,9 @@ from model.core.files import refuse_overwriting, write
 from model.core.query import Kind, Query, UserError, Window
 from model.core.record import AttentionRecord
 from model.core.view import LENSES, SCALES, View
-from viz.export import FORMATS, Options
+from viz.export import FORMATS, Options, caption, columns
 from viz.export import export as make_file
+from viz.paper.sheet import SUFFIXES
 from viz.provenance import stated_address
 
 
@@ -37,7 +38,8 @@ def main() -> None:
 @click.option("--kind", help="Which attention: self, causal or cross, or such as \"self 2\" for the second stream of a "
                              "record; the model's first one unless given.")
 @click.option("--layer", type=whole(0), default=0, show_default=True, help="The layer, from 0.")
-@click.option("--head", type=whole(0), default=0, show_default=True, help="The head, from 0.")
+@click.option("--head", "chosen", multiple=True, metavar="HEAD",
+              help="The head of --layer, from 0; or LAYER.HEAD, which may be given several times for one figure.")
 @click.option("--lens", type=click.Choice(LENSES), default="matrix", show_default=True, help="How the head is drawn.")
 @click.option("--scale", type=click.Choice(SCALES), default="linear", show_default=True,
               help="How a weight becomes a colour.")
@@ -49,6 +51,10 @@ def main() -> None:
 @click.option("--transpose", is_flag=True, help="Columns look, rows are looked at.")
 @click.option("--grid", is_flag=True, help="All heads of the kind instead of one (PNG, SVG, PDF).")
 @click.option("--zoom", type=whole(1, 8), default=2, show_default=True, help="Pixels a point, for PNG.")
+@click.option("--width", metavar="WIDTH",
+              help="For a paper: one-column (84 mm), two-column (174 mm) or millimetres; no title, and the caption is "
+                   "printed as text to copy. The default for several heads is two-column.")
+@click.option("--title", is_flag=True, help="With --width: name the model above the figure.")
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
 @click.option("--out", required=True, type=WRITE,
               help="The file; its ending says the format.")
@@ -59,6 +65,7 @@ def export(out: Path, **asked: Any) -> None:
     \b
     python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
     python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
+    python -m viz export --model minilm --text "The cat sat." --head 3.1 --head 5.11 --width two-column --out fig.pdf
     python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
     python -m viz export --model minilm --text "The cat sat." --out all.npz
     python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
@@ -73,10 +80,38 @@ def export(out: Path, **asked: Any) -> None:
     refuse_overwriting(out, *(asked[name] for name in ("file", "image") if asked[name] is not None))
     names = ("model_id", "text", "text_b", "target", "file", "image", "window")
     record = answer_to(_query(*(asked[name] for name in names)))
-    content = make_file(out.suffix, record, _view(record, asked),
-                           Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
+    several = _heads(asked)
+    asked |= {"layer": several[0][0], "head": several[0][1]}
+    view = _view(record, asked)
+    if asked["width"] or len(several) > 1:
+        if out.suffix.lower() not in SUFFIXES:
+            raise UserError(f"A figure for a paper is a {', '.join(SUFFIXES)} file, and {out.name} is none.")
+        for layer, head in several:
+            if not record[view.kind].has(layer, head):
+                raise UserError(f"There is no head {head} in layer {layer}; choose one that the model has.")
+        width = asked["width"] or "two-column"
+        content = columns(record, view, out.suffix.lower()[1:], () if asked["grid"] else several,
+                          float(width) if width.replace(".", "", 1).isdigit() else width, title=asked["title"],
+                          zoom=asked["zoom"])
+        click.echo(caption(record))
+    else:
+        content = make_file(out.suffix, record, view, Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
     write(out, content)
     click.echo(f"{out}: {len(content):,} bytes")
+
+
+def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
+    """The heads that are asked for, (layer, head). Raises click.UsageError for what is no head."""
+    given = asked["chosen"] or ("0",)
+    found = []
+    for each in given:
+        layer, dot, head = each.rpartition(".")
+        if not head.isdecimal() or (dot and not layer.isdecimal()):
+            raise click.UsageError(f"{each} is no head; say a number with --layer, or LAYER.HEAD such as 3.1.")
+        found.append((int(layer) if dot else asked["layer"], int(head)))
+    if len(found) > 1 and not all("." in each for each in given):
+        raise click.UsageError("Several heads are each LAYER.HEAD, such as --head 3.1 --head 5.11.")
+    return tuple(found)
 
 
 @main.command("handout")

@@ -11,6 +11,7 @@ import math
 import os
 import platform
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -40,12 +41,19 @@ def versions() -> dict[str, str]:
     return by_package
 
 
+def public_name(model: str) -> str:
+    """A model's id without folders of this machine, which would tell a blind reviewer who wrote the paper."""
+    path = Path(model).expanduser()
+    local = path.is_absolute() or model.startswith((".", "~")) or path.exists()
+    return path.name if local else model
+
+
 def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
     """The provenance as plain values: the question, the answer's model and checks, the view, the versions, the link."""
     query, card = record.query, record.card
     return {
         "made_by": MADE_BY, "version": VERSION, "commit": commit(),
-        "model": query.model, "title": card.title, "revision": query.revision,
+        "model": public_name(query.model), "title": card.title, "revision": query.revision,
         "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
         "image": image_of(query), "chat": query.chat,
         "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
@@ -145,7 +153,7 @@ def state_in_words(link: str, said: str = "") -> str:
 
     phrases, address = strings("export"), urlsplit(link)
     params = dict(parse_qsl(address.query, keep_blank_values=True))
-    asked = [("model", params.pop("model", ""))]
+    asked = [("model", public_name(params.pop("model", "")))]
     for field in ("text", "text_b", "target"):
         text = params.pop(field, "") or unpack(params.pop(f"{field}_z", "")) or ""
         asked.append((field, _quoted(text, phrases) if text else ""))
@@ -164,7 +172,7 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
     phrases, query, card = strings("export"), record.query, record.card
     texts = [_quoted(text, phrases) for text in (query.text, query.text_b, query.target) if text]
     texts += [_image_in_words(query, phrases)] if query.image is not None else []
-    lines = [phrases["model"].format(title=card.title, model=query.model, revision=query.revision[:12])]
+    lines = [phrases["model"].format(title=card.title, model=public_name(query.model), revision=query.revision[:12])]
     if query.edits:
         lines.append(phrases["edits"] + ", ".join(_in_words(edit) for edit in sorted(query.edits, key=repr)))
     if record.omitted is not None:

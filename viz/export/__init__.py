@@ -67,7 +67,7 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
     """A name for the file that says what is in it, and that every system takes, whatever the model is called."""
-    model = name_for(record.query.model, "model")
+    model = name_for(provenance.public_name(record.query.model), "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
     lens = "" if "numbers" in FORMATS[suffix].subjects else f"-{view.lens}"
@@ -87,6 +87,13 @@ def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId
                                            "pdf": {"Subject": source, "Creator": provenance.MADE_BY,
                                                    "CreationDate": None}}[kind]
         return save(drawn, kind, zoom, metadata=metadata)
+
+
+def caption(record: AttentionRecord) -> str:
+    """Return the caption of a figure for a paper as text to copy: what was asked, of which model and revision, how far
+    it was checked, and the version of Clearhead."""
+    texts, lines = provenance.sentences(record)
+    return " ".join([*texts, "; ".join([*lines, provenance.stamp()]) + "."])
 
 
 def _picture(record: AttentionRecord, view: View, options: Options, kind: str, **metadata: str | None) -> bytes:
