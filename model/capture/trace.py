@@ -8,7 +8,7 @@ with a reason.
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -27,7 +27,9 @@ from model.core.trace import (
     Norm,
     Projection,
     Trace,
+    Unembedding,
 )
+from model.core.trace import same_numbers as close
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -37,14 +39,6 @@ if TYPE_CHECKING:
 
 class Unfollowed(Exception):
     """A module does something that is not known here; the message is a clause on what, to stand after "as"."""
-
-
-def close(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays are the same numbers, up to rounding."""
-    if one.shape != other.shape:
-        return False
-    largest = max(float(np.abs(other).max(initial=0)), 1e-30)
-    return float(np.abs(one - other).max(initial=0)) <= CLOSE * largest
 
 
 def norm_of(name: str, call: "Call") -> Norm:
@@ -236,7 +230,39 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
     _check_size(calls, model.card.title)
     blocks = tuple(_block(record, mixed, name, members, calls) for name, members in slots.items())
     kinds = [kind for kind in (Kind.SELF, Kind.CAUSAL) if any(block.kind is kind for block in blocks)]
-    return Trace(record.query, tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds), blocks)
+    lasts = [[block for block in blocks if block.kind is kind][-1] for kind in kinds]
+    final = []
+    for call in _outside(list(slots), calls):
+        if "norm" in type(call.module).__name__.lower() and any(close(call.input, block.after) for block in lasts):
+            with suppress(Unfollowed):
+                final.append(norm_of(call.name, call))
+    embedded = tuple(_embedded(kind, blocks, list(slots), model, calls) for kind in kinds)
+    read = next((norm.output for norm in final if close(norm.input, lasts[-1].after)), lasts[-1].after)
+    return Trace(record.query, embedded, blocks, tuple(final), _unembedding(record, model, read))
+
+
+def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
+    """The calls of modules that belong to no block."""
+    return [call for call in calls.values()
+            if call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
+
+
+def _unembedding(record: AttentionRecord, model: "NetworkModel", read: np.ndarray) -> Unembedding | None:
+    """W_U with its bias and scale, if it gives the logits of the record's answer from the last vectors (t, d_model)."""
+    module, said = model.network.get_output_embeddings(), record.prediction
+    weight = None if module is None else getattr(module, "weight", None)
+    if weight is None or weight.ndim != 2 or said is None or not said.ids or max(said.positions) >= len(read):
+        return None
+    bias = getattr(module, "bias", None)
+    found = Unembedding(weight.detach().float().numpy(), None if bias is None else bias.detach().float().numpy(), 1.0)
+    ids = said.ids[-1]
+    if weight.shape[1] != read.shape[1]:
+        return None
+    wanted = np.log(np.maximum(said.probabilities[-1], 1e-30)) + said.log_normaliser[-1]
+    made = found.logits(read[said.positions[-1]], list(ids))
+    scale = float((wanted - wanted.mean()) @ (made - made.mean()) / ((made - made.mean()) ** 2).sum())
+    scaled = found if abs(scale - 1) < CLOSE else replace(found, scale=scale)
+    return scaled if close(scaled.logits(read[said.positions[-1]], list(ids)), wanted) else None
 
 
 def _check_size(calls: dict[str, Call], title: str) -> None:
@@ -337,9 +363,7 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "N
               calls: dict[str, Call]) -> Embedded:
     """What the first block gets: the tables that were read before it, and the norm over their sum."""
     output = next(block for block in blocks if block.kind is kind).before
-    outside = [call for call in calls.values()
-               if call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
-    before = [call for call in outside
+    before = [call for call in _outside(names, calls)
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
     norms = [norm_of(call.name, call) for call in before
              if "norm" in type(call.module).__name__.lower() and close(call.output, output)]

@@ -5,6 +5,7 @@ Asked once for all pages that need it: a `TraceQuery` (model/core/models.py) is 
 that the query's record comes from, so record and trace fit to the last bit. Rows are tokens and vectors are rows, y = x
 · W + b; layers and heads count from 0. Weights are read-only views of the model's own memory; `nbytes` counts what
 belongs to the trace alone. """
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,14 @@ from model.core.query import Kind, Query, check_finite
 
 # two vectors count as equal if no number differs by more than this share of the largest; rounding differs by less
 CLOSE = 1e-4
+
+
+def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays are the same numbers, up to rounding (CLOSE)."""
+    if one.shape != other.shape:
+        return False
+    largest = max(float(np.abs(other).max(initial=0)), 1e-30)
+    return float(np.abs(one - other).max(initial=0)) <= CLOSE * largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,22 +170,39 @@ class Embedded:
 
 
 @dataclass(frozen=True, eq=False)
+class Unembedding:
+    """From the vectors behind the last block to the logits: x · weightᵀ · scale + bias. What it says of the answer was
+    checked against the logits of the pass."""
+
+    weight: np.ndarray        # W_U, (vocabulary, d_model)
+    bias: np.ndarray | None   # (vocabulary)
+    scale: float              # 1 but for models that divide the last vectors or their logits
+
+    def logits(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
+        """The logits of vectors x (…, d_model), of all words or of these ids, float64 (…, id)."""
+        found = x.astype(np.float64) @ self.weight[ids].T.astype(np.float64) * self.scale
+        return found if self.bias is None else found + self.bias[ids]
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
-    """The answer to a TraceQuery: one `Embedded` a stack, and every block."""
+    """The answer to a TraceQuery: one `Embedded` a stack, every block, and what follows the last ones."""
 
     query: Query
     embedded: tuple[Embedded, ...]
     blocks: tuple[Block, ...]
+    final: tuple[Norm, ...] = ()              # norms of what the last block of a stack puts out
+    unembedding: Unembedding | None = None    # None where logits are no linear function of the last vectors
 
     def block(self, kind: Kind, index: int) -> Block:
         """The block whose attention of this kind has this number. Raises KeyError if there is none."""
-        return self._find(kind, index)[0]
+        return self.find(kind, index)[0]
 
     def attention(self, kind: Kind, index: int) -> AttentionTrace:
         """The attention of this kind and layer. Raises KeyError if there is none."""
-        return self._find(kind, index)[1]
+        return self.find(kind, index)[1]
 
-    def _find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
+    def find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
         for block in self.blocks:
             for attention in block.attentions:
                 if (attention.kind, attention.index) == (kind, index):
@@ -187,6 +213,12 @@ class Trace:
         """How the stack that these queries belong to begins; cross-attention's queries belong to the decoder."""
         stack = Kind.CAUSAL if kind is Kind.CROSS else kind
         return next(embedded for embedded in self.embedded if embedded.kind is stack)
+
+    def last(self, kind: Kind) -> tuple[Block, Norm | None]:
+        """The last block of a stack, and the norm of what it puts out; cross-attention belongs to the decoder."""
+        stack = Kind.CAUSAL if kind is Kind.CROSS else kind
+        block = [block for block in self.blocks if block.kind is stack][-1]
+        return block, next((norm for norm in self.final if same_numbers(norm.input, block.after)), None)
 
     @property
     def nbytes(self) -> int:

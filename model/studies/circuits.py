@@ -1,0 +1,463 @@
+"""Why a head looks there, and what it writes: exact splits of one forward pass (Elhage et al. 2021).
+
+The residual stream is a sum of what was written into it: the parts of the embedding, every earlier head, every earlier
+feed-forward layer, and biases. A norm is linear once its scale is frozen at the value it had in this pass, so the sum
+can be pushed through it. Two identities follow, and every answer states how far it is from them:
+
+- A score is a sum over pairs of (what wrote the query side, what wrote the key side); a bias by position, as T5 and
+  ALiBi have, is a term of its own.
+- A logit, or the difference of two, is a sum over everything that wrote into the stream at that position (direct logit
+  attribution).
+
+A frozen scale means that these are parts of what happened, not predictions of what would happen: take a writer away,
+and the scale changes too. """
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.core.models import Models
+from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionRecord, Layer
+from model.core.statistics import entropy
+from model.core.trace import AttentionTrace, Block, Norm, Trace, same_numbers
+from model.core.types import HeadId, Progress, head_label
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+BIAS = "bias"
+REST = "rest"        # what no named writer accounts for; stated, never hidden
+LENS_TOKENS = 5      # best tokens of each layer of the logit lens
+PROMOTED = 10        # tokens that a head promotes most, and demotes most
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """What wrote into the residual stream at some tokens."""
+
+    names: tuple[str, ...]   # of the writers: token, position, "L·H", "mlp L", bias …
+    parts: np.ndarray        # float64 (writer, token, d_model)
+
+    @property
+    def total(self) -> np.ndarray:
+        """The stream itself, (token, d_model)."""
+        return self.parts.sum(0)
+
+    def add(self, name: str, vectors: np.ndarray) -> "Stream":
+        """The stream after a writer added vectors (token, d_model), or one vector for all tokens."""
+        vectors = np.broadcast_to(vectors, self.parts.shape[1:])
+        if name in self.names:
+            parts = self.parts.copy()
+            parts[self.names.index(name)] += vectors
+            return Stream(self.names, parts)
+        return Stream((*self.names, name), np.concatenate([self.parts, vectors[None]]))
+
+    def through(self, norm: Norm, tokens: np.ndarray) -> "Stream":
+        """The stream behind a norm whose scale is frozen; its bias is a writer like any other bias."""
+        parts = self.parts - self.parts.mean(-1, keepdims=True) if norm.kind == "layer" else self.parts
+        scaled = Stream(self.names, parts * norm.scales[tokens, None] * norm.gain.astype(np.float64))
+        return scaled if norm.bias is None else scaled.add(BIAS, norm.bias.astype(np.float64))
+
+
+class Walk:
+    """The residual stream of one stack at some tokens, before each of its blocks and behind the last."""
+
+    def __init__(self, record: AttentionRecord, trace: Trace, kind: Kind, tokens: list[int]) -> None:
+        self.record, self.trace, self.tokens = record, trace, np.array(tokens)
+        self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
+        self.written: dict[HeadId, np.ndarray] = {}   # what each head of the stack's own attention added, as it added it
+
+    def __iter__(self) -> Iterator[tuple[Block, Stream]]:
+        """(block, stream) of every block, the stream as it enters."""
+        stream = self._start()
+        for block in self.trace.blocks:
+            if block.kind is self.stack:
+                yield block, stream
+                stream = self._behind(block, stream)
+        self.end = stream
+
+    def whole(self) -> Stream:
+        """The stream behind the last block."""
+        for _ in self:
+            pass
+        return self.end
+
+    def _start(self) -> Stream:
+        start = self.trace.start(self.stack)
+        wanted = start.output[self.tokens].astype(np.float64)
+        if start.parts:
+            stream = Stream(tuple(name for name, _ in start.parts),
+                            np.stack([part[self.tokens].astype(np.float64) for _, part in start.parts]))
+            stream = stream if start.norm is None else stream.through(start.norm, self.tokens)
+            if same_numbers(stream.total, wanted):
+                return stream
+        return Stream(("embedding",), wanted[None])
+
+    def _behind(self, block: Block, stream: Stream) -> Stream:
+        """The stream behind a block: its attentions add their heads, the feed-forward layer what is left."""
+        for attention in block.attentions:
+            added = self._heads(attention)
+            stream = self._added(block, stream, added, attention.output)
+        norm = None if block.norm_first else next(
+            norm for norm in block.norms if same_numbers(norm.output, block.after))
+        target = (block.after if norm is None else norm.input)[self.tokens].astype(np.float64)
+        stream = stream.add(f"mlp {block.index}", target - stream.total)
+        return stream if norm is None else stream.through(norm, self.tokens)
+
+    def _added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
+        """The stream after an attention has added its heads: through a norm of its own output (Gemma 2), and in a
+        post-LN block through the norm of the sum."""
+        after = next((norm for norm in block.norms if same_numbers(norm.input, output)), None)
+        if after is not None:
+            added = added.through(after, self.tokens)
+        for name, part in zip(added.names, added.parts, strict=True):
+            stream = stream.add(name, part)
+        if not block.norm_first:
+            norm = next((norm for norm in block.norms if same_numbers(norm.input[self.tokens], stream.total)), None)
+            stream = stream if norm is None else stream.through(norm, self.tokens)
+        return stream
+
+    def _heads(self, attention: AttentionTrace) -> Stream:
+        """What each head of one attention puts out at these tokens, through its rows of W_O, and the output's bias."""
+        layer, total = self.record[attention.kind].layer(attention.index), attention.output[self.tokens]
+        if not isinstance(layer, Layer):
+            raise UserError("The model reports its weights only, so its heads cannot be followed; choose a verified "
+                            "model.")
+        weights = layer.weights(slice(None), self.tokens, slice(0, layer.shape[2]))
+        mixed = layer.mix(weights).numpy().astype(np.float64)
+        out = np.einsum("htv,hvd->htd", mixed, attention.w_output.astype(np.float64))
+        prefix = "cross " if attention.kind is Kind.CROSS else ""
+        names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
+        if attention.kind is not Kind.CROSS:
+            self.written |= {(attention.index, head): vectors for head, vectors in enumerate(out)}
+        added = Stream(names, out)
+        if attention.b_output is not None:
+            added = added.add(BIAS, attention.b_output.astype(np.float64))
+        gap = total.astype(np.float64) - added.total
+        return added if np.abs(gap).max() <= 1e-3 * np.abs(total).max() else added.add(REST, gap)
+
+
+@dataclass(frozen=True)
+class WhyQuery:
+    """Why one head gives one cell of its matrix the score it has."""
+
+    query: Query
+    kind: Kind
+    layer: int
+    head: int
+    looking: int     # the query's position
+    looked_at: int   # the key's position
+
+    def answer(self, models: Models, report: Progress) -> "Why":
+        """The split of the score. Raises UserError where the mask forbids the cell, or the model cannot be followed."""
+        record = models.record(self.query, report)
+        return why(record, models.trace(self.query, report), self)
+
+
+@dataclass(frozen=True, eq=False)
+class Why:
+    """A score before the softmax, as a sum over pairs of writers."""
+
+    score: float                      # as the record has it
+    query_writers: tuple[str, ...]
+    key_writers: tuple[str, ...]
+    parts: np.ndarray                 # float64 (query writer, key writer)
+    terms: tuple[tuple[str, float], ...]   # what is added to their sum: a bias by position, a soft cap
+
+    @property
+    def total(self) -> float:
+        """The sum of all parts and terms; equals `score` up to rounding."""
+        return float(self.parts.sum() + sum(value for _, value in self.terms))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the parts."""
+        return self.parts.nbytes
+
+    def frame(self) -> "DataFrame":
+        """One row a pair: query_from, key_from, value; the largest, whatever its sign, first."""
+        from pandas import DataFrame
+
+        table = DataFrame({"query_from": np.repeat(self.query_writers, len(self.key_writers)),
+                           "key_from": np.tile(self.key_writers, len(self.query_writers)),
+                           "value": self.parts.ravel()})
+        return table.sort_values("value", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
+
+
+def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
+    """Split the score of one cell by what wrote its query and what wrote its key."""
+    block, attention = trace.find(asked.kind, asked.layer)
+    layer = record[asked.kind].layer(asked.layer)
+    if not isinstance(layer, Layer):
+        raise UserError("The model reports its weights only, so no score can be split; choose a verified model.")
+    row, column = slice(asked.looking, asked.looking + 1), slice(asked.looked_at, asked.looked_at + 1)
+    allowed = layer.allowed.block(row, column)
+    if not bool(allowed[asked.head if allowed.ndim == 3 else ...].reshape(-1)[0]):
+        raise UserError("The mask forbids this cell, so it has no score; choose a cell that the head may look at.")
+    shared = layer.heads // len(layer.key)
+    same_stack = asked.kind is not Kind.CROSS
+    queries = _side(record, trace, asked.kind, block, attention.x, asked.looking)
+    keys = _side(record, trace, asked.kind, block, attention.memory, asked.looked_at) if same_stack else \
+        _memory(record, trace, attention.memory, asked.looked_at)
+    query = _projected(queries, attention.query.weight[asked.head],
+                       None if attention.query.bias is None else attention.query.bias[asked.head],
+                       layer.query[asked.head, asked.looking], attention.pairs)
+    group = asked.head // shared
+    key = _projected(keys, attention.key.weight[group],
+                     None if attention.key.bias is None else attention.key.bias[group],
+                     layer.key[group, asked.looked_at], attention.pairs)
+    parts = query.parts[:, 0] @ key.parts[:, 0].T * layer.scale
+    own = float(layer.scores(slice(asked.head, asked.head + 1), row, column)[0, 0, 0])
+    raw = float(layer.query[asked.head, asked.looking].astype(np.float64)
+                @ layer.key[group, asked.looked_at].astype(np.float64) * layer.scale)
+    terms = []
+    if layer.softcap is not None:
+        terms.append(("soft cap", float(layer.softcap * np.tanh(raw / layer.softcap) - raw)))
+    if layer.bias is not None:
+        bias = layer.bias.block(row, column)
+        terms.append(("position bias", float(bias[asked.head if bias.ndim == 3 else ...].reshape(-1)[0])))
+    return Why(own, query.names, key.names, parts, tuple(terms))
+
+
+def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read: np.ndarray, token: int) -> Stream:
+    """What wrote the vector that a projection of this block reads at one token: read[token]."""
+    walk = Walk(record, trace, kind, [token])
+    stream = next(entering for each, entering in walk if each is block)
+    return _reading(stream, block.norms, read, token) or _after_attention(walk, block, stream, read, token)
+
+
+def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: int) -> Stream | None:
+    """The stream as it is or through the norm whose output is read; None if neither gives read[token]."""
+    if same_numbers(stream.total, read[[token]].astype(np.float64)):
+        return stream
+    norm = next((norm for norm in norms if same_numbers(norm.output, read)), None)
+    normed = None if norm is None else stream.through(norm, np.array([token]))
+    return normed if normed is not None and same_numbers(normed.total, read[[token]].astype(np.float64)) else None
+
+
+def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
+    """What cross-attention reads: the stream after the block's self-attention. Raises UserError where it is not."""
+    for attention in block.attentions:
+        stream = walk._added(block, stream, walk._heads(attention), attention.output)   # noqa: SLF001, of this file
+        if (found := _reading(stream, block.norms, read, token)) is not None:
+            return found
+    raise UserError(f"What layer {block.index} reads is not the residual stream or its norm, so its scores cannot be "
+                    f"split; choose another model.")
+
+
+def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: int) -> Stream:
+    """What wrote one vector of the encoder's output, which cross-attention reads."""
+    stream = Walk(record, trace, Kind.SELF, [token]).whole()
+    found = _reading(stream, trace.final, memory, token)
+    if found is None:
+        raise UserError("What cross-attention reads is not the encoder's last vectors or their norm, so its scores "
+                        "cannot be split; choose another model.")
+    return found
+
+
+def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen: np.ndarray,
+               pairs: tuple[tuple[int, int], ...]) -> Stream:
+    """The stream's parts (writer, 1, d_k) behind W and bias, turned as the query or key of this place was. seen: the
+    query or key itself, (d_k)."""
+    made = Stream(stream.names, stream.parts @ weight.astype(np.float64))
+    if bias is not None:
+        made = made.add(BIAS, bias.astype(np.float64))
+    parts, total = made.parts.copy(), made.total[0]
+    for a, b in pairs:   # a rotation of two dimensions is a complex number of length 1
+        turn = (float(seen[a]) + 1j * float(seen[b])) / (total[a] + 1j * total[b])
+        turned = (made.parts[..., a] + 1j * made.parts[..., b]) * turn
+        parts[..., a], parts[..., b] = turned.real, turned.imag
+    return Stream(made.names, parts)
+
+
+@dataclass(frozen=True)
+class WritesQuery:
+    """What every part of a model adds to one logit at one position, or to the difference of two."""
+
+    query: Query
+    position: int
+    answer_id: int
+    rival_id: int | None = None   # None: the answer's logit itself
+
+    def answer(self, models: Models, report: Progress) -> "Writes":
+        """The split of the logit. Raises UserError where logits are no linear function of the last vectors."""
+        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        opened = models.open(self.query, report)
+        found = writes(record, trace, self)
+        logits = opened.run(opened.tokens(self.query), self.query.edits, every=True).outputs()[0, self.position]
+        rival = 0.0 if self.rival_id is None else float(logits[self.rival_id])
+        return Writes(float(logits[self.answer_id]) - rival, *found)
+
+
+@dataclass(frozen=True, eq=False)
+class Writes:
+    """Direct logit attribution: what each writer adds to a logit difference."""
+
+    difference: float           # as the model computed it
+    embedding: float            # token, position and segment together
+    heads: np.ndarray           # float64 (layer, head)
+    cross: np.ndarray           # float64 (layer, head) of cross-attention; (0, 0) without
+    feed_forward: np.ndarray    # float64 (layer)
+    bias: float                 # of every projection, norm and the unembedding
+    rest: float                 # what no writer accounts for
+
+    @property
+    def total(self) -> float:
+        """The sum of all of them; equals `difference` up to rounding."""
+        return float(self.embedding + self.heads.sum() + self.cross.sum() + self.feed_forward.sum() + self.bias
+                     + self.rest)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.heads.nbytes + self.cross.nbytes + self.feed_forward.nbytes
+
+    def frame(self) -> "DataFrame":
+        """One row a head: layer, head, value; the largest, whatever its sign, first."""
+        from pandas import DataFrame
+
+        layers, heads = np.indices(self.heads.shape)
+        table = DataFrame({"layer": layers.ravel(), "head": heads.ravel(), "value": self.heads.ravel()})
+        return table.sort_values("value", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
+
+
+def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
+    """Return what wrote the vector that the unembedding reads at one position. Raises UserError where there is none."""
+    if trace.unembedding is None:
+        raise UserError("The logits of this model are no linear function of its last vectors, so they cannot be split "
+                        "by what wrote them; choose a decoder such as SmolLM2.")
+    kind = trace.blocks[-1].kind
+    stream, (block, norm) = Walk(record, trace, kind, [position]).whole(), trace.last(kind)
+    if not same_numbers(stream.total, block.after[[position]].astype(np.float64)):
+        stream = stream.add(REST, block.after[[position]] - stream.total)
+    return stream if norm is None else stream.through(norm, np.array([position]))
+
+
+def writes(record: AttentionRecord, trace: Trace,
+           asked: WritesQuery) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, float, float]:
+    """Return (embedding, heads, cross, feed-forward, bias, rest): what each adds to the logit or the difference."""
+    stream, unembedding = last_stream(record, trace, asked.position), trace.unembedding
+    assert unembedding is not None   # last_stream has refused the others
+    ids = [asked.answer_id] if asked.rival_id is None else [asked.answer_id, asked.rival_id]
+    if max(ids) >= len(unembedding.weight):
+        raise UserError(f"The vocabulary has {len(unembedding.weight):,} tokens, and {max(ids):,} is none of them.")
+    signs = np.array([1.0, -1.0])[:len(ids)]
+    direction = signs @ unembedding.weight[ids].astype(np.float64) * unembedding.scale
+    values = dict(zip(stream.names, (stream.parts[:, 0] @ direction).tolist(), strict=True))
+    bias = values.pop(BIAS, 0.0) + (0.0 if unembedding.bias is None else float(signs @ unembedding.bias[ids]))
+    kind = trace.blocks[-1].kind
+    grids = [np.array([[values.pop(prefix + head_label(layer.index, head)) for head in range(layer.heads)]
+                       for layer in record[each].layers]) if each in record.kinds else np.zeros((0, 0))
+             for each, prefix in ((kind, ""), (Kind.CROSS, "cross "))]
+    layers = [block.index for block in trace.blocks if block.kind is kind]
+    feed_forward = np.array([values.pop(f"mlp {layer}") for layer in layers])
+    rest = values.pop(REST, 0.0)
+    return sum(values.values()), grids[0], grids[1], feed_forward, bias, rest
+
+
+@dataclass(frozen=True)
+class LensQuery:
+    """What the stream at one position would say after each block, read by the model's own unembedding."""
+
+    query: Query
+    position: int
+
+    def answer(self, models: Models, report: Progress) -> "Lens":
+        """The logit lens. Raises UserError where logits are no linear function of the last vectors."""
+        opened, trace = models.open(self.query, report), models.trace(self.query, report)
+        return lens(trace, self.position, opened.vocabulary.name)
+
+
+@dataclass(frozen=True, eq=False)
+class Lens:
+    """The logit lens (nostalgebraist 2020) at one position, layer by layer; the last row is the model's own answer."""
+
+    layers: tuple[int, ...]                         # behind which block; -1 is the embedding
+    tokens: tuple[tuple[str, ...], ...]             # the best of each layer
+    probabilities: tuple[tuple[float, ...], ...]    # of them
+    entropy: np.ndarray                             # bits, float64 (layer)
+    divergence: np.ndarray                          # Kullback–Leibler from the final distribution, bits, float64 (layer)
+
+    @property
+    def nbytes(self) -> int:
+        """About the bytes of the table."""
+        return 500 * len(self.layers)
+
+
+def lens(trace: Trace, position: int, name_of: "object") -> Lens:
+    """Read the stream behind every block with the final norm, its scale taken anew, and the unembedding."""
+    if trace.unembedding is None:
+        raise UserError("The logits of this model are no linear function of its last vectors, so no lens reads its "
+                        "layers; choose a decoder such as SmolLM2.")
+    kind = trace.blocks[-1].kind
+    blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
+    vectors = np.stack([blocks[0].before[position], *(block.after[position] for block in blocks)]).astype(np.float64)
+    if norm is not None:
+        vectors = vectors - vectors.mean(-1, keepdims=True) if norm.kind == "layer" else vectors
+        vectors = vectors / np.sqrt((vectors * vectors).mean(-1, keepdims=True) + norm.epsilon) * norm.gain
+        vectors = vectors if norm.bias is None else vectors + norm.bias
+    logits = trace.unembedding.logits(vectors)
+    shifted = logits - logits.max(-1, keepdims=True)
+    chances = np.exp(shifted) / np.exp(shifted).sum(-1, keepdims=True)
+    best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
+    final = chances[-1]
+    ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
+    return Lens((-1, *(block.index for block in blocks)),
+                tuple(tuple(name_of(int(number)) for number in row) for row in best),   # type: ignore[operator]
+                tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
+                entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
+
+
+@dataclass(frozen=True)
+class HeadWritesQuery:
+    """What one head adds to the residual stream at one position."""
+
+    query: Query
+    kind: Kind
+    layer: int
+    head: int
+    position: int
+
+    def answer(self, models: Models, report: Progress) -> "HeadWrites":
+        """Its vector, and the tokens that it promotes and demotes, where the model has an unembedding."""
+        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        return head_writes(record, trace, self, models.open(self.query, report).vocabulary.name)
+
+
+@dataclass(frozen=True, eq=False)
+class HeadWrites:
+    """One head's vector in the residual stream."""
+
+    vector: np.ndarray                            # float64 (d_model), as the head added it
+    share: float                                  # its length over that of the stream behind its block
+    promoted: tuple[tuple[str, float], ...]       # (token, what it adds to the logit), the most first; () without
+    demoted: tuple[tuple[str, float], ...]        # the most negative first
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the vector."""
+        return self.vector.nbytes
+
+
+def head_writes(record: AttentionRecord, trace: Trace, asked: HeadWritesQuery, name_of: "object") -> HeadWrites:
+    """Return what a head adds, and which logits that raises and lowers (through the final norm, its scale frozen)."""
+    block, attention = trace.find(asked.kind, asked.layer)
+    walk = Walk(record, trace, asked.kind, [asked.position])
+    added = walk._heads(attention)   # noqa: SLF001, of this file
+    vector = added.parts[asked.head, 0]
+    stream = float(np.linalg.norm(block.after[asked.position]))
+    promoted: list[tuple[str, float]] = []
+    demoted: list[tuple[str, float]] = []
+    unembedding = trace.unembedding
+    if unembedding is not None and block.kind is trace.blocks[-1].kind:
+        final = last_stream(record, trace, asked.position)
+        prefix = "cross " if asked.kind is Kind.CROSS else ""
+        behind = final.parts[final.names.index(prefix + head_label(asked.layer, asked.head)), 0]
+        logits = unembedding.weight.astype(np.float64) @ behind * unembedding.scale
+        logits = logits - logits.mean()   # what raises every word alike says nothing
+        order = np.argsort(-logits, kind="stable")
+        promoted, demoted = ([(name_of(int(number)), float(logits[number])) for number in some]   # type: ignore[operator]
+                             for some in (order[:PROMOTED], order[::-1][:PROMOTED]))
+    return HeadWrites(vector, float(np.linalg.norm(vector)) / stream, tuple(promoted), tuple(demoted))
