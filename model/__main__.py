@@ -14,6 +14,7 @@ import numpy as np
 
 from model.ask import sources
 from model.cli.atlas import atlas_command, measures_command
+from model.cli.circuits import circuits_command, why_command, writes_command
 from model.cli.commands import (
     READ,
     WRITE,
@@ -59,6 +60,9 @@ def main() -> None:
     """
 
 
+main.add_command(why_command)
+main.add_command(writes_command)
+main.add_command(circuits_command)
 main.add_command(compare_command)
 main.add_command(score_command)
 main.add_command(coref_command)

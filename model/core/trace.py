@@ -203,6 +203,7 @@ class Trace:
         return self.find(kind, index)[1]
 
     def find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
+        """The block and its attention of this kind and layer. Raises KeyError if there is none."""
         for block in self.blocks:
             for attention in block.attentions:
                 if (attention.kind, attention.index) == (kind, index):

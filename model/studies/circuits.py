@@ -11,7 +11,7 @@ can be pushed through it. Two identities follow, and every answer states how far
 
 A frozen scale means that these are parts of what happened, not predictions of what would happen: take a writer away,
 and the scale changes too. """
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from model.core.query import Kind, Query, UserError
 from model.core.record import AttentionRecord, Layer
 from model.core.statistics import entropy
 from model.core.trace import AttentionTrace, Block, Norm, Trace, same_numbers
-from model.core.types import HeadId, Progress, head_label
+from model.core.types import Progress, head_label
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -67,7 +67,6 @@ class Walk:
     def __init__(self, record: AttentionRecord, trace: Trace, kind: Kind, tokens: list[int]) -> None:
         self.record, self.trace, self.tokens = record, trace, np.array(tokens)
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
-        self.written: dict[HeadId, np.ndarray] = {}   # what each head of the stack's own attention added, as it added it
 
     def __iter__(self) -> Iterator[tuple[Block, Stream]]:
         """(block, stream) of every block, the stream as it enters."""
@@ -98,15 +97,15 @@ class Walk:
     def _behind(self, block: Block, stream: Stream) -> Stream:
         """The stream behind a block: its attentions add their heads, the feed-forward layer what is left."""
         for attention in block.attentions:
-            added = self._heads(attention)
-            stream = self._added(block, stream, added, attention.output)
+            added = self.heads(attention)
+            stream = self.added(block, stream, added, attention.output)
         norm = None if block.norm_first else next(
             norm for norm in block.norms if same_numbers(norm.output, block.after))
         target = (block.after if norm is None else norm.input)[self.tokens].astype(np.float64)
         stream = stream.add(f"mlp {block.index}", target - stream.total)
         return stream if norm is None else stream.through(norm, self.tokens)
 
-    def _added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
+    def added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
         """The stream after an attention has added its heads: through a norm of its own output (Gemma 2), and in a
         post-LN block through the norm of the sum."""
         after = next((norm for norm in block.norms if same_numbers(norm.input, output)), None)
@@ -119,7 +118,7 @@ class Walk:
             stream = stream if norm is None else stream.through(norm, self.tokens)
         return stream
 
-    def _heads(self, attention: AttentionTrace) -> Stream:
+    def heads(self, attention: AttentionTrace) -> Stream:
         """What each head of one attention puts out at these tokens, through its rows of W_O, and the output's bias."""
         layer, total = self.record[attention.kind].layer(attention.index), attention.output[self.tokens]
         if not isinstance(layer, Layer):
@@ -130,8 +129,6 @@ class Walk:
         out = np.einsum("htv,hvd->htd", mixed, attention.w_output.astype(np.float64))
         prefix = "cross " if attention.kind is Kind.CROSS else ""
         names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))
-        if attention.kind is not Kind.CROSS:
-            self.written |= {(attention.index, head): vectors for head, vectors in enumerate(out)}
         added = Stream(names, out)
         if attention.b_output is not None:
             added = added.add(BIAS, attention.b_output.astype(np.float64))
@@ -240,7 +237,7 @@ def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: i
 def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
     """What cross-attention reads: the stream after the block's self-attention. Raises UserError where it is not."""
     for attention in block.attentions:
-        stream = walk._added(block, stream, walk._heads(attention), attention.output)   # noqa: SLF001, of this file
+        stream = walk.added(block, stream, walk.heads(attention), attention.output)
         if (found := _reading(stream, block.norms, read, token)) is not None:
             return found
     raise UserError(f"What layer {block.index} reads is not the residual stream or its norm, so its scores cannot be "
@@ -378,7 +375,7 @@ class Lens:
     tokens: tuple[tuple[str, ...], ...]             # the best of each layer
     probabilities: tuple[tuple[float, ...], ...]    # of them
     entropy: np.ndarray                             # bits, float64 (layer)
-    divergence: np.ndarray                          # Kullback–Leibler from the final distribution, bits, float64 (layer)
+    divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler from the final distribution
 
     @property
     def nbytes(self) -> int:
@@ -386,7 +383,7 @@ class Lens:
         return 500 * len(self.layers)
 
 
-def lens(trace: Trace, position: int, name_of: "object") -> Lens:
+def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
     """Read the stream behind every block with the final norm, its scale taken anew, and the unembedding."""
     if trace.unembedding is None:
         raise UserError("The logits of this model are no linear function of its last vectors, so no lens reads its "
@@ -405,7 +402,7 @@ def lens(trace: Trace, position: int, name_of: "object") -> Lens:
     final = chances[-1]
     ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
     return Lens((-1, *(block.index for block in blocks)),
-                tuple(tuple(name_of(int(number)) for number in row) for row in best),   # type: ignore[operator]
+                tuple(tuple(name_of(int(number)) for number in row) for row in best),
                 tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
                 entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
 
@@ -441,11 +438,12 @@ class HeadWrites:
         return self.vector.nbytes
 
 
-def head_writes(record: AttentionRecord, trace: Trace, asked: HeadWritesQuery, name_of: "object") -> HeadWrites:
+def head_writes(record: AttentionRecord, trace: Trace, asked: HeadWritesQuery,
+                name_of: Callable[[int], str]) -> HeadWrites:
     """Return what a head adds, and which logits that raises and lowers (through the final norm, its scale frozen)."""
     block, attention = trace.find(asked.kind, asked.layer)
     walk = Walk(record, trace, asked.kind, [asked.position])
-    added = walk._heads(attention)   # noqa: SLF001, of this file
+    added = walk.heads(attention)
     vector = added.parts[asked.head, 0]
     stream = float(np.linalg.norm(block.after[asked.position]))
     promoted: list[tuple[str, float]] = []
@@ -458,6 +456,6 @@ def head_writes(record: AttentionRecord, trace: Trace, asked: HeadWritesQuery, n
         logits = unembedding.weight.astype(np.float64) @ behind * unembedding.scale
         logits = logits - logits.mean()   # what raises every word alike says nothing
         order = np.argsort(-logits, kind="stable")
-        promoted, demoted = ([(name_of(int(number)), float(logits[number])) for number in some]   # type: ignore[operator]
+        promoted, demoted = ([(name_of(int(number)), float(logits[number])) for number in some]
                              for some in (order[:PROMOTED], order[::-1][:PROMOTED]))
     return HeadWrites(vector, float(np.linalg.norm(vector)) / stream, tuple(promoted), tuple(demoted))

@@ -1,0 +1,226 @@
+"""What heads are made to do, read from the weights alone, and which heads work together (Elhage et al. 2021).
+
+- **Copying**: Σλ / Σ|λ| over the eigenvalues of W_E W_V W_O W_U, −1 to 1. 1: every token looked at raises its own
+  logit. Needs an unembedding.
+- **Matching**: the same of W_E W_Q W_Kᵀ W_Eᵀ. 1: every token looks for itself. With rotary positions this is the match
+  at distance 0.
+- **Composition** of an earlier head 1 with a later head 2: ‖R L‖ / (‖R‖ ‖L‖) in Frobenius norms, with L = W_V¹ W_O¹ and
+  R = W_Q² W_K²ᵀ read by the queries (Q), by the keys (K), or R = W_V² W_O² (V). Even random matrices give about
+  1/√d_model, so each number stands beside the same figure of random matrices of the same shapes.
+
+The gain of the norm before a projection is folded into it, and a LayerNorm's centring too. Layers between two heads are
+left out. """
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.core import heads as core_heads
+from model.core import measures
+from model.core.models import Models, OpenModel
+from model.core.query import Kind, Query, UserError
+from model.core.statistics import SEED
+from model.core.trace import AttentionTrace, Block, Trace, same_numbers
+from model.core.types import HeadId, Progress, quiet
+from model.studies.induction import RepeatsQuery, repeated
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KINDS = ("Q", "K", "V")
+DRAWS = 400          # of random heads, for the null of composition
+HIGH = 0.99          # the quantile of the null that a pair has to exceed
+START = "a"          # a text has to begin with something
+REPEATED, REPEATS = 25, 4   # random tokens that are repeated, and how often others are drawn
+BLOCK = 64           # heads whose products are held at once
+
+
+@dataclass(frozen=True)
+class MechanismsQuery:
+    """What every head of one kind is made to do."""
+
+    model: str
+    revision: str
+
+    def answer(self, models: Models, report: Progress) -> "Mechanisms":
+        """The measures and the composition of all pairs. Raises UserError where the model cannot be followed."""
+        return mechanisms(models.open(self, report), report)
+
+
+@dataclass(frozen=True, eq=False)
+class Mechanisms:
+    """Measures of every head, and the composition of every pair of an earlier and a later one."""
+
+    heads: tuple[HeadId, ...]
+    copying: np.ndarray | None              # float64 (head); None without an unembedding
+    matching: np.ndarray                    # float64 (head)
+    detected: dict[str, np.ndarray]         # previous, duplicate, induction: float64 (head); {} unless a decoder
+    composition: dict[str, np.ndarray]      # {Q, K, V: float64 (earlier head, later head)}, NaN where not earlier
+    null: dict[str, tuple[float, float]]    # {Q, K, V: (mean, 99th percentile) of random heads}
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(each.nbytes for each in self.composition.values())
+
+    def frame(self) -> "DataFrame":
+        """One row a head: copying, matching, previous, duplicate, induction."""
+        columns = {} if self.copying is None else {"copying": self.copying}
+        return measures.head_frame(self.heads, columns | {"matching": self.matching} | self.detected)
+
+    def pairs(self) -> "DataFrame":
+        """One row a pair above the null's 99th percentile: kind (Q, K or V), earlier and later head, score, and score
+        minus the null's mean as excess; the largest excess first."""
+        from pandas import DataFrame
+
+        rows = [{"kind": kind, "earlier_layer": self.heads[one][0], "earlier_head": self.heads[one][1],
+                 "later_layer": self.heads[other][0], "later_head": self.heads[other][1],
+                 "score": float(scores[one, other]), "excess": float(scores[one, other] - self.null[kind][0])}
+                for kind, scores in self.composition.items()
+                for one, other in zip(*np.nonzero(np.nan_to_num(scores) > self.null[kind][1]), strict=True)]
+        table = DataFrame(rows, columns=["kind", "earlier_layer", "earlier_head", "later_layer", "later_head", "score",
+                                         "excess"])
+        return table.sort_values("excess", ascending=False, kind="stable").reset_index(drop=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weights:
+    """Every head's four matrices, float64, norms folded in: (head, d_model, d_k) and (head, d_v, d_model)."""
+
+    query: np.ndarray
+    key: np.ndarray
+    value: np.ndarray
+    output: np.ndarray
+
+
+def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
+    """Measure every head of the stack that answers, or of the encoder."""
+    trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
+    kinds = {attention.kind for block in trace.blocks for attention in block.attentions}
+    kind = Kind.CAUSAL if Kind.CAUSAL in kinds else Kind.SELF
+    blocks = [block for block in trace.blocks if block.kind is kind]
+    found = [(block, attention) for block in blocks for attention in block.attentions if attention.kind is kind]
+    heads = tuple((attention.index, head) for _, attention in found for head in range(len(attention.w_output)))
+    sizes = {(attention.query.weight.shape[1:], attention.value.weight.shape[1:]) for _, attention in found}
+    if len(sizes) > 1:
+        raise UserError(f"The layers of {opened.card.title} have heads of different sizes, so their weights fit no one "
+                        f"table; choose another model.")
+    weights = _weights(found)
+    embedding = opened.network.get_input_embeddings().weight.detach().float().numpy()
+    copying = None
+    if trace.unembedding is not None and embedding.shape == trace.unembedding.weight.shape:
+        read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
+        mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
+        copying = np.array([_leaning(out @ mixed @ value)
+                            for out, value in zip(weights.output, weights.value, strict=True)])
+    report(0.3, "matching queries and keys")
+    same = embedding.T.astype(np.float64) @ embedding
+    matching = np.array([_leaning(key.T @ same @ query) if same.shape[0] == len(query) else np.nan
+                         for query, key in zip(weights.query, weights.key, strict=True)])
+    report(0.4, "repeating random tokens")
+    detected = detectors(opened) if kind is Kind.CAUSAL and len(kinds) == 1 else {}
+    composition = composed(weights, np.array([layer for layer, _ in heads]),
+                           lambda done: report(0.5 + 0.5 * done, "composing pairs of heads"))
+    return Mechanisms(heads, copying, matching, detected, composition, null_of(weights))
+
+
+def detectors(opened: OpenModel) -> dict[str, np.ndarray]:
+    """Return the mean weight on the token before (previous), on the earlier copy of the same token (duplicate) and on
+    the token behind that copy (induction), over random tokens that are repeated once (Olsson et al. 2022), float64
+    (head)."""
+    tokenizer = opened.tokenizer
+    length = min(REPEATED, len(tokenizer) - len(tokenizer.all_special_ids))
+    sums: dict[str, np.ndarray] = {}
+    for seed in range(REPEATS):
+        attention = repeated(RepeatsQuery(opened.card.id, opened.card.revision, length, seed), opened, quiet)
+        begin = len(attention.queries) - 2 * length
+        rows, second = np.arange(begin, begin + 2 * length), np.arange(begin + length, begin + 2 * length - 1)
+        wanted = {"previous": (rows, rows - 1), "duplicate": (second, second - length),
+                  "induction": (second, second - length + 1)}
+        weights = [core_heads.weights(layer, head) for layer in attention.layers for head in range(layer.heads)]
+        for name, (looking, looked_at) in wanted.items():
+            sums[name] = sums.get(name, 0) + np.array([each[looking, looked_at].mean() for each in weights])
+    return {name: total / REPEATS for name, total in sums.items()}
+
+
+def _leaning(matrix: np.ndarray) -> float:
+    """Σλ / Σ|λ|."""
+    eigenvalues = np.linalg.eigvals(matrix)
+    return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
+
+
+def _final_gain(trace: Trace, kind: Kind) -> np.ndarray:
+    _, norm = trace.last(kind)
+    return np.array(1.0) if norm is None else norm.gain.astype(np.float64)
+
+
+def _weights(found: list[tuple[Block, AttentionTrace]]) -> _Weights:
+    parts: dict[str, list[np.ndarray]] = {"query": [], "key": [], "value": [], "output": []}
+    for block, attention in found:
+        norm = next((norm for norm in block.norms if same_numbers(norm.output, attention.x)), None) \
+            if block.norm_first else None
+        count = len(attention.w_output)
+        for name in ("query", "key", "value"):
+            weight = getattr(attention, name).weight.astype(np.float64)
+            if norm is not None:
+                weight = weight * norm.gain.astype(np.float64)[:, None]
+                weight = weight - weight.mean(1, keepdims=True) if norm.kind == "layer" else weight
+            parts[name].append(np.repeat(weight, count // len(weight), 0))   # grouped heads share keys and values
+        parts["output"].append(attention.w_output.astype(np.float64))
+    return _Weights(*(np.concatenate(parts[name]) for name in ("query", "key", "value", "output")))
+
+
+def _gram(matrices: np.ndarray) -> np.ndarray:
+    """MᵀM of each, (head, d, d)."""
+    return np.einsum("hmd,hme->hde", matrices, matrices)
+
+
+def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None]) -> dict[str, np.ndarray]:
+    """Return the composition of all pairs, {Q, K, V: (earlier, later)}; NaN unless the first head's layer is earlier.
+
+    ‖A B C D‖² = tr(Mᵀ AᵀA M D Dᵀ) with M = B C, which is as small as a head. """
+    left = _gram(weights.value)                                   # AᵀA of the earlier head: L = W_V W_O
+    size_left = np.sqrt(np.einsum("hij,hij->h", left, np.einsum("hvd,hwd->hvw", weights.output, weights.output)))
+    readers = {"Q": (weights.query, _gram(weights.key)), "K": (weights.key, _gram(weights.query)),
+               "V": (weights.value, np.einsum("hvd,hwd->hvw", weights.output, weights.output))}
+    earlier = layers[:, None] < layers[None, :]
+    found = {}
+    for name, (read, behind) in readers.items():
+        size = np.sqrt(np.einsum("hij,hij->h", _gram(read), behind))
+        scores = np.full((len(layers), len(layers)), np.nan)
+        for start in range(0, len(layers), BLOCK):
+            rows = slice(start, start + BLOCK)
+            for later in range(len(layers)):
+                if not earlier[rows, later].any():
+                    continue
+                middle = weights.output[rows] @ read[later]                           # (block, d_v, d_k)
+                numbers = np.einsum("hvk,hvw,hwl,kl->h", middle, left[rows], middle, behind[later], optimize=True)
+                sizes = np.maximum(size_left[rows] * size[later], 1e-300)
+                scores[rows, later] = np.sqrt(np.maximum(numbers, 0)) / sizes
+            done((KINDS.index(name) + start / len(layers)) / len(KINDS))
+        found[name] = np.where(earlier, scores, np.nan)
+    return found
+
+
+def null_of(weights: _Weights) -> dict[str, tuple[float, float]]:
+    """Return (mean, 99th percentile) of the composition of random heads of the same shapes."""
+    rng = np.random.default_rng(SEED)
+    (_, d_model, d_k), d_v = weights.query.shape, weights.value.shape[2]
+    found = {}
+    for name, inner in (("Q", d_k), ("K", d_k), ("V", d_v)):
+        drawn = np.empty(DRAWS)
+        for draw in range(DRAWS):
+            value, output = rng.standard_normal((d_model, d_v)), rng.standard_normal((d_v, d_model))
+            read, behind = rng.standard_normal((d_model, inner)), rng.standard_normal((inner, d_model))
+            drawn[draw] = _norm(value, output, read, behind) / (_norm(value, output) * _norm(read, behind))
+        found[name] = (float(drawn.mean()), float(np.quantile(drawn, HIGH)))
+    return found
+
+
+def _norm(*matrices: np.ndarray) -> float:
+    """The Frobenius norm of a product whose outer matrices are tall: by the small Gram matrices of its ends."""
+    first, *between, last = matrices
+    middle = between[0] @ between[1] if between else np.eye(first.shape[1])
+    return float(np.sqrt(max(np.einsum("ij,ik,jl,kl->", middle, first.T @ first, last @ last.T, middle,
+                                       optimize=True), 0)))

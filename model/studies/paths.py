@@ -1,0 +1,192 @@
+"""Path patching: what changes if one path alone, from a head to a head or to the logits, carries what it carries in the
+twin sentence, and everything else is frozen (Wang et al. 2022; Goldowsky-Dill et al. 2023).
+
+The sender's output in the twin replaces its own in the residual stream, through every norm on its way, as one chosen
+receiver reads it: its queries, its keys or its values. The receiver's output is computed from that, and the model goes
+on from there with this one output replaced. Feed-forward layers and all other heads between the two stay as they were.
+A path to the logits changes nothing but the vector that the unembedding reads. """
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from model.core import attention as equation
+from model.core.models import Models, OpenModel
+from model.core.query import Kind, Query, UserError
+from model.core.record import AttentionRecord, Layer, tensor_of
+from model.core.trace import Norm, Trace, same_numbers
+from model.core.types import HeadId, Progress, quiet
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+READS = ("query", "key", "value")   # of the receiver: what takes the path's change
+
+
+@dataclass(frozen=True)
+class PathsQuery:
+    """Every path into one receiver, or to the logits, patched alone, its sender's output taken from `twin`."""
+
+    query: Query
+    twin: Query
+    position: int                       # whose logits are read
+    answer_id: int
+    rival_id: int
+    receiver: HeadId | None = None      # None: the logits
+    reads: tuple[str, ...] = READS
+    senders: tuple[HeadId, ...] = ()    # () means every earlier head
+
+    def answer(self, models: Models, report: Progress) -> "Paths":
+        """The effect of every path. Raises UserError for texts of different lengths, and for a model that is no
+        decoder."""
+        records = [models.record(each, quiet) for each in (self.query, self.twin)]
+        traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
+        return paths(models.open(self.query, report), self, records, traces, report)
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """What each path does to the logit of the answer minus that of the rival."""
+
+    plain: float                  # the difference without a change
+    twin: float                   # the twin's
+    senders: tuple[HeadId, ...]
+    patched: np.ndarray           # with this path changed, float64 (sender)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self.patched.nbytes
+
+    def frame(self) -> "DataFrame":
+        """One row a sender: layer, head, and effect: the patched difference minus the plain one; the largest first."""
+        from pandas import DataFrame
+
+        table = DataFrame({"layer": [layer for layer, _ in self.senders], "head": [head for _, head in self.senders],
+                           "effect": self.patched - self.plain})
+        return table.sort_values("effect", key=np.abs, ascending=False, kind="stable").reset_index(drop=True)
+
+
+def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], traces: list[Trace],
+          report: Progress) -> Paths:
+    """Patch every path alone."""
+    trace, kind = traces[0], Kind.CAUSAL
+    if kind not in records[0].kinds:
+        raise UserError(f"Paths are patched in decoders, and {opened.card.title} is none; choose one such as SmolLM2.")
+    if trace.unembedding is None:
+        raise UserError(f"The logits of {opened.card.title} cannot be followed, so no path to them can; choose another "
+                        f"decoder.")
+    lengths = [len(record[kind].queries) for record in records]
+    if lengths[0] != lengths[1]:
+        raise UserError(f"The twin has {lengths[1]} tokens and the sentence {lengths[0]}, and a path is patched token "
+                        f"by token; choose a twin of as many tokens.")
+    ids = np.array([asked.answer_id, asked.rival_id])
+    layers = [layer.index for layer in records[0][kind].layers]
+    last = len(layers) if asked.receiver is None else layers.index(asked.receiver[0])
+    senders = asked.senders or tuple((layer.index, head) for layer in records[0][kind].layers[:last]
+                                     for head in range(layer.heads))
+    given = opened.tokens(asked.query)
+    plain, twin = (_difference(opened, each, ids, asked.position) for each in (asked.query, asked.twin))
+    outputs: dict[int, np.ndarray] = {}
+    patched = np.empty(len(senders))
+    for number, (layer, head) in enumerate(senders):
+        report(number / len(senders), f"path {number + 1} of {len(senders)}")
+        if layer not in outputs:
+            outputs[layer] = _change(kind, layer, records, traces)
+        change = _carried(trace, kind, layer, asked.receiver, outputs[layer][head])
+        if asked.receiver is None:
+            patched[number] = plain + _to_logits(trace, kind, change, ids, asked.position)
+            continue
+        made = _received(records[0], trace, asked.receiver, asked.reads, change)
+        done = opened.run(given, rows=[{(kind, *asked.receiver): tensor_of(made.astype(np.float32))}], every=True)
+        logits = done.outputs()[0, asked.position]
+        patched[number] = float(logits[asked.answer_id] - logits[asked.rival_id])
+    return Paths(plain, twin, senders, patched)
+
+
+def _difference(opened: OpenModel, query: Query, ids: np.ndarray, position: int) -> float:
+    logits = opened.run(opened.tokens(query), every=True).outputs()[0, position]
+    return float(logits[ids[0]] - logits[ids[1]])
+
+
+def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list[Trace]) -> np.ndarray:
+    """What each head of a layer writes in the twin minus what it writes in the sentence, float64 (head, t, d_model)."""
+    written = []
+    for record, trace in zip(records, traces, strict=True):
+        block, attention = trace.find(kind, layer)
+        own = record[kind].layer(layer)
+        if not isinstance(own, Layer) or any(same_numbers(norm.input, attention.output) for norm in block.norms):
+            raise UserError(f"What layer {layer} writes cannot be followed; choose another decoder.")
+        mixed = own.mix(own.weights(slice(None), slice(0, own.shape[1]), slice(0, own.shape[2])))
+        written.append(np.einsum("htv,hvd->htd", mixed.numpy().astype(np.float64),
+                                 attention.w_output.astype(np.float64)))
+    return written[1] - written[0]
+
+
+def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, change: np.ndarray) -> np.ndarray:
+    """The sender's change (t, d_model) where the receiver reads the stream. In a post-LN model it passes the norms
+    between, each of which is computed anew on what it got plus the change."""
+    for block in (block for block in trace.blocks if block.kind is kind and not block.norm_first):
+        if layer <= block.index and (receiver is None or block.index < receiver[0]):
+            for norm in block.norms:
+                change = _normed(norm, norm.input.astype(np.float64) + change) - norm.output
+    return change
+
+
+def _normed(norm: Norm | None, x: np.ndarray) -> np.ndarray:
+    """A norm of vectors, its scale taken from them."""
+    if norm is None:
+        return x
+    x = x - x.mean(-1, keepdims=True) if norm.kind == "layer" else x
+    scaled = x / np.sqrt((x * x).mean(-1, keepdims=True) + norm.epsilon) * norm.gain
+    return scaled if norm.bias is None else scaled + norm.bias
+
+
+def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: np.ndarray, position: int) -> float:
+    """How the difference changes if the unembedding alone reads the sender's change."""
+    block, norm = trace.last(kind)
+    before = block.after[position].astype(np.float64)
+    found = [trace.unembedding.logits(_normed(norm, vector), list(ids))   # type: ignore[union-attr]
+             for vector in (before, before + change[position])]
+    return float((found[1] - found[0]) @ np.array([1.0, -1.0]))
+
+
+def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tuple[str, ...],
+              change: np.ndarray) -> np.ndarray:
+    """The receiver's output, float64 (t, d_v), when what it reads of the stream holds the sender's change."""
+    (layer, head), kind = receiver, Kind.CAUSAL
+    block, attention = trace.find(kind, layer)
+    own = record[kind].layer(layer)
+    assert isinstance(own, Layer)
+    norm = next((norm for norm in block.norms if same_numbers(norm.output, attention.x)), None) \
+        if block.norm_first else None
+    changed = _normed(norm, block.before.astype(np.float64) + change)
+    group = head // (own.heads // len(own.key))
+    query, key, value = own.query[head], own.key[group], own.value[group]
+    if "query" in reads:
+        query = _turned(attention.query.apply(changed, head), attention.query.apply(attention.x, head), query,
+                        attention.pairs)
+    if "key" in reads:
+        key = _turned(attention.key.apply(changed, group), attention.key.apply(attention.memory, group), key,
+                      attention.pairs)
+    if "value" in reads:
+        value = attention.value.apply(changed, group)
+    everywhere = slice(0, own.shape[1]), slice(0, own.shape[2])
+    allowed = own.allowed.block(*everywhere)
+    bias = None if own.bias is None else own.bias.block(*everywhere)
+    mixed, _ = equation.attention(
+        tensor_of(query.astype(np.float32)), tensor_of(key.astype(np.float32)), tensor_of(value.astype(np.float32)),
+        tensor_of(np.ascontiguousarray(allowed[head] if allowed.ndim == 3 else allowed)), scale=own.scale,
+        softcap=own.softcap, sink=None if own.sink is None else tensor_of(own.sink)[head],
+        bias=None if bias is None else tensor_of(np.ascontiguousarray(bias[head] if bias.ndim == 3 else bias)))
+    return mixed.numpy()
+
+
+def _turned(made: np.ndarray, before: np.ndarray, after: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """Vectors (t, d_k) turned as `before` was turned into `after` at each place."""
+    turned = np.array(made, np.float64)
+    for a, b in pairs:
+        turn = (after[:, a] + 1j * after[:, b]) / (before[:, a] + 1j * before[:, b])
+        both = (made[:, a] + 1j * made[:, b]) * turn
+        turned[:, a], turned[:, b] = both.real, both.imag
+    return turned

@@ -1,0 +1,92 @@
+"""Both identities of circuits, over families that norm, place and group in every way there is."""
+import numpy as np
+import pytest
+
+from model.ask import sources
+from model.core.models import TraceQuery
+from model.core.query import Kind, Query, Silence, UserError
+from model.studies import circuits
+from tests.model import tiny
+
+# post-LN, pre-LN, RMSNorm, rotary positions, grouped heads, a position's bias as T5 has, a soft cap, two sides
+FAMILIES = ("bert", "roberta", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")
+TEXT = "the animal didn ' t cross street because it was too tired"
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def asked(request, tmp_path_factory):
+    folder = tiny.save(tmp_path_factory.mktemp("circuits") / request.param, request.param)
+    return sources.open_query(str(folder), TEXT, target="a cat" if request.param in ("t5", "bart", "marian") else None)
+
+
+def test_the_parts_of_a_score_sum_to_it(asked):
+    record, trace = (sources.ask(question).result() for question in (asked, TraceQuery(asked)))
+    rng, tried = np.random.default_rng(37), set()
+    for attention_map in record.maps:
+        for layer in attention_map.layers:
+            for _ in range(6):
+                head, looking, looked_at = (int(rng.integers(size)) for size in layer.shape)
+                where = circuits.WhyQuery(asked, attention_map.kind, layer.index, head, looking, looked_at)
+                rows = slice(looking, looking + 1), slice(looked_at, looked_at + 1)
+                if not layer.allowed.block(*rows).any():
+                    with pytest.raises(UserError, match="forbids"):
+                        circuits.why(record, trace, where)
+                    continue
+                found = circuits.why(record, trace, where)
+                assert found.total == pytest.approx(found.score, abs=1e-4)
+                assert found.score == pytest.approx(
+                    float(layer.scores(slice(head, head + 1), *rows)[0, 0, 0]), abs=1e-6)
+                tried.add((attention_map.kind, layer.index))
+    assert len(tried) == sum(len(each.layers) for each in record.maps)
+
+
+def test_the_parts_of_a_logit_sum_to_the_models_own(asked):
+    trace = sources.ask(TraceQuery(asked)).result()
+    record = sources.ask(asked).result()
+    if trace.unembedding is None:
+        assert asked.model.endswith(("bert", "roberta", "gemma2"))   # a layer or a cap stands between
+        with pytest.raises(UserError, match="no linear function"):
+            sources.ask(circuits.WritesQuery(asked, 0, 5, 6)).result()
+        return
+    for position in range(len(record.maps[-1].queries)):
+        found = sources.ask(circuits.WritesQuery(asked, position, 7, 12)).result()
+        assert found.total == pytest.approx(found.difference, abs=1e-4)
+        assert abs(found.rest) < 1e-3
+        assert found.heads.shape == (len(record[trace.blocks[-1].kind].layers), found.heads.shape[1])
+
+
+def test_a_head_that_is_silenced_takes_its_part_with_it(tmp_path):
+    """In the last block of a model without norms behind it nothing else reads the head, so its part is the change."""
+    folder = tiny.save(tmp_path / "gpt2", "gpt2")
+    query = sources.open_query(str(folder), TEXT)
+    record, trace = (sources.ask(question).result() for question in (query, TraceQuery(query)))
+    walk = circuits.Walk(record, trace, Kind.CAUSAL, [4])
+    whole = walk.whole()
+    place = whole.names.index("2·1")
+    without = sources.ask(TraceQuery(sources.open_query(str(folder), TEXT, edits=[Silence(Kind.CAUSAL, 2, 1)]))).result()
+    before_mlp = trace.blocks[-1].before[4] + trace.attention(Kind.CAUSAL, 2).output[4]
+    changed = without.blocks[-1].before[4] + without.attention(Kind.CAUSAL, 2).output[4]
+    np.testing.assert_allclose(before_mlp - changed, whole.parts[place, 0], atol=1e-5)
+
+
+def test_the_lens_ends_with_what_the_model_says(tmp_path):
+    folder = tiny.save(tmp_path / "llama", "llama")
+    query = sources.open_query(str(folder), TEXT)
+    record = sources.ask(query).result()
+    lens = sources.ask(circuits.LensQuery(query, record.prediction.positions[-1])).result()
+    assert lens.tokens[-1] == record.prediction.texts[-1][:circuits.LENS_TOKENS]
+    np.testing.assert_allclose(lens.probabilities[-1], record.prediction.probabilities[-1][:5], atol=1e-5)
+    assert lens.divergence[-1] == pytest.approx(0, abs=1e-9)
+    assert len(lens.layers) == 4
+
+
+def test_promoted_tokens_are_those_whose_logits_the_head_raises(tmp_path):
+    folder = tiny.save(tmp_path / "gpt2", "gpt2")
+    query: Query = sources.open_query(str(folder), TEXT)
+    wanted = circuits.HeadWritesQuery(query, Kind.CAUSAL, 1, 2, 5)
+    found = sources.ask(wanted).result()
+    opened = sources.models.open(query, lambda share, text: None)
+    names = [opened.vocabulary.name(number) for number in range(70)]
+    number, other = names.index(found.promoted[0][0]), names.index(found.demoted[0][0])
+    split = sources.ask(circuits.WritesQuery(query, 5, number, other)).result()
+    assert split.heads[1, 2] == pytest.approx(found.promoted[0][1] - found.demoted[0][1], abs=1e-6)
