@@ -56,14 +56,15 @@ def test_the_parts_of_a_logit_sum_to_the_models_own(asked):
 
 
 def test_a_head_that_is_silenced_takes_its_part_with_it(tmp_path):
-    """In the last block of a model without norms behind it nothing else reads the head, so its part is the change."""
+    """Nothing in the last block but the sum reads its head, so the head's part is the change."""
     folder = tiny.save(tmp_path / "gpt2", "gpt2")
     query = sources.open_query(str(folder), TEXT)
     record, trace = (sources.ask(question).result() for question in (query, TraceQuery(query)))
     walk = circuits.Walk(record, trace, Kind.CAUSAL, [4])
     whole = walk.whole()
     place = whole.names.index("2·1")
-    without = sources.ask(TraceQuery(sources.open_query(str(folder), TEXT, edits=[Silence(Kind.CAUSAL, 2, 1)]))).result()
+    silenced = sources.open_query(str(folder), TEXT, edits=[Silence(Kind.CAUSAL, 2, 1)])
+    without = sources.ask(TraceQuery(silenced)).result()
     before_mlp = trace.blocks[-1].before[4] + trace.attention(Kind.CAUSAL, 2).output[4]
     changed = without.blocks[-1].before[4] + without.attention(Kind.CAUSAL, 2).output[4]
     np.testing.assert_allclose(before_mlp - changed, whole.parts[place, 0], atol=1e-5)

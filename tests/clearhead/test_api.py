@@ -1,0 +1,177 @@
+"""The public face against transformers' own attention, and against its promises."""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+
+import clearhead
+from tests.model import tiny
+
+TEXT = "a cat sat on mat because it was too tired"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tiny.save(tmp_path_factory.mktemp("api") / "llama", "llama")
+
+
+@pytest.fixture(scope="module")
+def opened(folder):
+    return clearhead.open(str(folder))
+
+
+@pytest.fixture(scope="module")
+def record(opened):
+    return opened(TEXT)
+
+
+def reference(folder, text=TEXT):
+    """(attentions, logits, ids) of transformers itself, eager."""
+    import transformers
+
+    network = transformers.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager").eval()
+    ids = transformers.AutoTokenizer.from_pretrained(folder)(text, return_tensors="pt")["input_ids"]
+    with torch.inference_mode():
+        made = network(ids, output_attentions=True, use_cache=False)
+    return torch.stack(made.attentions)[:, 0].numpy(), made.logits[0].numpy(), ids
+
+
+def test_weights_and_logits_are_those_of_transformers(folder, record):
+    attentions, logits, _ = reference(folder)
+    assert record.verified
+    np.testing.assert_allclose(record.weights(), attentions, atol=1e-5)
+    np.testing.assert_array_equal(record.weights(2, 3), record.weights()[2, 3])
+    np.testing.assert_allclose(record.logits, logits, atol=1e-4)
+
+
+def test_queries_keys_and_values_give_weights_and_output(record):
+    for layer, head in ((0, 0), (2, 3)):
+        scores = record.query(layer, head) @ record.key(layer, head).T / np.sqrt(record.query(layer, head).shape[1])
+        scores[np.triu_indices(len(scores), 1)] = -np.inf
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights /= weights.sum(-1, keepdims=True)
+        np.testing.assert_allclose(record.weights(layer, head), weights, atol=1e-5)
+        np.testing.assert_allclose(record.output(layer, head), weights @ record.value(layer, head), atol=1e-5)
+
+
+def test_the_frame_has_every_weight_once(record):
+    frame = record.frame(query="it")
+    place = record.tokens.index("it")
+    assert list(frame.columns[:5]) == ["layer", "head", "query", "key", "weight"]
+    assert len(frame) == 3 * 4 * len(record.tokens)
+    row = frame[(frame.layer == 1) & (frame["head"] == 2)]
+    np.testing.assert_array_equal(row.weight, record.weights(1, 2)[place])
+    assert len(record.frame("it", "cat", layer=1, head=2)) == 1
+
+
+def test_a_silenced_head_is_silent_and_says_so(opened, record):
+    silenced = opened(TEXT, silence=[(2, 1)])
+    assert not np.allclose(silenced.logits, record.logits)
+    np.testing.assert_array_equal(silenced.weights(0, 0), record.weights(0, 0))
+    hidden = opened(TEXT, hide=["cat"])
+    place = record.tokens.index("cat")
+    assert hidden.weights()[..., :place, place].max() == 0 and hidden.weights()[..., place + 1:, place].max() == 0
+    tempered = opened(TEXT, temper={(0, 1): 1e6})
+    assert tempered.weights(0, 1)[-1] == pytest.approx(1 / len(record.tokens), abs=1e-4)
+
+
+def test_a_patch_takes_the_other_records_output(opened, record):
+    other = opened("a cat sat on mat because it was too wide")
+    patched = opened(TEXT, patch=[((2, head), other) for head in range(4)])
+    assert not np.allclose(patched.logits[-1], record.logits[-1])
+    with pytest.raises(clearhead.Error, match="tokens"):
+        opened(TEXT, patch=[((2, 0), opened("a cat"))])
+
+
+def test_a_model_in_memory_is_the_same_as_its_folder(folder, record):
+    import transformers
+
+    network = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    before = {name: each.clone() for name, each in network.state_dict().items()}
+    np.testing.assert_array_equal(clearhead.open(network, tokenizer)(TEXT).weights(), record.weights())
+    assert all(torch.equal(before[name], each) for name, each in network.state_dict().items())
+
+
+@pytest.mark.parametrize("wrong", [
+    lambda opened, record: record.weights(9, 0), lambda opened, record: record.weights(0, 9),
+    lambda opened, record: record.weights(map="cross"), lambda opened, record: record.frame(query="absent"),
+    lambda opened, record: opened("a cat and a mat").frame(query="a"),   # it stands there twice
+    lambda opened, record: record.figure([(9, 9)]), lambda opened, record: record.figure(width="wide"),
+    lambda opened, record: opened(""), lambda opened, record: clearhead.open("no-such-model"),
+    lambda opened, record: clearhead.open(3), lambda opened, record: clearhead.compare(opened, opened),
+    lambda opened, record: clearhead.score(opened, ["a cat"], find=("verb", "subject")),
+    lambda opened, record: clearhead.look(torch.nn.Linear(2, 2), torch.zeros(1, 2))])
+def test_what_is_not_there_is_one_sentence(opened, record, wrong):
+    with pytest.raises(clearhead.Error) as caught:
+        wrong(opened, record)
+    assert "\n" not in str(caught.value)
+
+
+def test_several_maps_are_ambiguous_until_one_is_named(tmp_path):
+    opened = clearhead.open(str(tiny.save(tmp_path / "t5", "t5")))
+    record = opened(TEXT, target="a cat")
+    assert record.maps == ("self", "causal", "cross")
+    with pytest.raises(clearhead.Error, match="choose one with map="):
+        record.weights()
+    assert record.weights(map="cross").shape[2:] == (len(record.queries("cross")), len(record.keys("cross")))
+    with pytest.raises(clearhead.Error, match="say with map="):
+        opened(TEXT, target="a cat", silence=[(0, 0)])
+
+
+def test_comparing_models_ranks_the_head_that_was_changed_first(folder, opened, tmp_path):
+    import transformers
+
+    network = transformers.AutoModelForCausalLM.from_pretrained(folder)
+    with torch.no_grad():
+        network.model.layers[2].self_attn.q_proj.weight[8:16] *= -1   # head 1 of the last layer, and no other
+    network.save_pretrained(tmp_path / "tuned")
+    tiny.tokenizer().save_pretrained(tmp_path / "tuned")
+    tuned = clearhead.open(str(tmp_path / "tuned"))
+    for frame in (clearhead.compare(opened(TEXT), tuned(TEXT)).frame(),
+                  clearhead.compare(opened, tuned, texts=[TEXT, "the animal was in garden"]).frame()):
+        assert tuple(frame.iloc[0][["layer", "head"]]) == (2, 1)
+        assert frame.iloc[1:].divergence.max() < 1e-6
+
+
+def test_figures_are_as_wide_as_asked_and_hold_their_fonts(record, tmp_path):
+    from pypdf import PdfReader
+
+    path = record.figure([(0, 1), (2, 3)], width="two-column").save(tmp_path / "two.pdf")
+    page = PdfReader(path).pages[0]
+    assert float(page.mediabox.width) == pytest.approx(174 * 72 / 25.4, abs=0.1)
+    assert str(tmp_path.parent) not in path.read_bytes().decode("latin-1")
+    caption = record.figure((0, 1)).caption
+    assert clearhead.__version__ in caption and TEXT in caption and "/tmp" not in caption
+    assert record.figure((0, 1), width=60).save(tmp_path / "one.svg").stat().st_size > 1000
+    with pytest.raises(clearhead.Error, match="format"):
+        record.figure((0, 1)).save(tmp_path / "one.docx")
+
+
+def test_a_record_is_one_line_and_a_grid_in_a_notebook(record):
+    assert "\n" not in repr(record) and repr(record).endswith("verified>")
+    assert record._repr_html_().startswith("<iframe")
+    assert record.show(1, 2, query="it")._repr_html_().startswith("<iframe")
+
+
+def test_look_gives_the_same_kind_of_record():
+    attention = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
+    x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
+    found = clearhead.look(attention, (x, x, x), tokens=list("abcde"))
+    with torch.inference_mode():
+        _, weights = attention(x, x, x, average_attn_weights=False)
+    np.testing.assert_allclose(found.weights(0), weights[0].numpy(), atol=1e-6)
+    with pytest.raises(clearhead.Error, match="no logits"):
+        _ = found.logits
+
+
+def test_another_module_of_our_name_is_named(tmp_path):
+    (tmp_path / "model.py").write_text("x = 1\n", encoding="utf-8")
+    done = subprocess.run([sys.executable, "-c", "import clearhead"], cwd=tmp_path, capture_output=True, text=True,
+                          encoding="utf-8", check=False,
+                          env={**os.environ, "PYTHONPATH": str(clearhead.__path__[0]).rsplit("/", 1)[0]})
+    assert done.returncode == 1
+    assert "model.py hides Clearhead's own package" in done.stderr.splitlines()[-1]

@@ -1,0 +1,90 @@
+"""A rule of one's own against a slow count of the same thing, and its baselines on records that are made up."""
+import re
+
+import numpy as np
+import pytest
+
+import clearhead
+from model.ask import sources
+from model.core.query import UserError
+from model.studies import rule, syntax
+from tests.model import tiny
+
+TEXTS = ["the animal was too tired", "a cat sat on mat", "because it was wide the cat sat", "two in garden sat"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    return str(tiny.save(tmp_path_factory.mktemp("rule") / "bert", "bert"))
+
+
+def counted(model, text, pairs):
+    """Whether each head is right about each pair of words, one word a token, by the plain definition."""
+    record = clearhead.open(model)(text)
+    weights = record.weights()[:, :, 1:-1, 1:-1].copy()      # the words alone, without [CLS] and [SEP]
+    for place in range(weights.shape[-1]):
+        weights[..., place, place] = -1
+    flat = weights.reshape(-1, *weights.shape[-2:])
+    return [[int(row[looking].argmax()) in wanted for row in flat] for looking, wanted in pairs]
+
+
+def test_accuracy_is_the_share_of_words_that_look_most_at_a_wanted_one(model):
+    find = (["cat", "animal", "it"], re.compile("sat|was|tired"))
+    marked = rule.mark(TEXTS, find)
+    report = sources.ask(rule.RuleQuery(model, sources.revision(model), marked)).result()
+    expected = np.array([each for case in marked if case.pairs for each in counted(model, case.text, case.pairs)])
+    assert report.pairs == len(expected) == 4
+    np.testing.assert_allclose([each.value for each in report.accuracy], expected.mean(0))
+    assert report.frame().accuracy.is_monotonic_decreasing
+    assert len(report.frame()) == 12
+
+
+def test_an_offset_is_the_best_baseline_of_itself():
+    marked = rule.mark(TEXTS, -1)
+    assert all(wanted == (place - 1,) for case in marked for place, wanted in case.pairs)
+    report = sources.ask(rule.RuleQuery("minilm", sources.revision("minilm"), marked)).result()
+    assert report.offset == (-1, 1.0)
+    assert report.null.mean == pytest.approx(report.null.best)   # position alone is all there is to it
+    assert report.null.p_value > 0.5
+
+
+def test_marks_in_the_cases_select_words_or_spans():
+    cases = [{"text": "Old friends never really meet.", "verb": "meet", "subject": (4, 11)},
+             {"text": "She sings and he sings.", "verb": ["sings"], "subject": "he"}]
+    first, second = rule.mark(cases, ("verb", "subject"))
+    assert first.pairs == ((4, (1,)),)
+    assert second.pairs == ((1, (3,)), (4, (3,)))
+
+
+def test_a_treebank_directs_its_relations():
+    sentence = syntax.shipped_treebank("en")[0]
+    forward, = rule.mark([sentence], ("word", "nsubj"))
+    backward, = rule.mark([sentence], ("nsubj", "word"))
+    assert {(a, b) for a, wanted in forward.pairs for b in wanted} == {
+        (b, a) for a, wanted in backward.pairs for b in wanted}
+    for place, wanted in forward.pairs:
+        assert all(sentence.words[each].relation == "nsubj" and sentence.words[each].head == place + 1
+                   for each in wanted)
+
+
+def test_a_head_made_for_a_rule_beats_its_null(monkeypatch):
+    """One of three heads always looks at the wanted word, which stands anywhere; the others look at random."""
+    rng, tests = np.random.default_rng(5), []
+    for _ in range(60):
+        places = np.array([4])
+        wanted = int(rng.choice([place for place in range(9) if place != 4]))
+        looked = np.array([[wanted, *rng.integers(0, 9, 2)]])
+        right = looked == wanted
+        tests.append(rule._Tests(((0, 0), (0, 1), (0, 2)), right, right * 0.5, looked, places, [(wanted,)], 9, 0))
+    report = rule.summary(tests, np.arange(60), 0)
+    assert report.best == (0, 0) and report.held_out.accuracy.value == 1
+    assert report.null.p_value < 0.01 and report.null.mean < 0.5
+    assert report.offset[1] < 0.4
+
+
+@pytest.mark.parametrize("cases, find", [(TEXTS, (["dog"], ["cat"])), ([{"text": "a cat"}], ("verb", "subject")),
+                                         ([{"text": "a cat", "verb": "dog", "subject": "cat"}], ("verb", "subject")),
+                                         ([{"words": "a cat"}], ("a", "b")), (TEXTS, ("verb", "subject"))])
+def test_what_marks_nothing_is_refused(cases, find):
+    with pytest.raises(UserError):
+        rule.mark(cases, find)
