@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 from clearhead.models import Model
 from clearhead.record import Record
 from model.cli.commands import answer_to
-from model.core.query import Kind, UserError
-from model.core.types import quiet
+from model.core.query import Kind, UserError, quiet
 from model.studies import comparison
 
 if TYPE_CHECKING:

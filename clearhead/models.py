@@ -11,9 +11,8 @@ from clearhead.record import Record, Token
 from model.ask import sources
 from model.cli.commands import answer_to
 from model.core.models import OpenModel
-from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window
+from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window, quiet
 from model.core.record import Card
-from model.core.types import quiet
 from model.module import look as module
 
 HeadId = tuple[int, int]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any
 from clearhead.models import Model
 from model.ask import sources
 from model.cli.commands import answer_to
-from model.core.query import UserError
-from model.core.types import HeadId
+from model.core.query import HeadId, UserError
 from model.studies import rule
 from model.studies.syntax import SUFFIX, read_treebank
 

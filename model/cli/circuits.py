@@ -7,9 +7,8 @@ import numpy as np
 
 from model.ask import sources
 from model.cli.commands import MODEL, answer_to, as_json, whole
-from model.core.query import Kind, UserError
+from model.core.query import Kind, UserError, head_label, quiet
 from model.core.record import AttentionRecord
-from model.core.types import head_label, quiet
 from model.studies import circuits
 from model.studies.mechanisms import MechanismsQuery
 

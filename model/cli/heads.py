@@ -7,8 +7,7 @@ import click
 
 from model.ask import sources
 from model.cli.commands import MODEL, READ, answer_to, as_json, whole
-from model.core.query import Kind, UserError
-from model.core.types import head_label
+from model.core.query import Kind, UserError, head_label
 from model.studies import comparison, corpus, rule
 from model.studies.syntax import SUFFIX, read_treebank
 

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core.models import Models
-from model.core.query import Kind, Query, UserError
+from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord, Layer
 from model.core.statistics import entropy
 from model.core.trace import AttentionTrace, Block, Norm, Trace, same_numbers
-from model.core.types import Progress, head_label
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain, islice
 from pathlib import PurePath
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from model.core.limits import LIMITS, parse_json
 from model.core.query import UserError

@@ -17,12 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from model.core import heads as core_heads
-from model.core import measures
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.statistics import SEED
 from model.core.trace import AttentionTrace, Block, Trace, same_numbers
-from model.core.types import HeadId, Progress, quiet
 from model.studies.induction import RepeatsQuery, repeated
 
 if TYPE_CHECKING:
@@ -67,7 +65,7 @@ class Mechanisms:
     def frame(self) -> "DataFrame":
         """One row a head: copying, matching, previous, duplicate, induction."""
         columns = {} if self.copying is None else {"copying": self.copying}
-        return measures.head_frame(self.heads, columns | {"matching": self.matching} | self.detected)
+        return core_heads.head_frame(self.heads, columns | {"matching": self.matching} | self.detected)
 
     def pairs(self) -> "DataFrame":
         """One row a pair above the null's 99th percentile: kind (Q, K or V), earlier and later head, score, and score

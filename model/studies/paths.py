@@ -12,10 +12,9 @@ import numpy as np
 
 from model.core import attention as equation
 from model.core.models import Models, OpenModel
-from model.core.query import Kind, Query, UserError
+from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.core.trace import Norm, Trace, same_numbers
-from model.core.types import HeadId, Progress, quiet
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -7,9 +7,8 @@ from xml.sax.saxutils import escape
 
 from model.core.files import name_for
 from model.core.npz import write_npz
-from model.core.query import UserError
+from model.core.query import HeadId, UserError
 from model.core.record import AttentionRecord
-from model.core.types import HeadId
 from model.core.view import View
 from viz import provenance
 from viz.export.tables import head_csv

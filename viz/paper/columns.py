@@ -4,9 +4,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from model.core import heads
-from model.core.query import UserError
+from model.core.query import HeadId, UserError
 from model.core.record import AttentionRecord
-from model.core.types import HeadId
 from model.core.view import View, displayed_head
 from viz.format import head_label
 from viz.paper import grid, head, picture

@@ -3,8 +3,7 @@ import pytest
 import torch
 
 from model.ask import sources
-from model.core.query import Kind, UserError
-from model.core.types import quiet
+from model.core.query import Kind, UserError, quiet
 from model.studies.paths import PathsQuery
 from tests.model import tiny
 
