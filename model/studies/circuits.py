@@ -124,7 +124,7 @@ class Walk:
             raise UserError("The model reports its weights only, so its heads cannot be followed; choose a verified "
                             "model.")
         weights = layer.weights(slice(None), self.tokens, slice(0, layer.shape[2]))
-        mixed = layer.mix(weights).numpy().astype(np.float64)
+        mixed = np.asarray(layer.mix(weights), np.float64)
         out = np.einsum("htv,hvd->htd", mixed, attention.w_output.astype(np.float64))
         prefix = "cross " if attention.kind is Kind.CROSS else ""
         names = tuple(prefix + head_label(attention.index, head) for head in range(layer.heads))

@@ -117,7 +117,7 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
         if not isinstance(own, Layer) or any(same_numbers(norm.input, attention.output) for norm in block.norms):
             raise UserError(f"What layer {layer} writes cannot be followed; choose another decoder.")
         mixed = own.mix(own.weights(slice(None), slice(0, own.shape[1]), slice(0, own.shape[2])))
-        written.append(np.einsum("htv,hvd->htd", mixed.numpy().astype(np.float64),
+        written.append(np.einsum("htv,hvd->htd", np.asarray(mixed, np.float64),
                                  attention.w_output.astype(np.float64)))
     return written[1] - written[0]
 
@@ -178,7 +178,7 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
         tensor_of(np.ascontiguousarray(allowed[head] if allowed.ndim == 3 else allowed)), scale=own.scale,
         softcap=own.softcap, sink=None if own.sink is None else tensor_of(own.sink)[head],
         bias=None if bias is None else tensor_of(np.ascontiguousarray(bias[head] if bias.ndim == 3 else bias)))
-    return mixed.numpy()
+    return np.asarray(mixed)
 
 
 def _turned(made: np.ndarray, before: np.ndarray, after: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
