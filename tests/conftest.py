@@ -277,7 +277,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """End the servers that are shared, in the process that ends last."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         return
-    for told in session.config._tmp_path_factory.getbasetemp().glob("server-*.json"):
+    for told in session.config._tmp_path_factory.getbasetemp().glob("server-*.json"):  # type: ignore[attr-defined]
         with suppress(psutil.NoSuchProcess):
             server = psutil.Process(json.loads(told.read_text(encoding="utf-8"))[2])
             server.terminate()

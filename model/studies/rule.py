@@ -36,7 +36,7 @@ FAR = 10**6                           # a distance that no sentence has
 OFFSETS = (*range(-10, 0), *range(1, 11))   # words from the one that looks to the wanted one
 # a word: one Chinese or Japanese character, a run of letters and digits with its apostrophes, or one other character
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
-Side = str | int | re.Pattern[str] | Sequence[str]
+Side = str | re.Pattern[str] | Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -130,17 +130,17 @@ def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | 
         words = tuple(span or (0, 0) for span in found)
         text = case.text
     else:
-        text = case if isinstance(case, str) else case.get("text")
-        if not isinstance(text, str) or not text.strip():
+        given = case if isinstance(case, str) else case.get("text")
+        if not isinstance(given, str) or not given.strip():
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
-        words = words_in(text)
+        text, words = given, words_in(given)
     if isinstance(find, int):
-        pairs = tuple((place, (place + find,)) for place in range(len(words)) if 0 <= place + find < len(words))
-        return Marked(text, words, pairs)
+        return Marked(text, words, tuple((place, (place + find,)) for place in range(len(words))
+                                         if 0 <= place + find < len(words)))
     if len(find) != 2:
         raise UserError("A rule has two sides, such as find=(\"verb\", \"subject\"), or is an offset in words.")
     sides = [_side(case, text, words, side, number) for side in find]
-    pairs = []
+    pairs: list[tuple[int, tuple[int, ...]]] = []
     for place in sorted(sides[0]):
         wanted = sides[1] - {place}
         if isinstance(case, Sentence) and any(_is_relation(side) for side in find):

@@ -81,11 +81,11 @@ def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId
     source = provenance.dumps(record, view)
     with pen():
         drawn = paper_figure(record, view, chosen, width, raster=kind == "png", title=title)
-        metadata: dict[str, str | None] = {"png": {"provenance": source},
-                                           "svg": {"Description": source, "Date": None, "Creator": provenance.MADE_BY},
-                                           "pdf": {"Subject": source, "Creator": provenance.MADE_BY,
-                                                   "CreationDate": None}}[kind]
-        return save(drawn, kind, zoom, metadata=metadata)
+        by_kind: dict[str, dict[str, str | None]] = {
+            "png": {"provenance": source},
+            "svg": {"Description": source, "Date": None, "Creator": provenance.MADE_BY},
+            "pdf": {"Subject": source, "CreationDate": None, "Creator": provenance.MADE_BY}}
+        return save(drawn, kind, zoom, metadata=by_kind[kind])
 
 
 def caption(record: AttentionRecord) -> str:

@@ -82,7 +82,7 @@ def asks(page: PageContext) -> bool:
 def for_class(page: PageContext, show: bool) -> State:
     """Return the state without anybody's answers, outside a presentation. show: with every answer shown, else with the
     questions; a head that was predicted is open, or covered again."""
-    answers = {control.name: None for control in page.about.controls if is_answer(control)}
+    answers: dict[str, str | None] = {control.name: None for control in page.about.controls if is_answer(control)}
     if "predict" in page.controls:
         answers |= {"predict": None if show else "cover"}
     return replace(page.state.with_control_values(page.name, **answers), present=False, screen="", show=show)
