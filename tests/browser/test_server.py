@@ -69,9 +69,10 @@ def test_a_link_leads_strangers_no_further(strangers, params, sentence):
     assert "root:" not in page.words and "fetch" not in page.ids and "head" not in page.bodies
 
 
-def test_a_text_of_unknown_signs_is_drawn_where_no_other_model_can_be_offered(strangers):
+def test_unknown_words_are_refused_and_a_model_that_reads_them_is_offered(strangers):
     page, = links.opened(strangers.address, {"model": "induction"}, name="heads")
-    assert page.wrong == [] and "[UNK]" in page.words and "read_with" not in page.ids
+    assert page.wrong == [] and "does not know" in page.words and "head" not in page.bodies
+    assert "read-minilm" in page.ids
 
 
 def test_a_lesson_draws_its_charts_under_the_path(browser, strangers):

@@ -403,7 +403,7 @@ def effect(theme: str, value: float, interval: tuple[float, float], baseline: fl
     if share:
         figure.update_xaxes(tickformat=".0%")
     figure.update_yaxes(range=[-1, 1], visible=False)
-    figure.update_layout(margin={"l": 8, "r": 8, "t": 8, "b": 26}, showlegend=False)
+    figure.update_layout(margin={"l": 20, "r": 20, "t": 8, "b": 26}, showlegend=False)
     for at, dash in ((baseline, "dash"), (luck, "dot")):
         if at is not None and math.isfinite(at):
             figure.add_shape(type="line", x0=at, x1=at, y0=-1, y1=1,

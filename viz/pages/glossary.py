@@ -31,7 +31,8 @@ def render(page: PageContext) -> None:
                words["none"].format(find=escape_markdown(page.controls["find"])))
     letters = {letter: list(entries) for letter, entries in groupby(matches, lambda term: term.title[0].upper())}
     if len(letters) > 1:
-        st.markdown(" ".join(f"[{letter}](#letter-{letter.lower()})" for letter in letters))
+        with st.container(key="letters"):
+            st.markdown(" ".join(f"[{letter}](#letter-{letter.lower()})" for letter in letters))
     for letter, entries in letters.items():
         st.subheader(letter, anchor=f"letter-{letter.lower()}")
         for start in range(0, len(entries), IN_A_ROW):

@@ -43,9 +43,9 @@ def read(text):
 def test_words_heads_relations_and_tokens_are_read_and_nothing_else(text):
     first, second = read(text)
     assert first.text == "I don't ." and second.text == "Go" and (first.line, second.line) == (1, 13)
-    assert first.words == (Word("I", 2, "nsubj"), Word("do", 0, "root"), Word("n't", 2, "advmod"),
-                           Word(".", 2, "punct"))
-    assert first.multiwords == (Multiword(2, 3, "don't"),) and second.words == (Word("Go", 0, "root"),)
+    assert first.words == (Word("I", 2, "nsubj", "PRON"), Word("do", 0, "root", "AUX"),
+                           Word("n't", 2, "advmod", "PART"), Word(".", 2, "punct", "PUNCT"))
+    assert first.multiwords == (Multiword(2, 3, "don't"),) and second.words == (Word("Go", 0, "root", "VERB"),)
 
 
 def change(old, new):
