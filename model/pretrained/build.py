@@ -25,6 +25,7 @@ from model.core.limits import stop_between_layers
 from model.core.query import Kind, NotFinite, Progress, UserError, first_line
 from model.core.record import Card
 from model.pretrained import accounting, files
+from model.pretrained.adapters import Adapter
 from model.pretrained.catalogue import MARK
 from model.pretrained.files import (
     ADAPTER_CONFIG,
@@ -38,7 +39,6 @@ from model.pretrained.files import (
     read_json,
 )
 from model.pretrained.inputs import HALVES, as_tensors
-from model.pretrained.load import Adapter
 from model.pretrained.model import PretrainedModel, pooling_of
 from model.pretrained.tokens import LOAD_OPTIONS, open_tokenizer, tokenizer_folder
 

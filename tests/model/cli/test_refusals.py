@@ -31,7 +31,8 @@ def run(program: str, line: Sequence[str]) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize(("program", "line", "said", "way"), [
-    ("viz", (*OURS, "--head", "0", "--head", "1"), "--head is given more than once", (*OURS, "--head", "1")),
+    ("viz", (*OURS, "--layer", "0", "--layer", "1"), "--layer is given more than once", (*OURS, "--layer", "1")),
+    ("viz", (*OURS, "--head", "0", "--head", "1"), "Several heads are each LAYER.HEAD", (*OURS, "--head", "0.1")),
     ("model", (*ASK, "--pair", "0", "1", "--pair", "1", "0"), "--pair is given more than once", ASK),
     ("model", (*ATLAS, "induction", "--model", "minilm"), "--model is given more than once", (*ATLAS, "induction")),
     ("model", (*ATLAS, "marked-digit"), "choose a model that reads text", (*ATLAS, "induction")),

@@ -185,7 +185,7 @@ BAD = {
     "sums to 0.5000 instead of 1": (HALF, TOKENS),
     "NaN or infinite": (NAN, TOKENS), "weights are from 0 to 1": (NEGATIVE, TOKENS),
     "has 4 texts for 5": (GOOD, TOKENS[:4]),
-    "stack the layers": (GOOD[0], TOKENS), "Object arrays": (GOOD.astype(object), TOKENS),
+    "stack the layers": (GOOD[0], TOKENS), "Python objects": (GOOD.astype(object), TOKENS),
     "holds int64": (np.eye(5, dtype=int)[None, None], TOKENS),
     "holds complex128": (GOOD + 0j, TOKENS), "holds float64": (GOOD, np.arange(5.0)),
     "holds [('x', '<f8')]": (GOOD.view([("x", "f8")]), TOKENS),

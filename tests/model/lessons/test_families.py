@@ -64,4 +64,4 @@ def test_a_hidden_token_is_noticed_by_those_who_may_see_it(model, kind, text):
     if kind is Kind.SELF:
         assert (change > 1e-4).all()
     else:
-        assert change[:4].max() == 0 and (change[4:] > 1e-4).all()
+        assert change[:4].max() < 1e-5 and (change[4:] > 1e-4).all()

@@ -68,7 +68,7 @@ def test_a_sink_is_one_more_place_and_long_texts_are_refused(monkeypatch):
     parts = AttentionMap(Kind.SELF, tokens(N), tokens(N), (layer(0, N, N, sink=np.full(HEADS, 1.5, np.float32)),))
     each = information.measure_text(parts, lambda fraction, text: None)
     weights = heads.weights(parts.layers[0], 2).astype(float)
-    rows = np.hstack([weights, 1 - weights.sum(1, keepdims=True)])
+    rows = np.hstack([weights, np.maximum(1 - weights.sum(1, keepdims=True), 0)])
     assert each.values["entropy"][2] == pytest.approx(stats.entropy(rows, base=2, axis=1).mean(), rel=1e-4)
     monkeypatch.setattr(information, "LONGEST", N - 1)
     with pytest.raises(UserError, match="shorten it"):

@@ -137,10 +137,10 @@ def test_what_is_not_there_is_refused_in_one_sentence():
 
 def test_file_names_hold_nothing_that_acts():
     made = dataclasses.replace(record(WORDS), query=Query("../../etc/<b>\0 model", "f", "text"))
-    assert filename(".png", made, View(layer=3, head=1)) == "etc-b-model-self-layer3-head1-matrix.png"
-    assert filename(".csv", made, View(layer=3, head=1)) == "etc-b-model-self-layer3-head1.csv"
-    assert filename(".npz", made, View()) == "etc-b-model-self-all-heads.npz"
-    assert filename(".svg", made, View(), Options(grid=True)) == "etc-b-model-self-all-heads.svg"
+    assert filename(".png", made, View(layer=3, head=1)) == "b-model-self-layer3-head1-matrix.png"
+    assert filename(".csv", made, View(layer=3, head=1)) == "b-model-self-layer3-head1.csv"
+    assert filename(".npz", made, View()) == "b-model-self-all-heads.npz"
+    assert filename(".svg", made, View(), Options(grid=True)) == "b-model-self-all-heads.svg"
 
 
 @pytest.mark.parametrize("name", [*CELLS, *RUNS, "a;=1+1", "a\t=1", "\0\ud800\x1b[31m\u202e", "=" * 5_000])

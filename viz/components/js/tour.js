@@ -1,7 +1,10 @@
-// A step of a tour: a frame round the part of the page that it is about, brought into view; none where the tour ended.
 const FRAME = "2px solid light-dark(#c0400c, #f08a4b)";   // the accent of .streamlit/config.toml
 let framed;
 
+/**
+ * Frames the part of the page that a step of a tour is about and brings it into view; ends the frame after the last.
+ * @param {{data: [string | null]}} given the key of the part
+ */
 export const step = ({ data: [part] }) => {
   const wanted = part ? document.querySelector(`.st-key-${part}`) : null;
   if (framed && framed !== wanted) framed.style.outline = framed.style.outlineOffset = "";

@@ -44,7 +44,7 @@ export function lettersCanBeSwitchedOff() {
 export function oneDrawnElsewhereEndsTheLectureOfTheFirst() {
   document.body.innerHTML = `<main data-testid="stMain"><div data-testid="stMainBlockContainer">
     <div data-testid="stVerticalBlock"><div class="st-key-section-a"><h3>A</h3></div></div></div></main>`;
-  const draw = (on) => keys({ data: [{ on, lesson: "L", leave: "", text: {} }], setTriggerValue: () => {},
+  const draw = (on) => keys({ data: [{ on, id: "L", lesson: true, only: "", title: "L", text: {} }], setTriggerValue: () => {},
     parentElement: document.body.appendChild(document.createElement("div")) });
   const seen = () => document.querySelectorAll("[data-seen]").length;
   draw(true);

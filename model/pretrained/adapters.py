@@ -1,0 +1,216 @@
+"""Adapters of the peft package: where they are found, and how one is merged into its base.
+
+LoRA (Hu et al. 2021; DoRA, Liu et al. 2024) is merged into the weights by peft itself, in float32; whatever cannot be
+merged exactly is named or refused. """
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from model.capture.transformers_internals import head_of
+from model.core.query import NotOnDisk, UnknownModel, UserError, quoted
+from model.pretrained import catalogue, files
+from model.pretrained.catalogue import check_id
+from model.pretrained.files import ADAPTER_CONFIG, ADAPTER_WEIGHTS, ModelFiles, Weights, blame
+
+if TYPE_CHECKING:
+    from model.pretrained import Config, Network
+
+MERGE = "merge it with peft's merge_and_unload, save the result and open that"
+BESIDE = f"copy {ADAPTER_CONFIG} and {ADAPTER_WEIGHTS} beside the weights of its base"
+# kinds that add tokens or whole parts to a network, so that peft cannot merge them
+NEVER_MERGED = frozenset({"PROMPT_TUNING", "MULTITASK_PROMPT_TUNING", "P_TUNING", "PREFIX_TUNING", "ADAPTION_PROMPT",
+                          "CPT", "CARTRIDGE", "XLORA"})
+# settings of LoRA that are applied, and those of training that change nothing afterwards
+APPLIED = frozenset({
+    "r", "lora_alpha", "use_rslora", "use_dora", "lora_bias", "bias", "rank_pattern", "alpha_pattern", "target_modules",
+    "exclude_modules", "layers_to_transform", "layers_pattern", "modules_to_save", "fan_in_fan_out"})
+OF_TRAINING = frozenset({
+    "init_lora_weights", "auto_mapping", "task_type", "base_model_name_or_path", "revision", "peft_type",
+    "peft_version", "inference_mode", "lora_dropout", "loftq_config", "eva_config", "corda_config", "lora_ga_config",
+    "megatron_core", "qalora_group_size", "runtime_config", "velora_config"})
+KEEPS_BASE = (True, False, "gaussian", "eva", "orthogonal")   # ways to begin that leave the base's weights as they are
+CLASSES = {"SEQ_CLS": "ForSequenceClassification", "TOKEN_CLS": "ForTokenClassification",
+           "QUESTION_ANS": "ForQuestionAnswering"}   # the end of a class's name, by the task of an adapter
+HEADS = ("classifier.weight", "score.weight", "out_proj.weight", "qa_outputs.weight")   # a row for each label
+PREFIX = "base_model.model."   # of every name in an adapter's file
+
+
+def with_adapters(place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
+    """The place with the adapter of its folder, and clauses on adapters that are not applied. For an adapter alone, the
+    place of its base, which `find` gives by its name. Raises UserError for an adapter alone that cannot be
+    applied."""
+    folder, unapplied = place.folder, []
+    inside = sorted(path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/{ADAPTER_CONFIG}"))
+    if files.is_adapter_alone(folder):
+        place = Adapter(folder).with_base(place, find)
+    elif files.has_adapter(folder):
+        adapter = Adapter(folder)
+        if adapter.obstacle:
+            unapplied.append(f"{adapter.named} beside the weights is not applied, as {adapter.obstacle}")
+        else:
+            place = replace(place, adapter=folder)
+    elif inside and not any(path for name in ("config.json", "*/config.json") for path in folder.glob(name)):
+        raise UserError(f"{folder} holds no model but adapters in folders of it; open one of them, such as "
+                        f"{inside[0]}.")
+    for path in inside:
+        adapter = Adapter(path)
+        why = f", as {adapter.obstacle}" if adapter.obstacle else f"; {BESIDE} to have it applied"
+        unapplied.append(f"{adapter.named} in {path.relative_to(folder).as_posix()} is not applied{why}")
+    return replace(place, unapplied=place.unapplied + tuple(unapplied))
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """The adapter in a folder. Raises UserError for a file that is damaged."""
+
+    folder: Path
+
+    @cached_property
+    def settings(self) -> dict:
+        """What adapter_config.json says; nothing where there is none."""
+        path = self.folder / ADAPTER_CONFIG
+        said = files.read_json(path) if path.is_file() else {}
+        return {name: value for name, value in said.items() if value is not None}
+
+    @property
+    def kind(self) -> str:
+        """As peft names it, in capitals; empty for what is not peft's."""
+        return str(self.settings.get("peft_type", "")).upper()
+
+    @property
+    def named(self) -> str:
+        """The adapter in a sentence."""
+        name = {"LORA": "LoRA", "": "unknown"}.get(self.kind, quoted(self.kind)[1:-1].replace("_", " "))
+        return f"{'an' if name[0] in 'AEIOUu' else 'a'} {name} adapter"
+
+    @property
+    def obstacle(self) -> str:
+        """Why it cannot be applied and what to do, two clauses; empty where it can."""
+        settings, lora = self.settings, self.kind == "LORA"
+        unknown = sorted(name for name in set(settings) - APPLIED - OF_TRAINING if settings[name])
+        begun = settings.get("init_lora_weights", True)
+        if not self.kind:
+            return f"no {ADAPTER_CONFIG} gives its peft_type; merge it with the package that made it, or remove it"
+        if self.kind in NEVER_MERGED:
+            return (f"only LoRA adapters are, and peft cannot merge this kind; to see the base, open a folder of it "
+                    f"without {ADAPTER_CONFIG}")
+        if lora and not (self.folder / ADAPTER_WEIGHTS).is_file():
+            return (f"there is no {ADAPTER_WEIGHTS}, and pickled weights (adapter_model.bin) can run code when they "
+                    f"are opened; save it again with a peft of today")
+        if lora and not unknown and begun in KEEPS_BASE:
+            return ""
+        if lora and unknown:
+            return f"{quoted(unknown[0])} in its {ADAPTER_CONFIG} asks for what is not done here; {MERGE}"
+        changes = f"its training began with {quoted(str(begun))}, which changes the base"
+        return f"{changes if lora else 'only LoRA adapters are'}; {MERGE}"
+
+    def with_base(self, place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
+        """The place of this adapter's base, with it. Raises UserError where it cannot be applied, NotOnDisk without its
+        base."""
+        base = str(self.settings.get("base_model_name_or_path", ""))
+        what = f"{place.folder} is {self.named} for {quoted(base)[1:-1] or 'a base that it does not name'}"
+        if self.obstacle:
+            raise UserError(f"{what} and is not applied, as {self.obstacle}.")
+        paths = [path.resolve() for path in (self.folder / files.path_named(base), files.path_named(base))
+                 if (path / "config.json").is_file() and not path.samefile(self.folder)]
+        try:
+            wanted = str(paths[0]) if paths else check_id(base)
+        except UnknownModel:
+            raise UserError(f"{what}, which is no folder with a model on this disk; {BESIDE}.") from None
+        entry = catalogue.entry_of_hub(base)
+        if not paths and entry is not None and catalogue.hub_folder(base) is None:
+            wanted = entry.name
+        try:
+            there = find(wanted)
+        except (NotOnDisk, UnknownModel):
+            raise NotOnDisk(f"{what}, which is not on this disk; fetch it with: python -m model fetch {wanted}",
+                            wanted) from None
+        if files.has_adapter(there.folder):
+            raise UserError(f"{what}, which has an adapter itself; merge that one first, with peft's merge_and_unload.")
+        revision, origin = str(self.settings.get("revision", "main")), files.origin_of(there.folder)
+        other = () if revision == "main" or (origin is not None and origin[1].startswith(revision)) else (
+            f"the adapter was made for revision {quoted(revision)} of {base}, and the base on this disk may be "
+            f"another; {BESIDE} in that revision",)
+        licence = files.licence_of(place.folder)
+        return replace(there, id=place.id, title=place.title, adapter=place.folder, unapplied=there.unapplied + other,
+                       licence=there.licence if licence == "not stated" else licence)
+
+    def note(self) -> str:
+        """A sentence for the card."""
+        ranks = dict.fromkeys((self.settings.get("r", 8), *self.settings.get("rank_pattern", {}).values()))
+        over = (self.settings["base_model_name_or_path"] if files.is_adapter_alone(self.folder)
+                else "the weights beside it")
+        return (f"The {'DoRA' if self.settings.get('use_dora') else 'LoRA'} adapter {self.folder.name} (rank "
+                f"{', '.join(map(str, ranks))}) is applied to {over}.")
+
+    @cached_property
+    def tensors(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of its weights, by their names in the network that it was trained in."""
+        found = Weights((self.folder / ADAPTER_WEIGHTS,)).tensors
+        return {name.removeprefix(PREFIX): shape for name, (_, _, shape) in found.items()}
+
+    def architecture(self, own: str, config: "Config") -> str:
+        """The class that the adapter was trained in, where its task is another than that of its base's class `own`; the
+        configuration gets as many labels as the adapter has."""
+        rows = [shape[0] for name, shape in self.tensors.items() if name.endswith(HEADS)]
+        if rows and rows[-1] != config.num_labels:
+            config.num_labels = rows[-1]
+        task = self.settings.get("task_type")
+        if task == "FEATURE_EXTRACTION":
+            return own if head_of(own) == "none" else "AutoModel"
+        if task in CLASSES and rows:
+            return own if own.endswith(CLASSES[task]) else f"AutoModel{CLASSES[task]}"
+        return own
+
+    def names(self, network: "Network") -> dict[str, str]:
+        """Its names in the network, by those in its file; without the name of the base model before them, or with it,
+        where a head was there or not when the adapter was trained."""
+        modules, prefix = dict(network.named_modules()), f"{network.base_model_prefix}."
+        for change in (str, prefix.__add__, lambda name: name.removeprefix(prefix)):
+            if all(change(name).split(".lora_")[0].replace(".base_layer", "").rpartition(".")[0] in modules
+                   for name in self.tensors):
+                return {name: change(name) for name in self.tensors}
+        return {name: name for name in self.tensors}
+
+    def replaced(self, network: "Network") -> set[str]:
+        """The network's parameters that the adapter replaces whole, by their names there."""
+        return {name.replace(".base_layer.", ".") for name in self.names(network).values() if ".lora_" not in name}
+
+    def merge(self, network: "Network") -> None:
+        """Puts the adapter into the network's weights, as peft does. Raises UserError, with the file's name, where
+        file, configuration and network do not agree."""
+        import peft
+        from safetensors.torch import load_file
+
+        path, names = self.folder / ADAPTER_WEIGHTS, self.names(network)
+        with blame(path, f"an adapter of {type(network).__name__} as {ADAPTER_CONFIG} describes it"):
+            self._fit_embeddings(network, names)
+            config = peft.LoraConfig(**{name: value for name, value in self.settings.items() if name in APPLIED})
+            weights = {PREFIX + names[name.removeprefix(PREFIX)]: tensor.float()
+                       for name, tensor in load_file(path).items()}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")   # of what cannot be trained any further
+                adapted = peft.get_peft_model(network, config, autocast_adapter_dtype=False)
+                load: Callable[..., tuple[list[str], list[str]]] = peft.set_peft_model_state_dict
+                missing, unexpected = load(adapted, weights)
+                lacking = [name for name in missing if ".lora_" in name or ".modules_to_save." in name]
+                if lacking or unexpected:
+                    raise ValueError(f"it lacks {lacking[0]}" if lacking else f"there is no place for {unexpected[0]}")
+                adapted.merge_and_unload()
+        files.check_numbers(str(path), network, lambda name: path)
+
+    def _fit_embeddings(self, network: "Network", names: dict[str, str]) -> None:
+        """Gives the network as many tokens as the adapter's own embeddings have, and an output of its own where the
+        adapter changes the embeddings alone, as it did in training."""
+        import torch
+
+        inputs, outputs = network.get_input_embeddings(), network.get_output_embeddings()
+        table = next(name for name, module in network.named_modules() if module is inputs)
+        rows = [self.tensors[name][0] for name, there in names.items() if there == f"{table}.weight"]
+        if rows and rows[0] != len(inputs.weight):
+            network.resize_token_embeddings(rows[0], mean_resizing=False)
+        if outputs is not None and outputs.weight is inputs.weight and any("lora_embedding" in name for name in names):
+            outputs.weight = torch.nn.Parameter(inputs.weight.detach().clone())
