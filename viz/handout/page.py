@@ -37,7 +37,7 @@ def page(handout: Handout) -> bytes:
         raise UserError(strings("handout")["empty"])
     scripts = _scripts(handout, words)
     title = show_invisibles(handout.title) or words["untitled"]
-    numbers = itertools.accumulate(item.kind not in WORDS for item in handout.items)
+    numbers = itertools.accumulate(int(item.kind not in WORDS) for item in handout.items)
     figures = "\n".join(_words(item, words) if item.kind in WORDS else _figure(item, number, words)
                         for item, number in zip(handout.items, numbers, strict=True))
     labels = {name: words[name] for name in ("lens", "scale", "transpose", "place")}

@@ -171,7 +171,7 @@ def test_a_worker_that_dies_leaves_nobody_waiting_and_the_next_question_is_answe
     with monkeypatch.context() as patch:
         if place == "sentence":
             patch.setattr(desk, "_compute", thrown(ZeroDivisionError()))
-            patch.setattr("model.ask.sources.log.exception", lambda text: thrown(MemoryError())())
+            patch.setattr("model.ask.jobs.log.exception", lambda text: thrown(MemoryError())())
         elif place == "schedule":
             patch.setattr(desk, "_schedule", lambda job: thrown(MemoryError())())
         else:
