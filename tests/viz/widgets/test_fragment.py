@@ -28,8 +28,8 @@ def erring():
 
     fragment(page, known)
     fragment(page, unknown)
-    fragment(page, lambda page: st.write(f"present: {page.state.present}"))
-    st.button("present", on_click=page.present, args=(True,))
+    fragment(page, lambda page: st.write(f"shown: {page.state.show}"))
+    st.button("show", on_click=page.set, kwargs={"show": True})
 
 
 def test_what_goes_wrong_in_a_part_is_a_sentence_in_its_place_and_the_others_are_drawn():
@@ -37,9 +37,9 @@ def test_what_goes_wrong_in_a_part_is_a_sentence_in_its_place_and_the_others_are
     assert not app.exception
     assert [error.value for error in app.error] == [escape_markdown("The text is too *long*; shorten it."),
                                                     strings("frame")["unknown_page_error"]]
-    assert app.markdown[-1].value == "present: False"
+    assert app.markdown[-1].value == "shown: False"
     app.button[1].click().run(timeout=30)
-    assert app.markdown[-1].value == "present: True"   # the state that a callback changed is the one that a part sees
+    assert app.markdown[-1].value == "shown: True"   # the state that a callback changed is the one that a part sees
 
 
 def test_what_repeats_acts_after_its_seconds_and_never_while_the_page_runs(monkeypatch):
