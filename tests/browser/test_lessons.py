@@ -98,7 +98,8 @@ def a_handle_is_dragged_and_its_link_is_offered(seen: Watch) -> None:
     assert float(seen.rest().params()["z"][0].split(",")[0]) > 4
     words, turned = strings("share"), seen.params()
     seen.main.get_by_role("button", name=words["share"]).click()
-    link, asked = seen.page.get_by_role("dialog").locator("code"), {"model": [State().model], "text": [State().text]}
+    link = seen.page.get_by_role("dialog").locator("[data-testid=stCode] code")
+    asked = {"model": [State().model], "text": [State().text]}
     expect(link).to_be_visible(timeout=PATIENCE)
     assert parse_qs(urlsplit(link.inner_text()).query, keep_blank_values=True) == asked | turned
     seen.page.get_by_text(words["whose"]["show"]).click()
