@@ -3,7 +3,7 @@ import io
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from xml.sax.saxutils import escape
+from functools import partial
 
 from model.core.files import name_for
 from model.core.npz import write_npz
@@ -78,14 +78,9 @@ def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId
     """Make a figure for a paper as png, svg or pdf: these heads on one scale, or all of them, exactly `width` wide (a
     name of `viz.paper.columns.WIDTHS` or millimetres). The provenance is inside the file, and no caption below. Raises
     UserError where that cannot be."""
-    source = provenance.dumps(record, view)
     with pen():
         drawn = paper_figure(record, view, chosen, width, raster=kind == "png", title=title)
-        by_kind: dict[str, dict[str, str | None]] = {
-            "png": {"provenance": source},
-            "svg": {"Description": source, "Date": None, "Creator": provenance.MADE_BY},
-            "pdf": {"Subject": source, "CreationDate": None, "Creator": provenance.MADE_BY}}
-        return save(drawn, kind, zoom, metadata=by_kind[kind])
+        return save(drawn, kind, zoom, provenance.dumps(record, view))
 
 
 def caption(record: AttentionRecord) -> str:
@@ -95,28 +90,10 @@ def caption(record: AttentionRecord) -> str:
     return " ".join([*texts, "; ".join([*lines, provenance.stamp()]) + "."])
 
 
-def _picture(record: AttentionRecord, view: View, options: Options, kind: str, **metadata: str | None) -> bytes:
+def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -> bytes:
     with pen():
         drawn = figure(record, view, kind == "png", all_heads=options.grid, caption=options.caption, link=options.link)
-        return save(drawn, kind, options.zoom, metadata=metadata)
-
-
-def _png(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """The provenance is the text chunk "provenance"."""
-    return _picture(record, view, options, "png", provenance=provenance.dumps(record, view, options.link))
-
-
-def _svg(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """The provenance is the description, in the metadata and as <desc>."""
-    source = provenance.dumps(record, view, options.link)
-    drawn = _picture(record, view, options, "svg", Description=source, Date=None, Creator=provenance.MADE_BY)
-    return drawn.replace(b"<metadata>", f"<desc>{escape(source)}</desc>\n <metadata>".encode("ascii"), 1)
-
-
-def _pdf(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """The provenance is the subject."""
-    return _picture(record, view, options, "pdf", Subject=provenance.dumps(record, view, options.link),
-                    Creator=provenance.MADE_BY, CreationDate=None)
+        return save(drawn, kind, options.zoom, provenance.dumps(record, view, options.link))
 
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
@@ -149,6 +126,9 @@ FORMATS = {form.suffix: form for form in (
     Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets", _csv),
     Format("HTML", ".html", "text/html", PICTURES, "a page that answers the pointer, offline", _html),
     Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz),
-    Format("PDF", ".pdf", "application/pdf", PICTURES, "a drawing in vectors with its fonts, for papers", _pdf),
-    Format("PNG", ".png", "image/png", PICTURES, "a picture in pixels, for slides and web pages", _png),
-    Format("SVG", ".svg", "image/svg+xml", PICTURES, "a drawing in vectors, for web pages and drawing programs", _svg))}
+    Format("PDF", ".pdf", "application/pdf", PICTURES, "a drawing in vectors with its fonts, for papers",
+           partial(_picture, "pdf")),
+    Format("PNG", ".png", "image/png", PICTURES, "a picture in pixels, for slides and web pages",
+           partial(_picture, "png")),
+    Format("SVG", ".svg", "image/svg+xml", PICTURES, "a drawing in vectors, for web pages and drawing programs",
+           partial(_picture, "svg")))}

@@ -13,7 +13,6 @@ from viz.paper.page import WORDS, PicturePlan, pictures_beside
 from viz.paper.sheet import pen, save
 
 KINDS = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
-WHERE = {"png": "provenance", "svg": "Description", "pdf": "Subject"}   # what holds a file's source
 ZOOM = 3   # pixels a point of a PNG
 
 
@@ -43,8 +42,7 @@ def comparison_picture(comparison: SavedComparison, kind: str) -> bytes:
             head.matrix_plan(shown, comparison.view, kind == "png", comparison.bound if side == "difference" else None)
             for side, shown in zip(SIDES, comparison.shown, strict=True)]
         drawn = pictures_beside(plans, list(comparison.titles), WORDS["comparison"], list(dict.fromkeys(words)))
-        dated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {})
-        return save(drawn, kind, ZOOM, metadata={WHERE[kind]: source} | dated)
+        return save(drawn, kind, ZOOM, source)
 
 
 def _over_pictures(comparison: SavedComparison) -> list[PicturePlan]:

@@ -14,13 +14,15 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
 
 import numpy as np
 
 from model.core.query import UserError
 from viz import theme
 from viz.format import visible_token
+from viz.provenance import MADE_BY
 
 if TYPE_CHECKING:
     from matplotlib.backends.backend_agg import RendererAgg
@@ -221,13 +223,21 @@ class Sheet:
         return self.figure
 
 
-def save(figure: "Figure", kind: str, zoom: int = 4, **settings: Any) -> bytes:
-    """The bytes of the figure as png, svg or pdf; a PNG has `zoom` pixels a point. Raises UserError where that would be
-    too large."""
+def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
+    """Return the figure as png, svg or pdf; a PNG has `zoom` pixels a point. source: its provenance, ASCII, which goes
+    into the file: the text chunk "provenance" of a PNG, the description of an SVG (also as <desc>), the subject of a
+    PDF. Raises UserError where a PNG would be too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
         raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "
                         f"{SIDE:,} a side; choose a smaller zoom, SVG or PDF.")
+    # without a date a figure has the same bytes each time
+    metadata: dict[str, str | None] = {
+        "png": {"provenance": source}, "svg": {"Description": source, "Date": None, "Creator": MADE_BY},
+        "pdf": {"Subject": source, "CreationDate": None, "Creator": MADE_BY}}[kind]
     target = io.BytesIO()
-    figure.savefig(target, format=kind, dpi=72 * zoom, **settings)
-    return target.getvalue()
+    figure.savefig(target, format=kind, dpi=72 * zoom, metadata=metadata)
+    if kind != "svg":
+        return target.getvalue()
+    described = f"<desc>{escape(source)}</desc>\n <metadata>".encode("ascii")
+    return target.getvalue().replace(b"<metadata>", described, 1)
