@@ -233,11 +233,11 @@ def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
                         f"{SIDE:,} a side; choose a smaller zoom, SVG or PDF.")
     # without a date a figure has the same bytes each time
     metadata: dict[str, str | None] = {
-        "png": {"provenance": source}, "svg": {"Description": source, "Date": None, "Creator": MADE_BY},
-        "pdf": {"Subject": source, "CreationDate": None, "Creator": MADE_BY}}[kind]
+        "png": {"provenance": source}, "svg": {"Description": source or None, "Date": None, "Creator": MADE_BY},
+        "pdf": {"Subject": source or None, "CreationDate": None, "Creator": MADE_BY}}[kind]
     target = io.BytesIO()
     figure.savefig(target, format=kind, dpi=72 * zoom, metadata=metadata)
-    if kind != "svg":
+    if kind != "svg" or not source:
         return target.getvalue()
     described = f"<desc>{escape(source)}</desc>\n <metadata>".encode("ascii")
     return target.getvalue().replace(b"<metadata>", described, 1)
