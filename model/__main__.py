@@ -14,7 +14,7 @@ import numpy as np
 
 from model.ask import sources
 from model.cli.atlas import atlas_command, measures_command
-from model.cli.circuits import circuits_command, why_command, writes_command
+from model.cli.circuits import circuits_command, lens_command, paths_command, why_command, writes_command
 from model.cli.commands import (
     READ,
     WRITE,
@@ -62,6 +62,8 @@ def main() -> None:
 
 main.add_command(why_command)
 main.add_command(writes_command)
+main.add_command(lens_command)
+main.add_command(paths_command)
 main.add_command(circuits_command)
 main.add_command(compare_command)
 main.add_command(score_command)

@@ -1,19 +1,17 @@
 """python -m model why | writes | circuits: what made a score, what made a logit, and what heads are made to do."""
-import math
 from typing import Any
 
 import click
-import numpy as np
 
 from model.ask import sources
-from model.cli.commands import MODEL, answer_to, as_json, whole
-from model.core.query import Kind, UserError, head_label, quiet
+from model.cli.commands import JSON, MODEL, answer_to, as_json, rows, whole
+from model.core.query import Kind, Query, UserError, head_label, quiet
 from model.core.record import AttentionRecord
 from model.studies import circuits
 from model.studies.mechanisms import MechanismsQuery
+from model.studies.paths import READS, PathsQuery
 
 SHOWN = 10   # rows of a table for people
-JSON = click.option("--json", "json_wanted", is_flag=True, help="Print one JSON object, for scripts.")
 TEXT = click.option("--text", required=True, help="What the model reads.")
 TARGET = click.option("--target", help="The decoder's text, for an encoder–decoder.")
 
@@ -85,12 +83,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     clearhead writes --model smollm2 --text "The cat sat on the" --position -1 --answer " mat" --rival " dog" --json
     """
     query = sources.open_query(model_id, text, target=target)
-    record = answer_to(query)
-    opened = sources.models.open(query, quiet)
-    count = len(record.maps[-1].queries)
-    place = position + count if position < 0 else position
-    if place not in range(count):
-        raise UserError(f"There is no position {position}; choose one from 0 to {count - 1}, or -1 for the last.")
+    place, opened = _position(query, position), sources.models.open(query, quiet)
     ids = [_id_of(opened, word) for word in (answer, rival) if word is not None]
     found = answer_to(circuits.WritesQuery(query, place, *ids))
     if json_wanted:
@@ -104,6 +97,14 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
         click.echo(f"  {value:+.4f}  mlp {layer}")
     for row in found.frame().head(SHOWN).itertuples():
         click.echo(f"  {row.value:+.4f}  head {head_label(int(row.layer), int(row.head))}")
+
+
+def _position(query: Query, position: int) -> int:
+    """A position of the text that is written, -1 for its last. Raises UserError for one that is not there."""
+    count = len(answer_to(query).maps[-1].queries)
+    if position not in range(-count, count):
+        raise UserError(f"There is no position {position}; choose one from 0 to {count - 1}, or -1 for the last.")
+    return position % count
 
 
 def _id_of(opened: Any, word: str) -> int:
@@ -122,6 +123,64 @@ def _id_of(opened: Any, word: str) -> int:
     return int(found)
 
 
+@click.command("lens")
+@MODEL
+@TEXT
+@TARGET
+@click.option("--position", type=whole(), default=-1, show_default=True, help="Which position; -1 is the last.")
+@JSON
+def lens_command(model_id: str, text: str, target: str | None, position: int, json_wanted: bool) -> None:
+    """Read the residual stream behind every layer with the model's own unembedding (logit lens).
+
+    Entropy and the divergence from the final answer are in bits. Early layers of many models speak no language that the
+    unembedding knows: a token there need not mean that the model considers it.
+
+    \b
+    clearhead lens --model smollm2 --text "The cat sat on the" --json
+    """
+    query = sources.open_query(model_id, text, target=target)
+    found = answer_to(circuits.LensQuery(query, _position(query, position)))
+    table = found.frame()
+    if json_wanted:
+        as_json({"layers": rows(table)})
+        return
+    for row in table.itertuples():
+        click.echo(f"{'embedding' if row.layer < 0 else f'layer {row.layer}':>10}  {row.entropy:6.2f} bits, "
+                   f"{row.divergence:6.2f} from the end  {' '.join(row.tokens)}")
+
+
+@click.command("paths")
+@MODEL
+@TEXT
+@click.option("--twin", required=True, help="The text that the paths' outputs are taken from, of as many tokens.")
+@click.option("--position", type=whole(), default=-1, show_default=True, help="The position that answers.")
+@click.option("--answer", required=True, help="A token of the vocabulary, or its id.")
+@click.option("--rival", required=True, help="Another one, whose logit is subtracted.")
+@click.option("--receiver", nargs=2, type=whole(0), metavar="LAYER HEAD", help="The head at the end of the paths; "
+              "without it the logits.")
+@click.option("--reads", type=click.Choice(READS), help="What of the receiver reads the path; all three unless given.")
+@JSON
+def paths_command(model_id: str, text: str, twin: str, position: int, answer: str, rival: str,
+                  receiver: tuple[int, int] | None, reads: str | None, json_wanted: bool) -> None:
+    """Patch every path into one head, or to the logits, alone: what it carries in the twin, all else frozen.
+
+    \b
+    clearhead paths --model smollm2 --text "When Mary and John went out, John gave it to" \\
+        --twin "When Mary and John went out, Mary gave it to" --answer " Mary" --rival " John"
+    """
+    query, other = (sources.open_query(model_id, each) for each in (text, twin))
+    opened = sources.models.open(query, quiet)
+    found = answer_to(PathsQuery(query, other, _position(query, position), _id_of(opened, answer),
+                                 _id_of(opened, rival), receiver, (reads,) if reads else READS))
+    table = found.frame()
+    if json_wanted:
+        as_json({"plain": found.plain, "twin": found.twin, "paths": rows(table)})
+        return
+    click.echo(f"logit difference {found.plain:.4f}, in the twin {found.twin:.4f}")
+    for row in table.head(SHOWN).itertuples():
+        click.echo(f"  {row.effect:+.4f}  {head_label(row.layer, row.head)}")
+
+
 @click.command("circuits")
 @MODEL
 @JSON
@@ -134,16 +193,10 @@ def circuits_command(model_id: str, json_wanted: bool) -> None:
     found = answer_to(MechanismsQuery(model_id, sources.revision(model_id)))
     heads, pairs = found.frame().reset_index(), found.pairs()
     if json_wanted:
-        as_json({"model": model_id, "heads": _rows(heads), "pairs": _rows(pairs),
+        as_json({"model": model_id, "heads": rows(heads), "pairs": rows(pairs),
                  "null": {kind: {"mean": mean, "high": high} for kind, (mean, high) in found.null.items()}})
         return
     click.echo(heads.round(3).to_string(index=False, max_rows=40))
     click.echo("\npairs above random heads, by composition:")
     click.echo(pairs.head(SHOWN).round(3).to_string(index=False))
 
-
-def _rows(table: Any) -> list[dict[str, Any]]:
-    """The rows of a frame as JSON has them: NaN is null."""
-    return [{name: None if isinstance(value, float) and math.isnan(value) else
-             value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
-            for row in table.to_dict("records")]

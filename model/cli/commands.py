@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -20,12 +20,16 @@ from model.core import files, pictures
 from model.core.limits import LIMITS, as_rows
 from model.core.query import UserError
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 READ = click.Path(exists=True, dir_okay=False, path_type=Path)
 WRITE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 LARGEST = 2**63 - 1    # of any number: what 64 bits hold
 MODEL = click.option("--model", "model_id", required=True,
                      help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
+JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON, for scripts.")
 
 
 def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
@@ -168,8 +172,14 @@ def as_json(content: object, indent: int | None = None) -> None:
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
 
 
+def rows(table: "DataFrame") -> list[dict[str, Any]]:
+    """The rows of a frame as JSON has them: NaN is null."""
+    return [{name: None if value != value else value for name, value in row.items()}
+            for row in table.to_dict("records")]
+
+
 @click.command("limits")
-@click.option("--json", "json_wanted", is_flag=True, help="One JSON list, for scripts.")
+@JSON
 def limits_command(json_wanted: bool) -> None:
     """The limits that can be set: the variable, its value, and what it bounds; _MB are megabytes."""
     rows = as_rows(LIMITS)

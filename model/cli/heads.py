@@ -6,13 +6,12 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import MODEL, READ, answer_to, as_json, whole
+from model.cli.commands import JSON, MODEL, READ, answer_to, as_json, rows, whole
 from model.core.query import Kind, UserError, head_label
 from model.studies import comparison, corpus, rule
 from model.studies.syntax import SUFFIX, read_treebank
 
 SHOWN = 10   # heads of a table for people
-JSON = click.option("--json", "json_wanted", is_flag=True, help="Print one JSON object, for scripts.")
 
 
 @click.command("compare")
@@ -55,17 +54,11 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
         table = table.rename(columns={"changed": "divergence"})
     table = table.sort_values("divergence", ascending=False, kind="stable").reset_index()
     if json_wanted:
-        as_json({"models": [name for name, _ in pair], "heads": _rows(table)})
+        as_json({"models": [name for name, _ in pair], "heads": rows(table)})
         return
     for row in table.head(SHOWN).itertuples():
         span = f" ({row.low:.4f} to {row.high:.4f})" if "low" in table else ""
         click.echo(f"{head_label(row.layer, row.head):>6}  {row.divergence:.4f} bits{span}")
-
-
-def _rows(table: Any) -> list[dict[str, Any]]:
-    """The rows of a frame as JSON has them: NaN is null."""
-    return [{name: None if value != value else value for name, value in row.items()}
-            for row in table.to_dict("records")]
 
 
 @click.command("score")
@@ -133,7 +126,7 @@ def as_object(report: rule.RuleReport) -> dict[str, Any]:
                                   "high": held.accuracy.high, "chosen": held.chosen},
             "best": report.best, "offset": {"words": offset, "accuracy": share},
             "null": {"mean": report.null.mean, "high": report.null.high, "p_value": report.null.p_value},
-            "heads": _rows(report.frame().reset_index())}
+            "heads": rows(report.frame().reset_index())}
 
 
 def as_text(report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import FOLDER, MODEL, READ, answer_to, as_json, whole
+from model.cli.commands import FOLDER, JSON, MODEL, READ, answer_to, as_json, whole
 from model.core.files import make_folder
 from model.core.query import UserError, head_label
 from model.core.statistics import MeanInterval, accuracy_intervals
@@ -18,7 +18,6 @@ from model.studies.claims import catalogue as claims
 from model.studies.claims.claim import Finding, judge
 
 SHOWN = 5
-JSON = click.option("--json", "json_wanted", is_flag=True, help="JSON, for scripts.")
 
 
 @click.command("coref")

@@ -94,6 +94,18 @@ class AttentionTrace:
                              f"cut both by query head.")
 
 
+def turned(vectors: np.ndarray, before: np.ndarray, after: np.ndarray,
+           pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
+    """Vectors (…, d_k) turned as rotary positions turned `before` into `after`, (…, d_k) too: each pair of dimensions
+    is a complex number, which a rotation multiplies."""
+    found = np.array(vectors, np.float64)
+    for a, b in pairs:
+        turn = (after[..., a] + 1j * after[..., b]) / (before[..., a] + 1j * before[..., b])
+        both = (vectors[..., a] + 1j * vectors[..., b]) * turn
+        found[..., a], found[..., b] = both.real, both.imag
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Norm:
     """One normalisation of t vectors."""
@@ -113,8 +125,17 @@ class Norm:
     def scales(self) -> np.ndarray:
         """What each token was multiplied with before the gain, float64 (t): 1/√(variance + ε), or 1/√(mean square +
         ε)."""
-        x = self.input.astype(np.float64)
-        return 1 / np.sqrt((x.var(-1) if self.kind == "layer" else (x * x).mean(-1)) + self.epsilon)
+        return self._scales(self.input.astype(np.float64))
+
+    def apply(self, x: np.ndarray) -> np.ndarray:
+        """This normalisation of other vectors (…, d_model), its scale taken from them, float64."""
+        x = x.astype(np.float64)
+        centred = x - x.mean(-1, keepdims=True) if self.kind == "layer" else x
+        scaled = centred * self._scales(x)[..., None] * self.gain
+        return scaled if self.bias is None else scaled + self.bias
+
+    def _scales(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(1 / np.sqrt((x.var(-1) if self.kind == "layer" else (x * x).mean(-1)) + self.epsilon))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from model.core.models import Models
 from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord, Layer
 from model.core.statistics import entropy
-from model.core.trace import AttentionTrace, Block, Norm, Trace, same_numbers
+from model.core.trace import AttentionTrace, Block, Norm, Trace, same_numbers, turned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 BIAS = "bias"
 REST = "rest"        # what no named writer accounts for; stated, never hidden
 LENS_TOKENS = 5      # best tokens of each layer of the logit lens
-PROMOTED = 10        # tokens that a head promotes most, and demotes most
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,12 +259,7 @@ def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen
     made = Stream(stream.names, stream.parts @ weight.astype(np.float64))
     if bias is not None:
         made = made.add(BIAS, bias.astype(np.float64))
-    parts, total = made.parts.copy(), made.total[0]
-    for a, b in pairs:   # a rotation of two dimensions is a complex number of length 1
-        turn = (float(seen[a]) + 1j * float(seen[b])) / (total[a] + 1j * total[b])
-        turned = (made.parts[..., a] + 1j * made.parts[..., b]) * turn
-        parts[..., a], parts[..., b] = turned.real, turned.imag
-    return Stream(made.names, parts)
+    return Stream(made.names, turned(made.parts, made.total, seen.astype(np.float64), pairs))
 
 
 @dataclass(frozen=True)
@@ -376,6 +370,14 @@ class Lens:
     entropy: np.ndarray                             # bits, float64 (layer)
     divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler from the final distribution
 
+    def frame(self) -> "DataFrame":
+        """One row a layer: layer (-1 is the embedding), tokens, probabilities, entropy, divergence."""
+        from pandas import DataFrame
+
+        return DataFrame({"layer": self.layers, "tokens": list(map(list, self.tokens)),
+                          "probabilities": list(map(list, self.probabilities)), "entropy": self.entropy,
+                          "divergence": self.divergence})
+
     @property
     def nbytes(self) -> int:
         """About the bytes of the table."""
@@ -390,11 +392,7 @@ def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
     kind = trace.blocks[-1].kind
     blocks, (_, norm) = [block for block in trace.blocks if block.kind is kind], trace.last(kind)
     vectors = np.stack([blocks[0].before[position], *(block.after[position] for block in blocks)]).astype(np.float64)
-    if norm is not None:
-        vectors = vectors - vectors.mean(-1, keepdims=True) if norm.kind == "layer" else vectors
-        vectors = vectors / np.sqrt((vectors * vectors).mean(-1, keepdims=True) + norm.epsilon) * norm.gain
-        vectors = vectors if norm.bias is None else vectors + norm.bias
-    logits = trace.unembedding.logits(vectors)
+    logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors))
     shifted = logits - logits.max(-1, keepdims=True)
     chances = np.exp(shifted) / np.exp(shifted).sum(-1, keepdims=True)
     best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
@@ -404,57 +402,3 @@ def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
                 tuple(tuple(name_of(int(number)) for number in row) for row in best),
                 tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
                 entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
-
-
-@dataclass(frozen=True)
-class HeadWritesQuery:
-    """What one head adds to the residual stream at one position."""
-
-    query: Query
-    kind: Kind
-    layer: int
-    head: int
-    position: int
-
-    def answer(self, models: Models, report: Progress) -> "HeadWrites":
-        """Its vector, and the tokens that it promotes and demotes, where the model has an unembedding."""
-        record, trace = models.record(self.query, report), models.trace(self.query, report)
-        return head_writes(record, trace, self, models.open(self.query, report).vocabulary.name)
-
-
-@dataclass(frozen=True, eq=False)
-class HeadWrites:
-    """One head's vector in the residual stream."""
-
-    vector: np.ndarray                            # float64 (d_model), as the head added it
-    share: float                                  # its length over that of the stream behind its block
-    promoted: tuple[tuple[str, float], ...]       # (token, what it adds to the logit), the most first; () without
-    demoted: tuple[tuple[str, float], ...]        # the most negative first
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the vector."""
-        return self.vector.nbytes
-
-
-def head_writes(record: AttentionRecord, trace: Trace, asked: HeadWritesQuery,
-                name_of: Callable[[int], str]) -> HeadWrites:
-    """Return what a head adds, and which logits that raises and lowers (through the final norm, its scale frozen)."""
-    block, attention = trace.find(asked.kind, asked.layer)
-    walk = Walk(record, trace, asked.kind, [asked.position])
-    added = walk.heads(attention)
-    vector = added.parts[asked.head, 0]
-    stream = float(np.linalg.norm(block.after[asked.position]))
-    promoted: list[tuple[str, float]] = []
-    demoted: list[tuple[str, float]] = []
-    unembedding = trace.unembedding
-    if unembedding is not None and block.kind is trace.blocks[-1].kind:
-        final = last_stream(record, trace, asked.position)
-        prefix = "cross " if asked.kind is Kind.CROSS else ""
-        behind = final.parts[final.names.index(prefix + head_label(asked.layer, asked.head)), 0]
-        logits = unembedding.weight.astype(np.float64) @ behind * unembedding.scale
-        logits = logits - logits.mean()   # what raises every word alike says nothing
-        order = np.argsort(-logits, kind="stable")
-        promoted, demoted = ([(name_of(int(number)), float(logits[number])) for number in some]
-                             for some in (order[:PROMOTED], order[::-1][:PROMOTED]))
-    return HeadWrites(vector, float(np.linalg.norm(vector)) / stream, tuple(promoted), tuple(demoted))

@@ -60,6 +60,7 @@ class InductionScores:
     uniform: float                      # what uniform rows would give, about
     copying: np.ndarray | None = None   # whether a head raises what it looks at, -1 to 1 (see `copying`); None
     #                                     for a model that was not trained here
+    duplicate: np.ndarray | None = None   # mean weight from a token's second occurrence to its first
 
     def frame(self) -> "DataFrame":
         """One row a head: prefix, previous and, where it is known, copying."""
@@ -72,17 +73,21 @@ def copying(opened: OpenModel, heads: Sequence[HeadId]) -> np.ndarray:
     (Elhage et al. 2021), float64 (head).
 
     1 means that every token looked at raises its own logit; layer norms and everything between are left out, as they
-    do. The product's non-zero eigenvalues are those of the small matrix W_V W_O W_U W_E, (d_model, d_model). """
+    do. The product's non-zero eigenvalues are those of the small matrix W_O W_U W_E W_V, (d_v, d_v). """
     trace = opened.trace(Query(opened.card.id, opened.card.revision, START), quiet)
     embedding, unembedding = (part().weight.detach().numpy() for part in (opened.network.get_input_embeddings,
                                                                         opened.network.get_output_embeddings))
     shares = []
     for layer, head in heads:
         attention = trace.attention(Kind.CAUSAL, layer)
-        eigenvalues = np.linalg.eigvals(attention.value.weight[head] @ attention.w_output[head]
-                                        @ unembedding.T @ embedding)
-        shares.append(float(eigenvalues.real.sum() / np.abs(eigenvalues).sum()))
+        shares.append(leaning(attention.w_output[head] @ unembedding.T @ embedding @ attention.value.weight[head]))
     return np.array(shares)
+
+
+def leaning(matrix: np.ndarray) -> float:
+    """Σλ / Σ|λ| over the eigenvalues of a matrix, from -1 to 1."""
+    eigenvalues = np.linalg.eigvals(matrix)
+    return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
 
 
 def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:
@@ -108,13 +113,15 @@ def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> Att
 
 
 def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,
-                report: Progress = quiet) -> InductionScores:
-    """The scores as means over several random repeats."""
+                report: Progress = quiet, length: int = RepeatsQuery.length) -> InductionScores:
+    """The scores as means over several random repeats of `length` tokens."""
     drawn = []
     for seed, _ in counted(range(draws), report, "random tokens"):
-        drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, seed=seed, edits=edits), opened, quiet))
+        drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, length, seed, edits), opened, quiet))
+    duplicate = np.mean([one.duplicate for one in drawn], axis=0)
     return InductionScores(drawn[0].heads, np.mean([one.previous for one in drawn], axis=0),
-                           np.mean([one.prefix for one in drawn], axis=0), drawn[0].uniform)
+                           np.mean([one.prefix for one in drawn], axis=0), drawn[0].uniform,
+                           duplicate=duplicate)
 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
@@ -123,7 +130,7 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
     if begin < 1 or length < 2:
         raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
                          f"{len(attention_map.queries)} tokens and length {length}; ask through `ask`.")
-    previous, prefix = [], []
+    previous, prefix, duplicate = [], [], []
     second = np.arange(begin + length, begin + 2 * length - 1)  # the last token's follower is not inside the piece
     rows = np.arange(begin, begin + 2 * length)
     for layer in attention_map.layers:
@@ -131,8 +138,9 @@ def scores(attention_map: AttentionMap, length: int) -> InductionScores:
             weights = heads.weights(layer, head)
             previous.append(weights[rows, rows - 1].mean())
             prefix.append(weights[second, second - length + 1].mean())
+            duplicate.append(weights[second, second - length].mean())
     return InductionScores(heads.head_ids(attention_map), np.array(previous), np.array(prefix),
-                           float((1 / (second + 1)).mean()))
+                           float((1 / (second + 1)).mean()), duplicate=np.array(duplicate))
 
 
 FORMED = 0.5   # of a score from 0 to 1: a head that reaches it has formed

@@ -21,7 +21,7 @@ from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.statistics import SEED
 from model.core.trace import AttentionTrace, Block, Trace, same_numbers
-from model.studies.induction import RepeatsQuery, repeated
+from model.studies.induction import RepeatsQuery, leaning, mean_scores
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -30,7 +30,7 @@ KINDS = ("Q", "K", "V")
 DRAWS = 400          # of random heads, for the null of composition
 HIGH = 0.99          # the quantile of the null that a pair has to exceed
 START = "a"          # a text has to begin with something
-REPEATED, REPEATS = 25, 4   # random tokens that are repeated, and how often others are drawn
+REPEATS = 4          # how often random tokens are drawn
 BLOCK = 64           # heads whose products are held at once
 
 
@@ -110,11 +110,11 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
     if trace.unembedding is not None and embedding.shape == trace.unembedding.weight.shape:
         read = trace.unembedding.weight.astype(np.float64) * _final_gain(trace, kind)
         mixed = read.T @ embedding                                       # W_U W_E, (d_model, d_model)
-        copying = np.array([_leaning(out @ mixed @ value)
+        copying = np.array([leaning(out @ mixed @ value)
                             for out, value in zip(weights.output, weights.value, strict=True)])
     report(0.3, "matching queries and keys")
     same = embedding.T.astype(np.float64) @ embedding
-    matching = np.array([_leaning(key.T @ same @ query) if same.shape[0] == len(query) else np.nan
+    matching = np.array([leaning(key.T @ same @ query) if same.shape[0] == len(query) else np.nan
                          for query, key in zip(weights.query, weights.key, strict=True)])
     report(0.4, "repeating random tokens")
     detected = detectors(opened) if kind is Kind.CAUSAL and len(kinds) == 1 else {}
@@ -124,28 +124,12 @@ def mechanisms(opened: OpenModel, report: Progress) -> Mechanisms:
 
 
 def detectors(opened: OpenModel) -> dict[str, np.ndarray]:
-    """Return the mean weight on the token before (previous), on the earlier copy of the same token (duplicate) and on
-    the token behind that copy (induction), over random tokens that are repeated once (Olsson et al. 2022), float64
-    (head)."""
+    """Return the scores of `model.studies.induction` on random tokens that are repeated once, float64 (head)."""
     tokenizer = opened.tokenizer
-    length = min(REPEATED, len(tokenizer) - len(tokenizer.all_special_ids))
-    sums: dict[str, np.ndarray] = {}
-    for seed in range(REPEATS):
-        attention = repeated(RepeatsQuery(opened.card.id, opened.card.revision, length, seed), opened, quiet)
-        begin = len(attention.queries) - 2 * length
-        rows, second = np.arange(begin, begin + 2 * length), np.arange(begin + length, begin + 2 * length - 1)
-        wanted = {"previous": (rows, rows - 1), "duplicate": (second, second - length),
-                  "induction": (second, second - length + 1)}
-        weights = [core_heads.weights(layer, head) for layer in attention.layers for head in range(layer.heads)]
-        for name, (looking, looked_at) in wanted.items():
-            sums[name] = sums.get(name, 0) + np.array([each[looking, looked_at].mean() for each in weights])
-    return {name: total / REPEATS for name, total in sums.items()}
-
-
-def _leaning(matrix: np.ndarray) -> float:
-    """Σλ / Σ|λ|."""
-    eigenvalues = np.linalg.eigvals(matrix)
-    return float(eigenvalues.real.sum() / max(np.abs(eigenvalues).sum(), 1e-300))
+    length = min(RepeatsQuery.length, len(tokenizer) - len(tokenizer.all_special_ids))
+    found = mean_scores(opened, draws=REPEATS, length=length)
+    assert found.duplicate is not None   # only shipped results lack it
+    return {"previous": found.previous, "duplicate": found.duplicate, "induction": found.prefix}
 
 
 def _final_gain(trace: Trace, kind: Kind) -> np.ndarray:

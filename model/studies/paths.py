@@ -5,16 +5,15 @@ The sender's output in the twin replaces its own in the residual stream, through
 receiver reads it: its queries, its keys or its values. The receiver's output is computed from that, and the model goes
 on from there with this one output replaced. Feed-forward layers and all other heads between the two stay as they were.
 A path to the logits changes nothing but the vector that the unembedding reads. """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core import attention as equation
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
-from model.core.trace import Norm, Trace, same_numbers
+from model.core.trace import Trace, same_numbers, turned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -128,26 +127,18 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
     for block in (block for block in trace.blocks if block.kind is kind and not block.norm_first):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
             for norm in block.norms:
-                change = _normed(norm, norm.input.astype(np.float64) + change) - norm.output
+                change = norm.apply(norm.input + change) - norm.output
     return change
-
-
-def _normed(norm: Norm | None, x: np.ndarray) -> np.ndarray:
-    """A norm of vectors, its scale taken from them."""
-    if norm is None:
-        return x
-    x = x - x.mean(-1, keepdims=True) if norm.kind == "layer" else x
-    scaled = x / np.sqrt((x * x).mean(-1, keepdims=True) + norm.epsilon) * norm.gain
-    return scaled if norm.bias is None else scaled + norm.bias
 
 
 def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: np.ndarray, position: int) -> float:
     """How the difference changes if the unembedding alone reads the sender's change."""
     block, norm = trace.last(kind)
     before = block.after[position].astype(np.float64)
-    found = [trace.unembedding.logits(_normed(norm, vector), list(ids))   # type: ignore[union-attr]
-             for vector in (before, before + change[position])]
-    return float((found[1] - found[0]) @ np.array([1.0, -1.0]))
+    vectors = np.stack([before, before + change[position]])
+    assert trace.unembedding is not None   # `paths` has refused the others
+    logits = trace.unembedding.logits(vectors if norm is None else norm.apply(vectors), list(ids))
+    return float((logits[1] - logits[0]) @ np.array([1.0, -1.0]))
 
 
 def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tuple[str, ...],
@@ -159,33 +150,17 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
     assert isinstance(own, Layer)
     norm = next((norm for norm in block.norms if same_numbers(norm.output, attention.x)), None) \
         if block.norm_first else None
-    changed = _normed(norm, block.before.astype(np.float64) + change)
+    changed = block.before + change if norm is None else norm.apply(block.before + change)
     group = head // (own.heads // len(own.key))
-    query, key, value = own.query[head], own.key[group], own.value[group]
+    query, key, value = own.query.copy(), own.key.copy(), own.value.copy()
     if "query" in reads:
-        query = _turned(attention.query.apply(changed, head), attention.query.apply(attention.x, head), query,
-                        attention.pairs)
+        query[head] = turned(attention.query.apply(changed, head), attention.query.apply(attention.x, head),
+                             own.query[head], attention.pairs)
     if "key" in reads:
-        key = _turned(attention.key.apply(changed, group), attention.key.apply(attention.memory, group), key,
-                      attention.pairs)
+        key[group] = turned(attention.key.apply(changed, group), attention.key.apply(attention.memory, group),
+                            own.key[group], attention.pairs)
     if "value" in reads:
-        value = attention.value.apply(changed, group)
-    everywhere = slice(0, own.shape[1]), slice(0, own.shape[2])
-    allowed = own.allowed.block(*everywhere)
-    bias = None if own.bias is None else own.bias.block(*everywhere)
-    mixed, _ = equation.attention(
-        tensor_of(query.astype(np.float32)), tensor_of(key.astype(np.float32)), tensor_of(value.astype(np.float32)),
-        tensor_of(np.ascontiguousarray(allowed[head] if allowed.ndim == 3 else allowed)), scale=own.scale,
-        softcap=own.softcap, sink=None if own.sink is None else tensor_of(own.sink)[head],
-        bias=None if bias is None else tensor_of(np.ascontiguousarray(bias[head] if bias.ndim == 3 else bias)))
-    return np.asarray(mixed)
-
-
-def _turned(made: np.ndarray, before: np.ndarray, after: np.ndarray, pairs: tuple[tuple[int, int], ...]) -> np.ndarray:
-    """Vectors (t, d_k) turned as `before` was turned into `after` at each place."""
-    turned = np.array(made, np.float64)
-    for a, b in pairs:
-        turn = (after[:, a] + 1j * after[:, b]) / (before[:, a] + 1j * before[:, b])
-        both = (made[:, a] + 1j * made[:, b]) * turn
-        turned[:, a], turned[:, b] = both.real, both.imag
-    return turned
+        value[group] = attention.value.apply(changed, group)
+    other = replace(own, query=query, key=key, value=value)
+    weights = other.weights(slice(head, head + 1), slice(0, own.shape[1]), slice(0, own.shape[2]))[0]
+    return np.asarray(weights @ value[group])

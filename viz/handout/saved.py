@@ -129,7 +129,7 @@ def paper_svg(item: Item) -> str:
     is drawn."""
     with pen():
         plan = _plan(item)
-        return "" if plan is None else save(whole_page(plan, "", [], []), "svg", metadata={"Date": None}).decode()
+        return "" if plan is None else save(whole_page(plan, "", [], []), "svg").decode()
 
 
 def _plan(item: Item) -> PicturePlan | None:

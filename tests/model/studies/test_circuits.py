@@ -4,7 +4,7 @@ import pytest
 
 from model.ask import sources
 from model.core.models import TraceQuery
-from model.core.query import Kind, Query, Silence, UserError
+from model.core.query import Kind, Silence, UserError
 from model.studies import circuits
 from tests.model import tiny
 
@@ -79,15 +79,3 @@ def test_the_lens_ends_with_what_the_model_says(tmp_path):
     np.testing.assert_allclose(lens.probabilities[-1], record.prediction.probabilities[-1][:5], atol=1e-5)
     assert lens.divergence[-1] == pytest.approx(0, abs=1e-9)
     assert len(lens.layers) == 4
-
-
-def test_promoted_tokens_are_those_whose_logits_the_head_raises(tmp_path):
-    folder = tiny.save(tmp_path / "gpt2", "gpt2")
-    query: Query = sources.open_query(str(folder), TEXT)
-    wanted = circuits.HeadWritesQuery(query, Kind.CAUSAL, 1, 2, 5)
-    found = sources.ask(wanted).result()
-    opened = sources.models.open(query, lambda share, text: None)
-    names = [opened.vocabulary.name(number) for number in range(70)]
-    number, other = names.index(found.promoted[0][0]), names.index(found.demoted[0][0])
-    split = sources.ask(circuits.WritesQuery(query, 5, number, other)).result()
-    assert split.heads[1, 2] == pytest.approx(found.promoted[0][1] - found.demoted[0][1], abs=1e-6)

@@ -35,7 +35,6 @@ def test_the_head_of_a_pattern_is_the_one_with_the_largest_share():
 
 
 @pytest.mark.parametrize(("grid", "count"), [(False, 5), (True, 5), (True, 3)])
-@pytest.mark.skipif(pdf.browser() is None, reason="needs a Chromium")
 def test_one_page_for_the_class_and_one_for_the_teacher(grid, count):
     asked = list(questions(RECORD, VIEW, grid).values())[:count]
     pages = [each.extract_text() for each in pypdf.PdfReader(io.BytesIO(pdf.printed(
