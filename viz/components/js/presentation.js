@@ -75,9 +75,10 @@ function room(parent, data, tell) {
   const black = node("div", "clearhead-black", undefined, parent);
   black.hidden = true;
   black.onclick = () => { black.hidden = true; };
-  const acts = { leave: () => tell({ on: false }), proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
-  const { row, place, proof } = line(parent, data, (name) => acts[name]());
   let told = data.screen || TITLE, later;
+  const leave = () => (clearTimeout(later), tell({ on: false }));   // nothing that comes later overtakes it
+  const acts = { leave, proof: () => screens.prove(), on: () => move(1), back: () => move(-1) };
+  const { row, place, proof } = line(parent, data, (name) => acts[name]());
   const start = latest?.id === data.id && !data.back ? latest.screen : told;
   const screens = stage(start, data, ({ name, place: at, of, proof: proves }) => {
     place.textContent = data.place || (of > 1 ? `${at} / ${of}` : "");
@@ -92,11 +93,12 @@ function room(parent, data, tell) {
   };
   const turn = (screen) => screens.turn((told = screen || TITLE));   // the browser's Back
   const end = () => (clearTimeout(later), screens.end(), row.remove(), black.remove());
-  return { ...screens, move, turn, end, dark: () => { black.hidden = !black.hidden; } };
+  return { ...screens, move, turn, end, leave, dark: () => { black.hidden = !black.hidden; } };
 }
 
 function obey(key, shown, tell) {
-  if (key.on !== undefined) tell(key);
+  if (key.on === false) shown.leave();
+  else if (key.on) tell(key);
   else if (key.step) shown.move(key.step);
   else if (key.black) shown.dark();
   else if (key.full) fillScreen();
@@ -120,6 +122,7 @@ function begin(parent) {
   }, { signal: ended.signal, capture: true });
 
   one.update = (call) => {
+    if (ended.signal.aborted) return;   // another one has begun; this one is about to be cleaned up
     [data] = call.data;
     one.tell = (what) => call.setTriggerValue("event", what);
     const next = data.on ? data.id : undefined;
