@@ -11,7 +11,7 @@ from model.scratch.tasks import resolver
 
 
 def bag(chosen: Sequence[Sentence]) -> Tensor:
-    """How often each word of the vocabulary stands in each sentence, float32 (sentence, word)."""
+    """Return how often each word of the vocabulary stands in each sentence, float32 (sentence, word)."""
     counts = torch.zeros(len(chosen), len(resolver.WORDS))
     for row, sentence in zip(counts, chosen, strict=True):
         ids = torch.tensor(resolver.encode(sentence)[0])
@@ -20,7 +20,7 @@ def bag(chosen: Sequence[Sentence]) -> Tensor:
 
 
 def antecedents(chosen: Sequence[Sentence]) -> Tensor:
-    """The id of the noun that "it" is, int64 (sentence)."""
+    """Return the id of the noun that "it" is, int64 (sentence)."""
     return torch.tensor([resolver.TOKENIZER.number(sentence.antecedent.english) for sentence in chosen])
 
 
@@ -41,6 +41,6 @@ def train(steps: int = 2_000, size: int = 64, seed: int = 1) -> nn.Linear:
 
 
 def accuracy(model: nn.Linear, chosen: Sequence[Sentence]) -> float:
-    """Share of sentences whose antecedent gets the largest of all scores."""
+    """Return share of sentences whose antecedent gets the largest of all scores."""
     with torch.inference_mode():
         return (model(bag(chosen)).argmax(-1) == antecedents(chosen)).float().mean().item()

@@ -39,7 +39,7 @@ PAINTED = """<script>requirejs(['jquery', 'd3'], () => {
 
 
 def fetch(folder: Path) -> dict[str, bytes]:
-    """Installs BertViz into the folder, puts it first on the path, and gives the libraries by name. Exits with what is
+    """Install BertViz into the folder, puts it first on the path, and gives the libraries by name. Exits with what is
     missing."""
     if shutil.which("npm") is None:
         sys.exit("BertViz's browser libraries come from npm, which is not on this machine; install it (Debian: apt-get "
@@ -102,8 +102,8 @@ class Pages:
         return Handler
 
     def page(self, view: str, text: str) -> bytes:
-        """The HTML of a view, as a notebook gets it. head_view gets one head, so that it draws no more than Clearhead's
-        open head."""
+        """Return the HTML of a view, as a notebook gets it. head_view gets one head, so that it draws no more than
+        Clearhead's open head."""
         import bertviz
         import torch
 

@@ -12,7 +12,7 @@ SPREAD = 350_000   # bytes, so that 64 million pixels are fewer than 200 a byte
 
 
 def npy(shape: tuple[int, ...], content: bytes = b"", dtype: str = "<f4") -> bytes:
-    """A file of one array whose header says this, whatever follows."""
+    """Return a file of one array whose header says this, whatever follows."""
     import numpy as np
 
     target = io.BytesIO()
@@ -43,7 +43,7 @@ def ones(count: int) -> bytes:
 
 
 def handout(**changes: object) -> bytes:
-    """A handout with one figure, and these fields otherwise."""
+    """Return a handout with one figure, and these fields otherwise."""
     from tests.fabricate import items
     from viz.handout.files import Handout, save
 
@@ -60,7 +60,8 @@ def many_tensors() -> bytes:
 
 
 def record(layers: int = 1, tokens: int = 4, **tensors: dict) -> bytes:
-    """A saved record of one head with so many layers that are the same one, and tokens; tensors: of the header."""
+    """Return a saved record of one head with so many layers that are the same one, and tokens; tensors: of the
+    header."""
     size = 4 * tokens
     entries = {name: {"dtype": "F32", "shape": [1, tokens, 1], "data_offsets": [size * at, size * (at + 1)]}
                for at, name in enumerate(("q", "k", "v"))} | tensors
@@ -83,7 +84,7 @@ def good_record() -> bytes:
 
 
 def picture(width: int, height: int, mode: str, form: str, **options: object) -> Callable[[], bytes]:
-    """A picture of one colour."""
+    """Return a picture of one colour."""
     def write() -> bytes:
         from PIL import Image
 
@@ -95,13 +96,13 @@ def picture(width: int, height: int, mode: str, form: str, **options: object) ->
 
 
 def padded(write: Callable[[], bytes], size: int) -> Callable[[], bytes]:
-    """The file with zeros behind it, so that it looks less like a bomb."""
+    """Return the file with zeros behind it, so that it looks less like a bomb."""
     return lambda: (content := write()) + bytes(max(0, size - len(content)))
 
 
 def scans(side: int, count: int) -> Callable[[], bytes]:
-    """A grey JPEG of so many scans beside its first, none of which changes a pixel; each costs a step a block (ITU-T
-    T.81, annex G: one run of the end of a band has up to 32,767 blocks)."""
+    """Return a grey JPEG of so many scans beside its first, none of which changes a pixel; each costs a step a block
+    (ITU-T T.81, annex G: one run of the end of a band has up to 32,767 blocks)."""
     def segment(marker: int, body: bytes) -> bytes:
         return bytes([0xFF, marker]) + struct.pack(">H", len(body) + 2) + body
 

@@ -44,7 +44,7 @@ class Cost:
 
 
 def prepare(kind: str) -> Callable[[Path], object]:
-    """Imports what opening a file of this kind needs, and gives what opens it."""
+    """Import what opening a file of this kind needs, and gives what opens it."""
     if kind in ("npz", "safetensors"):
         from model.imported import source
 
@@ -59,7 +59,7 @@ def prepare(kind: str) -> Callable[[Path], object]:
 
 
 def child(kind: str, path: Path) -> None:
-    """Opens the file and prints what it took. Raises UserError on Windows, which does not tell a process's peak."""
+    """Open the file and prints what it took. Raises UserError on Windows, which does not tell a process's peak."""
     if sys.platform == "win32":
         raise UserError("The bombs are measured on Linux and macOS alone; run this there.")
     import resource
@@ -76,8 +76,8 @@ def child(kind: str, path: Path) -> None:
 
 
 def cost(kind: str, name: str, limit: float = 300) -> Cost:
-    """What opening this file costs in a process of its own, ended after `limit` seconds. It is made in another one, as
-    a process inherits the peak of whoever starts it."""
+    """Return what opening this file costs in a process of its own, ended after `limit` seconds. It is made in another
+    one, as a process inherits the peak of whoever starts it."""
     with tempfile.TemporaryDirectory() as place:
         path, size = json.loads(_run(600, "--make", kind, name, place).stdout)
         try:
@@ -95,14 +95,14 @@ def _run(limit: float, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def make(kind: str, name: str, place: Path) -> None:
-    """Writes the file and prints what is to be opened, and the bytes of what matters in it."""
+    """Write the file and prints what is to be opened, and the bytes of what matters in it."""
     path = place / f"mine.{kind}"
     path.write_bytes(FILES[kind][name]())
     print(json.dumps([str(path), path.stat().st_size]))
 
 
 def page(costs: list[Cost]) -> str:
-    """The table as Markdown."""
+    """Return the table as Markdown."""
     good = {each.kind: each for each in costs if each.name == "good"}
     lines = ["| kind | file | KB | MB more | s more | answer |", "| --- | --- | --- | --- | --- | --- |"]
     for each in costs:
@@ -115,14 +115,14 @@ def page(costs: list[Cost]) -> str:
 
 
 def missed(costs: list[Cost]) -> list[str]:
-    """The files that take more than they may."""
+    """Return the files that take more than they may."""
     good = {each.kind: each for each in costs if each.name == "good"}
     return [f"{each.kind}: {each.name}" for each in costs
             if each.memory > good[each.kind].memory + MEMORY or each.seconds > good[each.kind].seconds + SECONDS]
 
 
 def main() -> None:
-    """Opens every file, or those whose kind or name is given, beside the good ones."""
+    """Open every file, or those whose kind or name is given, beside the good ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--json", type=Path)

@@ -32,7 +32,8 @@ and own sentences, does not refute it.
 
 
 def measured(row: Row) -> dict:
-    """A row as `python -m model claims --json` gives it, with its source in short, and the seconds that it took."""
+    """Return a row as `python -m model claims --json` gives it, with its source in short, and the seconds that it
+    took."""
     begun, revision, answer, error = time.perf_counter(), sources.revision(row.model) if row.model else None, None, ""
     if revision is not None:
         question = ClaimQuery(row.claim.name, row.model, revision)
@@ -45,7 +46,7 @@ def measured(row: Row) -> dict:
 
 
 def lines(found: dict) -> list[list[str]]:
-    """The lines of the table for one row: one a finding, or one that says why there is none."""
+    """Return the lines of the table for one row: one a finding, or one that says why there is none."""
     first = [f"{found['sentence']} ({found['short_source']})", found["model"] or "–"]
     verdict = f"**{found['verdict']}**"
     if not found["findings"]:
@@ -55,7 +56,7 @@ def lines(found: dict) -> list[list[str]]:
 
 
 def numbers(finding: dict) -> list[str]:
-    """One finding: what, effect (interval), baseline, luck (best head), units."""
+    """Return one finding: what, effect (interval), baseline, luck (best head), units."""
     def written(value: float | None) -> str:
         if value is None:
             return "–"
@@ -70,7 +71,7 @@ def numbers(finding: dict) -> list[str]:
 
 
 def page(figures: dict) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     columns = ["claim", "model", "verdict", "number", "effect (interval)", "baseline", "luck (best head)", "over"]
     shown = [line for found in figures["rows"] for line in lines(found)]
     slowest = max(figures["rows"], key=lambda found: found["seconds"])

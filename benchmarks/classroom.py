@@ -52,7 +52,7 @@ class Watch:
             await asyncio.sleep(1)
 
     def lines(self, kind: str, since: float = 0.0) -> list[list[str]]:
-        """The log's lines of this kind after a clock's time, as words."""
+        """Return the log's lines of this kind after a clock's time, as words."""
         clock = {"computed": 4, "state": 1}[kind]
         found = [line.split() for line in self.server.log.read_text(encoding="utf-8").splitlines()
                  if line.startswith(f"{kind} ")]
@@ -67,12 +67,12 @@ class Watch:
         return statistics.fmean(size for clock, size, _ in self.memory if start <= clock <= end)
 
     def processor(self) -> float:
-        """Seconds of processor time that the server has used."""
+        """Return seconds of processor time that the server has used."""
         return sum(self.process.cpu_times()[:2])
 
 
 async def lesson(server, wanted) -> dict:
-    """The whole hour: everybody's answers, and what the server told."""
+    """Return the whole hour: everybody's answers, and what the server told."""
     watch = Watch(server)
     sampling = asyncio.create_task(watch.run())
     teacher = await Session.open(server.address)
@@ -136,7 +136,7 @@ async def haunt(server, clock: float) -> None:
 
 
 async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, float]:
-    """How often one question that all ask at once is computed, and the seconds until the last has its answer."""
+    """Return how often one question that all ask at once is computed, and the seconds until the last has its answer."""
     begun, clock, text = time.perf_counter(), time.time(), text_of("everybody", 0, SHORT)
     await asyncio.gather(*(each.type("ask_text", text) for each in sessions))
 
@@ -148,7 +148,8 @@ async def ask_together(watch: Watch, sessions: list[Session]) -> tuple[int, floa
 
 
 async def emptied(watch: Watch) -> tuple[int, int]:
-    """(sessions with a browser, questions under way) ten seconds after everybody left, or as soon as both are 0."""
+    """Return (sessions with a browser, questions under way) ten seconds after everybody left, or as soon as both are
+    0."""
     for _ in range(10):
         await asyncio.sleep(1)
         active, _, jobs = watch.state()
@@ -158,7 +159,7 @@ async def emptied(watch: Watch) -> tuple[int, int]:
 
 
 def wrong_numbers(people: list[Person]) -> int:
-    """Pictures that differ from this process's own answer to the same text by more than one step of 255."""
+    """Return pictures that differ from this process's own answer to the same text by more than one step of 255."""
     from model.ask import sources
     from model.core.heads import OverviewQuery
     from model.core.query import Kind
@@ -172,7 +173,7 @@ def wrong_numbers(people: list[Person]) -> int:
 
 
 def bars(found: dict) -> list[dict]:
-    """Every bar with its measured value; those that need minutes only where there were enough."""
+    """Return every bar with its measured value; those that need minutes only where there were enough."""
     people, watch, (begun, ended) = found["people"], found["watch"], found["times"]
     everybody = [*people, found["trainer"]]
     rows: list[tuple[str, float, float]] = [
@@ -203,14 +204,14 @@ def bars(found: dict) -> list[dict]:
 
 
 def ratio(times: Sequence[Sequence[float]] | list[np.ndarray]) -> float:
-    """The slowest person's median over the fastest one's."""
+    """Return the slowest person's median over the fastest one's."""
     medians = [float(np.median(each)) for each in times]
     return max(medians) / min(medians)
 
 
 def by_chance(times: list[list[float]], deals: int = 2000) -> tuple[float, float]:
-    """(median ratio, share of ratios at least as large as the real one) where the same seconds are dealt to the same
-    people at random: what nobody's being treated worse than the others would look like."""
+    """Return (median ratio, share of ratios at least as large as the real one) where the same seconds are dealt to the
+    same people at random: what nobody's being treated worse than the others would look like."""
     every, chance = np.concatenate(times), np.random.default_rng(0)
     ends = np.cumsum([len(each) for each in times])[:-1]
     dealt = [ratio(np.split(chance.permutation(every), ends)) for _ in range(deals)]
@@ -218,7 +219,7 @@ def by_chance(times: list[list[float]], deals: int = 2000) -> tuple[float, float
 
 
 def fairness(people: list[Person]) -> str:
-    """How much of the clients' ratio is luck, in a sentence."""
+    """Return how much of the clients' ratio is luck, in a sentence."""
     times = [each.questions for each in people if (each.kind, each.tokens) == ("client", SHORT) and each.questions]
     if len(times) < 2:
         return ""
@@ -229,7 +230,7 @@ def fairness(people: list[Person]) -> str:
 
 
 def table(found: dict) -> str:
-    """Seconds of every person's questions and heads."""
+    """Return seconds of every person's questions and heads."""
     lines = [f"{'who':<12} {'tokens':>6} {'questions':>9} {'median':>8} {'worst':>8} {'head, median':>13} {'worst':>8}"]
     for each in found["people"]:
         numbers = [function(taken) if taken else float("nan") for taken in (each.questions, each.heads)

@@ -26,7 +26,7 @@ WORDS = ("time year people way day man thing woman life child world school state
 
 
 def text_of(person: str, question: int, tokens: int) -> str:
-    """A text that nobody else asks, of so many tokens with the two special ones."""
+    """Return a text that nobody else asks, of so many tokens with the two special ones."""
     chance = random.Random(f"{person} {question}")
     return " ".join(chance.choices(WORDS.split(), k=tokens - 2))
 
@@ -60,8 +60,8 @@ class Hour:
     people: int
 
     def moments(self, seat: int, question: int) -> tuple[float, float]:
-        """(this question, the next one) in periods. Each period has its own order, so that nobody always comes after
-        the longest texts."""
+        """Return (this question, the next one) in periods. Each period has its own order, so that nobody always comes
+        after the longest texts."""
         this, after = (number + random.Random(number).sample(range(self.people), self.people)[seat] / self.people
                        for number in (question, question + 1))
         return this, after
@@ -71,7 +71,7 @@ class Hour:
 
 
 def tokens_of(header: dict) -> str:
-    """The text whose tokens stand in the open head's message."""
+    """Return the text whose tokens stand in the open head's message."""
     return " ".join(header["rows"]["texts"][1:-1])
 
 
@@ -157,7 +157,7 @@ async def browse(person: Person, page, address: str, hour: Hour, seat: int) -> N
 
 
 async def _drawn(page, room: str) -> tuple[float, dict, dict]:
-    """(seconds, header, arrays) of a component's first picture since the last key."""
+    """Return (seconds, header, arrays) of a component's first picture since the last key."""
     from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
     told = await (await page.wait_for_function(DRAWN, arg=room, timeout=PATIENCE * 1000, polling=50)).json_value()
@@ -166,7 +166,7 @@ async def _drawn(page, room: str) -> tuple[float, dict, dict]:
 
 
 async def train(person: Person, page, address: str, end: float) -> None:
-    """Trains a small model on the page How heads form and looks at it until the end of the hour."""
+    """Train a small model on the page How heads form and looks at it until the end of the hour."""
     from playwright.async_api import Error
 
     page.on("pageerror", lambda error: person.wrong.append(str(error)))

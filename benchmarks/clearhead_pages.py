@@ -94,20 +94,20 @@ class Page:
         self.rest()
 
     def rest(self) -> None:
-        """Waits until everything has been drawn, what comes after the picture too."""
+        """Wait until everything has been drawn, what comes after the picture too."""
         self.page.wait_for_timeout(300)
         self.page.wait_for_selector(RESTS, timeout=PATIENCE)
         self.page.wait_for_timeout(300)
 
     def ask(self, text: str) -> tuple[Picture, Picture]:
-        """A text submitted in the sidebar: the grid of all heads, and the open head."""
+        """Return a text submitted in the sidebar: the grid of all heads, and the open head."""
         field = self.page.locator("[data-testid=stSidebar] textarea").first
         field.fill(text)
         field.press("Control+Enter")
         return self._picture("grid"), self._picture("head")
 
     def open_head(self, place: int) -> Picture:
-        """A click on the head of this number in the grid."""
+        """Return a click on the head of this number in the grid."""
         grid = self.page.locator(".st-key-grid .ch.grid").first
         pitch, left, heads = (float(grid.get_attribute(f"data-{name}")) for name in ("pitch", "left", "heads"))
         box, (row, column) = self.page.locator(".st-key-grid canvas").first.bounding_box(), divmod(place, COLUMNS)
@@ -122,15 +122,15 @@ class Page:
                        base64.b64decode(told["message"]))
 
     def split(self, picture: Picture) -> dict[str, Any]:
-        """Seconds of the picture of all heads by their part. Transfer holds packing and Streamlit's queues; preparation
-        everything before it that is not the model's pass."""
+        """Return seconds of the picture of all heads by their part. Transfer holds packing and Streamlit's queues;
+        preparation everything before it that is not the model's pass."""
         computed = self._computed(picture.asked)
         model, (_, shown) = computed["Query"][0], computed["OverviewQuery"]
         return {"model": model, "preparation": shown - picture.asked - model, "transfer": picture.arrived - shown,
                 "paint": picture.painted - picture.arrived}
 
     def _computed(self, since: float) -> dict[str, tuple[float, float]]:
-        """(seconds, clock at the end) of the first question of each type since."""
+        """Return (seconds, clock at the end) of the first question of each type since."""
         time.sleep(0.05)   # the line is written after the answer
         found: dict[str, tuple[float, float]] = {}
         for line in Path(self.server.log).read_text(encoding="utf-8").splitlines():

@@ -34,7 +34,7 @@ CHECKED = 120_000   # ms until the live check has run
 
 
 def start_empty(browser, script: Path) -> dict[str, float]:
-    """Seconds from the command to the title of an empty app."""
+    """Return seconds from the command to the title of an empty app."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     begun, server = time.perf_counter(), _server(script)
     try:
@@ -47,7 +47,7 @@ def start_empty(browser, script: Path) -> dict[str, float]:
 
 
 def start(browser, script: Path) -> dict[str, float]:
-    """Seconds from the command to each step of one start of Clearhead."""
+    """Return seconds from the command to each step of one start of Clearhead."""
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     begun, server = time.perf_counter(), _server(script)
     try:

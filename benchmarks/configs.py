@@ -26,20 +26,20 @@ HUB = Path(__file__).with_name("hub_configs.json")
 
 
 def clauses_of(folder: Path) -> tuple[str, ...]:
-    """What in a folder with a config.json is not applied, as far as that can be told without its weights."""
+    """Return what in a folder with a config.json is not applied, as far as that can be told without its weights."""
     from transformers import AutoConfig
 
     return accounting.unapplied((folder,), AutoConfig.from_pretrained(folder, **LOAD_OPTIONS), None, ())
 
 
 def clauses_alone(content: dict[str, Any], folder: Path) -> tuple[str, ...]:
-    """The same of a configuration alone, which is written into `folder`."""
+    """Return the same of a configuration alone, which is written into `folder`."""
     (folder / "config.json").write_text(json.dumps(content), encoding="utf-8")
     return clauses_of(folder)
 
 
 def defaults() -> Iterator[tuple[str, dict[str, Any]]]:
-    """The configuration of every type that can be made with nothing set, as save_pretrained writes it."""
+    """Yield the configuration of every type that can be made with nothing set, as save_pretrained writes it."""
     from transformers import CONFIG_MAPPING
 
     for model_type in CONFIG_MAPPING:
@@ -49,7 +49,7 @@ def defaults() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def on_disk() -> Iterator[Path]:
-    """The folders with a config.json of transformers among the installed packages and the fetched models."""
+    """Yield the folders with a config.json of transformers among the installed packages and the fetched models."""
     found = [Path(str(file.locate())) for package in importlib.metadata.distributions()
              for file in package.files or () if file.name == "config.json"]
     for path in [*found, *catalogue.home().glob("models/*/config.json")]:
@@ -58,7 +58,7 @@ def on_disk() -> Iterator[Path]:
 
 
 def families(folder: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What is not applied of the small model of each type, which is saved in a folder and loaded again."""
+    """Yield what is not applied of the small model of each type, which is saved in a folder and loaded again."""
     import transformers
 
     for reads, maker in (("text", families_models), ("picture", families_pictures)):

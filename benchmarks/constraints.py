@@ -21,15 +21,15 @@ SYSTEMS = [dict(zip(NAMES, system)) | {"python_version": python, "python_full_ve
 
 
 def versions(paths: tuple[Path, ...] = FILES) -> dict[str, str]:
-    """The version of every package that the requirements bring here, by name; a local part (torch's +cpu) is left out,
-    as other systems have another."""
+    """Return the version of every package that the requirements bring here, by name; a local part (torch's +cpu) is
+    left out, as other systems have another."""
     return {package.name: Version(package.version).public for path in paths for package in brought(path)
             if package.name not in TOOLS}
 
 
 def elsewhere(paths: tuple[Path, ...] = FILES) -> list[str]:
-    """The names of what other systems or Pythons need beside that, as the installed packages announce it; what those
-    need in turn cannot be read here."""
+    """Return the names of what other systems or Pythons need beside that, as the installed packages announce it; what
+    those need in turn cannot be read here."""
     fixed = versions(paths)
     requirements = [requirement for path in paths for requirement in named(path)]
     more = [Requirement(line) for name in [*fixed, *(one.name for one in requirements)] for line in _requires(name)]
@@ -39,7 +39,7 @@ def elsewhere(paths: tuple[Path, ...] = FILES) -> list[str]:
 
 
 def constraints() -> str:
-    """The text of constraints.txt."""
+    """Return the text of constraints.txt."""
     python = ".".join(map(str, sys.version_info[:2]))
     head = (f"Made by .ci/constraints with Python {python} on {sys.platform}: all that the requirements bring there.",
             "Not fixed are pip and setuptools, what PyPI's torch for Linux adds for GPUs (nvidia-*, triton), and what",
@@ -61,7 +61,7 @@ def _plain(name: str) -> str:
 
 @click.command()
 def main() -> None:
-    """Prints what constraints.txt holds when it is made from the packages installed here."""
+    """Print what constraints.txt holds when it is made from the packages installed here."""
     click.echo(constraints(), nl=False)
 
 

@@ -20,7 +20,7 @@ SEEDS = tuple(range(1, 31))
 
 
 def measure(layers: int, norm_first: bool) -> dict[str, list[float]]:
-    """The mean over the seeds by layer, and the smallest and largest gradient."""
+    """Return the mean over the seeds by layer, and the smallest and largest gradient."""
     runs = [block.depth(layers, norm_first, seed) for seed in SEEDS]
     stream, gradient = (np.array(each) for each in zip(*runs, strict=True))
     return {name: [float(f"{number:.5g}") for number in numbers] for name, numbers in (

@@ -29,7 +29,7 @@ class Compared(NamedTuple):
 
 
 def compared(model_id: str, count: int) -> Iterator[Compared]:
-    """The first shipped pictures, one after the other. Raises UserError for a model that is not on this disk."""
+    """Yield the first shipped pictures, one after the other. Raises UserError for a model that is not on this disk."""
     import torch
     from transformers import AutoModel
 

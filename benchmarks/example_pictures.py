@@ -20,14 +20,14 @@ SOURCE = "put together from digits of E. Alpaydin and C. Kaynak, UCI Machine Lea
 
 
 def encoded(canvas: Canvas) -> bytes:
-    """The canvas as the file that is shipped."""
+    """Return the canvas as the file that is shipped."""
     target = io.BytesIO()
     Image.fromarray(canvas.pixels()).save(target, "PNG", optimize=True)
     return target.getvalue()
 
 
 def named() -> Iterator[tuple[str, str, Canvas]]:
-    """(key, title, canvas) of each picture; the two of a twin are a and b."""
+    """Yield (key, title, canvas) of each picture; the two of a twin are a and b."""
     for number, canvas in enumerate(canvases()):
         others = ", ".join(str(label) for place, label in sorted(zip(canvas.places, canvas.labels, strict=True)))
         key = f"{MODEL}-{number // 2 + 1}{'ab'[number % 2]}"
@@ -35,7 +35,7 @@ def named() -> Iterator[tuple[str, str, Canvas]]:
 
 
 def write(folder: Path = FOLDER) -> None:
-    """Writes the files and pictures.toml."""
+    """Write the files and pictures.toml."""
     files.make_folder(folder)
     lines = ["# Pictures of the model Marked digit, twins beside each other: python -m benchmarks.example_pictures"]
     for key, title, canvas in named():

@@ -63,12 +63,12 @@ def _sum(rng: random.Random) -> list[str]:
 
 
 def sentence(rng: random.Random) -> list[str]:
-    """One sentence, with the start and the full stop."""
+    """Return one sentence, with the start and the full stop."""
     return ["<start>", *rng.choices((_english, _french, _sum), (0.4, 0.3, 0.3))[0](rng), "."]
 
 
 def batch(seed: str, size: int) -> tuple[list[list[int]], list[list[bool]]]:
-    """(ids (size, LONGEST), whether a word stands there), padded with full stops."""
+    """Return (ids (size, LONGEST), whether a word stands there), padded with full stops."""
     rng = random.Random(seed)
     rows = [encode(sentence(rng)) for _ in range(size)]
     return ([row + [1] * (LONGEST - len(row)) for row in rows],
@@ -87,7 +87,7 @@ def first_weights(seed: int) -> Weights:
 
 
 def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
-    """Weights after so many steps; `balance` times the balancing loss is added to that of the next word."""
+    """Return weights after so many steps; `balance` times the balancing loss is added to that of the next word."""
     weights = {name: each.requires_grad_() for name, each in first_weights(seed).items()}
     adam = torch.optim.Adam(weights.values(), RATE)
     with torch.enable_grad():
@@ -103,7 +103,8 @@ def train(balance: float, seed: int = 1, steps: int = STEPS) -> Weights:
 
 
 def measured(weights: Weights) -> tuple[np.ndarray, float]:
-    """The share of the tokens that each expert gets, and −ln P of the next word, over sentences not trained on."""
+    """Return the share of the tokens that each expert gets, and −ln P of the next word, over sentences not trained
+    on."""
     ids, there = map(torch.tensor, batch("held out", HELD_OUT))
     with torch.no_grad():
         logits, gates = forward(weights, ids[:, :-1])

@@ -52,7 +52,7 @@ listed. A head was chosen on one half of the texts and scored on the other.
 
 
 def measured(model: str, kind: str, which: str) -> dict:
-    """One model over one set."""
+    """Return one model over one set."""
     print(f"{model}, {which}", flush=True)
     start, found, groups, left_out = time.perf_counter(), [], [], 0
     for question, text in zip(questions(model, sources.revision(model), kind, which), texts(which), strict=True):
@@ -73,7 +73,7 @@ def cell(mean: dict) -> str:
 
 
 def table(found: dict) -> str:
-    """The measures of one model over one set, the ceiling last."""
+    """Return the measures of one model over one set, the ceiling last."""
     said: dict = found["report"]
     rows = [(NAMES[name], each) for name, each in said["methods"].items() if name not in HEADED and each[-1]["texts"]]
     rows.append(("**ceiling: the definitions among one another**", said["ceiling"]))
@@ -100,7 +100,7 @@ def page(figures: dict) -> str:
 
 
 def write(models: dict, target: Path, file: Path | None) -> None:
-    """Writes the page, and the figures to a file."""
+    """Write the page, and the figures to a file."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
     figures = {"machine": f"{date.today()}, {os.cpu_count()} cores, {platform.system()}, Python "
                           f"{platform.python_version()}, {versions}.",

@@ -61,7 +61,7 @@ class Row:
 
 
 def text_of(tokenizer, tokens: int, sentence: str = SENTENCE) -> str:
-    """A text of exactly so many tokens, special ones included, that says the sentence again and again."""
+    """Return a text of exactly so many tokens, special ones included, that says the sentence again and again."""
     found = tokenizer(sentence * (tokens // 20 + 2), truncation=True, max_length=tokens, return_offsets_mapping=True)
     text = (sentence * (tokens // 20 + 2))[:max(end for _, end in found["offset_mapping"])]
     if len(tokenizer(text)["input_ids"]) != tokens:
@@ -71,8 +71,8 @@ def text_of(tokenizer, tokens: int, sentence: str = SENTENCE) -> str:
 
 
 def in_turns(actions: dict[str, Callable], seconds: float) -> dict[str, list[float]]:
-    """The seconds that each action took in each turn, for about so many seconds, at least five turns. Every other turn
-    goes backwards."""
+    """Return the seconds that each action took in each turn, for about so many seconds, at least five turns. Every
+    other turn goes backwards."""
     taken: dict[str, list[float]] = {name: [] for name in actions}
     end = time.perf_counter() + seconds
     while (turns := len(next(iter(taken.values())))) < 5 or (time.perf_counter() < end and turns < 400):
@@ -100,8 +100,8 @@ def _status(name: str) -> int:
 
 
 def measure(name: str, tokens: int, networks, seconds: float) -> Row:
-    """One row of the table. networks: Clearhead's model, and a second copy of the network for the plain and the eager
-    pass."""
+    """Return one row of the table. networks: Clearhead's model, and a second copy of the network for the plain and the
+    eager pass."""
     import torch
 
     from model.core import heads
@@ -152,7 +152,7 @@ def opened(name: str):
 
 
 def bars(rows: list[Row]) -> list[dict]:
-    """Every bar with its measured value, worst case over the lengths that it is about."""
+    """Return every bar with its measured value, worst case over the lengths that it is about."""
     at = {(row.model, row.tokens): row for row in rows}
     found = [(f"answer / plain pass, {row.model} at {row.tokens}", row.answer_of_plain, ANSWER) for row in rows]
     if ("smollm2", 1024) in at:
@@ -167,7 +167,7 @@ def bars(rows: list[Row]) -> list[dict]:
 
 
 def page(rows: list[Row], found: list[dict]) -> str:
-    """The table and the bars as Markdown."""
+    """Return the table and the bars as Markdown."""
     lines = [INTRODUCTION, f"| {' | '.join(COLUMNS)} |", "| --- " + "| ---: " * (len(COLUMNS) - 1) + "|"]
     for row in rows:
         times = [f"{getattr(row, name) * 1e3:.1f}" for name in ("plain_s", "eager_s", "answer_s")]
@@ -182,7 +182,7 @@ def page(rows: list[Row], found: list[dict]) -> str:
 
 
 def rows_of(lengths: dict[str, tuple[int, ...]]) -> Iterator[Row]:
-    """A row for each length, told as soon as it is measured."""
+    """Yield a row for each length, told as soon as it is measured."""
     for name, tokens in lengths.items():
         networks = opened(name)
         for each in tokens:

@@ -34,8 +34,8 @@ TABLE = Path(__file__).with_name("families.md")
 
 def walk(types: list[str], tell: Callable[[families_check.Outcome, float], None],
          at_once: int = 2, reads: str = "text") -> list[families_check.Outcome]:
-    """The outcome of each type of those that read texts, or pictures. tell(outcome, seconds) is called as each comes
-    in. Raises UserError elsewhere than on Linux."""
+    """Return the outcome of each type of those that read texts, or pictures. tell(outcome, seconds) is called as each
+    comes in. Raises UserError elsewhere than on Linux."""
     if sys.platform != "linux":
         raise UserError("The walk over the families needs Linux, where a process can part in two and have its memory "
                         "bounded; run it there.")
@@ -101,14 +101,14 @@ def prepare() -> None:
 
 
 def line(outcome: families_check.Outcome, seconds: float) -> str:
-    """One family in the terminal."""
+    """Return one family in the terminal."""
     error = "" if outcome.max_error is None else f"{outcome.max_error:.0e}"
     why = outcome.reason or ", ".join(outcome.faults_caught or {})
     return f"{outcome.type:26} {outcome.status:10} {seconds:5.1f} s  {error:6}  {why}"[:200]
 
 
 def content(outcomes: list[families_check.Outcome]) -> dict:
-    """What the JSON file holds."""
+    """Return what the JSON file holds."""
     machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
     versions = {package: importlib.metadata.version(package) for package in ("torch", "transformers", "numpy")}
     return {"machine": machine, "versions": versions, "totals": dict(Counter(each.status for each in outcomes)),
@@ -118,7 +118,7 @@ def content(outcomes: list[families_check.Outcome]) -> dict:
 
 
 def counted(reads: str, wanted: list[str]) -> list[str]:
-    """The wanted types that read this, in any case; without any wanted, all that are counted."""
+    """Return the wanted types that read this, in any case; without any wanted, all that are counted."""
     excluded, known = families_models.excluded(reads), MAPPINGS[reads]()
     return [each for each in known if each in wanted or (not wanted and each not in excluded)]
 

@@ -53,7 +53,7 @@ class Reader(NamedTuple):
 
 
 def check(model_type: str, reads: str = "text") -> Outcome:
-    """The outcome of one family. Never raises for what the family does. reads: text or picture."""
+    """Return the outcome of one family. Never raises for what the family does. reads: text or picture."""
     reader = READERS[reads]
     try:
         reader.try_eager(model_type)
@@ -81,13 +81,13 @@ def build_network(model_type: str, reader: "Reader | None" = None):
 
 
 def said(error: BaseException) -> str:
-    """What an error says, in one line."""
+    """Return what an error says, in one line."""
     words = " ".join(str(error).split())[:300]
     return words if isinstance(error, UserError) else f"{type(error).__name__}: {words}"
 
 
 def open_built(model_type: str, network):
-    """The network as a model that answers."""
+    """Return the network as a model that answers."""
     from model.pretrained import build, files
 
     place = files.ModelFiles(model_type, Path("/nowhere"), model_type, licence="")
@@ -96,7 +96,7 @@ def open_built(model_type: str, network):
 
 
 def probe_query(network, seed: int = ASKED) -> Query:
-    """A question of random tokens that the network knows."""
+    """Return a question of random tokens that the network knows."""
     size = network.config.get_text_config().vocab_size
     source, target = (families_models.text(size, length, seed) for length in families_models.LENGTHS)
     return Query("walk", "walk", source, target=target if network.config.is_encoder_decoder else None)
@@ -129,7 +129,7 @@ def _describe(layer) -> str:
 
 
 def mild(record: AttentionRecord) -> list[str]:
-    """Why these weights would not show a fault, if so: rows near uniform, or scores that no soft-cap bends."""
+    """Return why these weights would not show a fault, if so: rows near uniform, or scores that no soft-cap bends."""
     found = []
     for each in record.maps:
         for layer in each.layers:
@@ -152,8 +152,8 @@ def _products(layer) -> np.ndarray:
 
 
 def eager_output(model_type: str, ids: tuple):
-    """What a fresh copy of the model, as stock transformers has it, puts out for these ids of the two sides under eager
-    attention."""
+    """Return what a fresh copy of the model, as stock transformers has it, puts out for these ids of the two sides
+    under eager attention."""
     import inspect
 
     import torch
@@ -169,8 +169,8 @@ def eager_output(model_type: str, ids: tuple):
 
 
 def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
-    """The weights that stock transformers reports for the record's tokens, (head, query, key) by kind. No part of
-    Clearhead's capture in it."""
+    """Return the weights that stock transformers reports for the record's tokens, (head, query, key) by kind. No part
+    of Clearhead's capture in it."""
     source = next(each.keys.ids for each in (record.maps[-1], *record.maps)
                   if each.kind is not Kind.CAUSAL or len(record.maps) == 1)
     target = record[Kind.CAUSAL].queries.ids if Kind.CAUSAL in record.kinds else ()
@@ -184,10 +184,11 @@ def eager_weights(model_type: str, record: AttentionRecord) -> dict[Kind, list[n
 
 
 def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> float | None:
-    """The largest difference of any weight shown from the eager one in the same place.
+    """Return the largest difference of any weight shown from the eager one in the same place.
 
     None if the model reports nothing to compare with; infinite if it reports other layers. Where it reports a sink's
-    share spread over the rest, as Granite SWA does, ours is spread alike for the comparison. """
+    share spread over the rest, as Granite SWA does, ours is spread alike for the comparison.
+    """
     worst, compared = 0.0, 0
     for each in record.maps:
         if eager[each.kind] and len(each.layers) != len(eager[each.kind]):
@@ -202,7 +203,7 @@ def difference(record: AttentionRecord, eager: dict[Kind, list[np.ndarray]]) -> 
 
 
 def applicable(record: AttentionRecord) -> dict[str, Callable]:
-    """The planted faults that apply to these layers: {name: a function that spoils a call}."""
+    """Return the planted faults that apply to these layers: {name: a function that spoils a call}."""
     layers = [layer for each in record.maps for layer in each.layers]
     some = lambda test: any(test(layer) for layer in layers)
     faults: dict[str, Callable] = {"scale × 1.1": lambda call: {"scale": call.scale * 1.1}}
@@ -224,7 +225,7 @@ def applicable(record: AttentionRecord) -> dict[str, Callable]:
 
 
 def unwindowed(allowed):
-    """The mask with its window or chunks taken away."""
+    """Return the mask with its window or chunks taken away."""
     if isinstance(allowed, Chunk):
         return Causal()
     return allowed if not isinstance(allowed, Window) else Causal() if allowed.ahead == 0 else Full()
@@ -251,8 +252,8 @@ def planted(fault: Callable) -> Iterator[None]:
 
 
 def catches(model, fault: Callable, reads: str = "text") -> str:
-    """How many of the two checks notice: the one at load, and the one on an answer of a model that was verified before
-    the fault."""
+    """Return how many of the two checks notice: the one at load, and the one on an answer of a model that was verified
+    before the fault."""
     from model.capture import verify
 
     reader = READERS[reads]

@@ -18,7 +18,7 @@ CLASSES = {"SEQ_TO_SEQ_CAUSAL_LM": "AutoModelForSeq2SeqLM", "MASKED_LM": "AutoMo
 
 
 def mappings() -> dict[str, str]:
-    """Every text model type that transformers knows, with its mapping: sequence-to-sequence before masked before
+    """Return every text model type that transformers knows, with its mapping: sequence-to-sequence before masked before
     causal."""
     from transformers.models.auto import modeling_auto
 
@@ -30,25 +30,27 @@ def mappings() -> dict[str, str]:
 
 
 def excluded(reads: str = "text") -> dict[str, str]:
-    """The types that are not counted among those that read texts, or pictures, each with its reason."""
+    """Return the types that are not counted among those that read texts, or pictures, each with its reason."""
     groups = tomllib.loads(EXCLUDED.read_text(encoding="utf-8"))[reads].values()
     return {model_type: f"{group['reason']}: {why}" if why else group["reason"]
             for group in groups for model_type, why in group.items() if model_type != "reason"}
 
 
 def sizes() -> dict:
-    """The sizes of the small models: of those that read texts, and under `picture` of those that read pictures."""
+    """Return the sizes of the small models: of those that read texts, and under `picture` of those that read
+    pictures."""
     return tomllib.loads(SIZES.read_text(encoding="utf-8"))
 
 
 def head_of(model_type: str, network) -> str:
-    """What the network predicts, in Clearhead's words."""
+    """Return what the network predicts, in Clearhead's words."""
     return "target" if network.config.is_encoder_decoder else "mask" if mappings()[
         model_type] == "MASKED_LM" else "next"
 
 
 def build(model_type: str, implementation: str, seed: int = 0):
-    """The small network of a family, its weights drawn, in evaluation mode, under this attention implementation."""
+    """Return the small network of a family, its weights drawn, in evaluation mode, under this attention
+    implementation."""
     import torch
     import transformers
 
@@ -64,7 +66,7 @@ def build(model_type: str, implementation: str, seed: int = 0):
 
 
 def small_config(kind: type, sizes: dict, own: dict):
-    """A configuration of this class with small sizes: `own` where it says so, else those for everyone,
+    """Return a configuration of this class with small sizes: `own` where it says so, else those for everyone,
     sub-configurations too."""
     from transformers import PreTrainedConfig
 
@@ -84,15 +86,15 @@ def small_config(kind: type, sizes: dict, own: dict):
 
 
 def fitted(size: int | list, default: Any) -> Any:
-    """The size where a configuration has one number, or twice where it has one for each side of a picture; where it has
-    more, one for each stage of a network, its own."""
+    """Return the size where a configuration has one number, or twice where it has one for each side of a picture; where
+    it has more, one for each stage of a network, its own."""
     if isinstance(default, list | tuple) and not isinstance(size, list):
         return [size] * 2 if len(default) == 2 else list(default)
     return size
 
 
 def _layer_lists(default: dict, values: dict) -> dict:
-    """Lists of one word per layer, cut to one layer of each sort; the number of layers follows."""
+    """List of one word per layer, cut to one layer of each sort; the number of layers follows."""
     long = default.get("num_hidden_layers")
     lists = {name: list(dict.fromkeys(value)) for name, value in default.items()
              if name not in values and isinstance(value, list) and len(value) == long
@@ -124,7 +126,7 @@ def draw(network, seed: int, gain: float) -> None:
 
 
 def tokenizer(vocabulary: int):
-    """A tokenizer whose pieces are the words w0, w1, … of a vocabulary of this size."""
+    """Return a tokenizer whose pieces are the words w0, w1, … of a vocabulary of this size."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -134,7 +136,7 @@ def tokenizer(vocabulary: int):
 
 
 def text(vocabulary: int, length: int, seed: int) -> str:
-    """Random words, the last one a repetition of the first."""
+    """Return random words, the last one a repetition of the first."""
     import torch
 
     ids = torch.randint(FIRST_ID, vocabulary, (length,), generator=torch.Generator().manual_seed(seed)).tolist()

@@ -25,8 +25,8 @@ PROBABLE = 0.5         # mean and deviation by which the processor makes numbers
 
 
 def mappings() -> dict[str, str]:
-    """Every model type of transformers that reads pictures, with the class that is built of it: a classifier where
-    there is one, else the network without a head."""
+    """Return every model type of transformers that reads pictures, with the class that is built of it: a classifier
+    where there is one, else the network without a head."""
     from transformers.models.auto import modeling_auto
 
     lists = [getattr(modeling_auto, f"MODEL_FOR_{name}_MAPPING_NAMES") for name in LISTS]
@@ -41,7 +41,8 @@ def _one(names: str | tuple[str, ...]) -> str:
 
 
 def build(model_type: str, implementation: str, seed: int = 0) -> Any:
-    """The small network of a family, its weights drawn, in evaluation mode, under this attention implementation."""
+    """Return the small network of a family, its weights drawn, in evaluation mode, under this attention
+    implementation."""
     import torch
     import transformers
 
@@ -54,7 +55,7 @@ def build(model_type: str, implementation: str, seed: int = 0) -> Any:
 
 
 def processor(network: Any) -> Any:
-    """An image processor of transformers that cuts squares of the size that the network was made for."""
+    """Return an image processor of transformers that cuts squares of the size that the network was made for."""
     from transformers import CLIPImageProcessorPil
 
     side = _side(network.config)
@@ -71,7 +72,7 @@ def _side(config: Any) -> int:
 
 
 def open_built(model_type: str, network: Any) -> Any:
-    """The network as a model that answers about pictures."""
+    """Return the network as a model that answers about pictures."""
     from model.pretrained import files
     from model.pretrained.vision.build import build_picture_model
 
@@ -81,7 +82,7 @@ def open_built(model_type: str, network: Any) -> Any:
 
 
 def query(seed: int) -> Query:
-    """A question about a picture of noise."""
+    """Return a question about a picture of noise."""
     from PIL import Image
 
     noise, target = np.random.default_rng(seed).integers(0, 256, (*SIDES, 3), np.uint8), io.BytesIO()
@@ -90,8 +91,8 @@ def query(seed: int) -> Query:
 
 
 def eager_output(model_type: str, pixels: Any = None) -> Any:
-    """What a fresh copy of the model, as stock transformers has it, puts out under eager attention; without pixels, for
-    noise of its own size."""
+    """Return what a fresh copy of the model, as stock transformers has it, puts out under eager attention; without
+    pixels, for noise of its own size."""
     import torch
 
     network = build(model_type, "eager")
@@ -103,8 +104,8 @@ def eager_output(model_type: str, pixels: Any = None) -> Any:
 
 
 def eager_weights(model_type: str, model: Any, record: AttentionRecord) -> dict[Kind, list[np.ndarray]]:
-    """The weights that stock transformers reports for the record's picture, (head, query, key) by kind. No part of
-    Clearhead's capture in it."""
+    """Return the weights that stock transformers reports for the record's picture, (head, query, key) by kind. No part
+    of Clearhead's capture in it."""
     from model.pretrained.vision.picture_model import prepare
 
     pixels = prepare(model.processor, pictures.find(str(record.query.image)).pixels()).pixels
@@ -113,7 +114,7 @@ def eager_weights(model_type: str, model: Any, record: AttentionRecord) -> dict[
 
 
 def probe(model: Any) -> tuple[Any, tuple[int, None]]:
-    """What `verify.wire` takes: a pass over the picture on which the model was tried at load, and its tokens."""
+    """Return what `verify.wire` takes: a pass over the picture on which the model was tried at load, and its tokens."""
     from model.pretrained.vision.build import picture_probe
 
     found = picture_probe(model.network, model.processor)
@@ -121,7 +122,7 @@ def probe(model: Any) -> tuple[Any, tuple[int, None]]:
 
 
 def transposed(call: Any, tokens: Tokens) -> dict[str, np.ndarray]:
-    """What changes of a call where the patches are read column by column: tokens of queries, keys and values."""
+    """Return what changes of a call where the patches are read column by column: tokens of queries, keys and values."""
     rows, columns = tokens.grid or (0, 0)
     order = np.arange(len(tokens))
     order[list(tokens.patches)] = order[list(tokens.patches)].reshape(rows, columns).T.ravel()

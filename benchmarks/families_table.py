@@ -24,17 +24,17 @@ WINDOWS = "looks within windows"   # how the reason begins of types that are lef
 
 
 def summaries(found: dict) -> str:
-    """The summary of each input that was walked."""
+    """Return the summary of each input that was walked."""
     return "\n\n".join(f"{reads}\n{summary(found, reads)}" for reads in found["excluded"])
 
 
 def families_of(found: dict, reads: str) -> list[dict]:
-    """The outcomes of the families with this input."""
+    """Return the outcomes of the families with this input."""
     return [each for each in found["families"] if each["input"] == reads]
 
 
 def summary(found: dict, reads: str = "text") -> str:
-    """The totals of one input and the bars that they have to pass."""
+    """Return the totals of one input and the bars that they have to pass."""
     families = families_of(found, reads)
     totals, count = Counter(each["status"] for each in families), len(families)
     faults = Counter(name for each in families for name, caught in (each["faults_caught"] or {}).items()
@@ -53,7 +53,7 @@ def summary(found: dict, reads: str = "text") -> str:
 
 
 def _with_windows(excluded: dict[str, str], totals: Counter, count: int) -> list[str]:
-    """How many types there are, and the shares if those that look within windows were counted, as refused."""
+    """Return how many types there are, and the shares if those that look within windows were counted, as refused."""
     windows, known = sum(reason.startswith(WINDOWS) for reason in excluded.values()), count + len(excluded)
     lines = [f"not counted: {len(excluded)} of {known}, each with its reason below"]
     if windows:
@@ -65,7 +65,7 @@ def _with_windows(excluded: dict[str, str], totals: Counter, count: int) -> list
 
 
 def joined(known: str, found: dict) -> str:
-    """The page with the half of each input that was walked written anew, and the other as it is known."""
+    """Return the page with the half of each input that was walked written anew, and the other as it is known."""
     halves = {reads: part for reads, part in _halves(known).items() if part}
     return "\n".join((halves | {reads: table(found, reads) for reads in found["excluded"]}).get(reads, "")
                      for reads in HEADINGS).strip() + "\n"
@@ -77,7 +77,7 @@ def _halves(page: str) -> dict[str, str]:
 
 
 def table(found: dict, reads: str = "text") -> str:
-    """The half of the page on one input, in Markdown."""
+    """Return the half of the page on one input, in Markdown."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     families = families_of(found, reads)
     rows = ["| type | input | status | error | attention seen | faults caught | reason |",

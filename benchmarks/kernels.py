@@ -47,7 +47,8 @@ def _trained(kind: str, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def copies() -> dict:
-    """The runs of each seed: right by kind (seed, length), seconds, parameters, and the first seed's alignment."""
+    """Return the runs of each seed: right by kind (seed, length), seconds, parameters, and the first seed's
+    alignment."""
     print("\n" + f"{'copying':<10}{'seed':>5}{'seconds':>9}" + "".join(f"{length:>7}" for length in kernels.LENGTHS))
     runs = []
     for seed in COPY_SEEDS:

@@ -20,12 +20,12 @@ from viz.widgets.lesson import lessons
 
 
 def words_of(text: str) -> int:
-    """Words of a text: what stands between spaces and has a letter or a digit."""
+    """Return words of a text: what stands between spaces and has a letter or a digit."""
     return sum(bool(re.search(r"\w", part)) for part in text.split())
 
 
 def count(tab: Tab, address: str, name: str) -> int:
-    """The words that a lesson shows as it opens."""
+    """Return the words that a lesson shows as it opens."""
     seen = Watch(tab, address).open(f"/{name}")
     return words_of(seen.main.inner_text())
 
@@ -45,7 +45,7 @@ def served(address: str) -> Iterator[str]:
 
 
 def measure(names: list[str], at: str = "") -> dict[str, int]:
-    """The words of each of these lessons, on a server at this address or on one of its own."""
+    """Return the words of each of these lessons, on a server at this address or on one of its own."""
     with served(at) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         tab = browser.new_page(viewport={"width": 1440, "height": 900})
@@ -56,7 +56,7 @@ def measure(names: list[str], at: str = "") -> dict[str, int]:
 
 
 def main() -> None:
-    """Measures and prints."""
+    """Measure and prints."""
     options = argparse.ArgumentParser(description=__doc__.split(":")[0])
     options.add_argument("lessons", nargs="*", default=[], help="only these")
     options.add_argument("--json", type=Path, help="where the numbers go, too")

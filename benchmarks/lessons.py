@@ -84,8 +84,8 @@ number.
 
 
 def moved(page, selector: str, keys: str | None) -> list[tuple[float, float, bool]]:
-    """(picture, page, whether something was trained) of every move of the controls of one kind, in milliseconds, 0
-    where no figure changed; one that leaves the page is undone."""
+    """Return (picture, page, whether something was trained) of every move of the controls of one kind, in milliseconds,
+    0 where no figure changed; one that leaves the page is undone."""
     found, here = [], page.url
     for place in range(min(page.locator(f"[data-testid=stMain] {selector}").count(), PLACES)):
         for _ in range(TIMES):
@@ -116,7 +116,7 @@ def _open(page, address: str) -> None:
 
 
 def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float, float, bool]]]]]:
-    """(lesson, {kind of control: [as `moved` has it]}), one after the other."""
+    """Yield (lesson, {kind of control: [as `moved` has it]}), one after the other."""
     from playwright.sync_api import sync_playwright
 
     from tests.browser.test_every_page import KINDS, answered
@@ -137,7 +137,7 @@ def measure(names: list[str]) -> Iterator[tuple[str, dict[str, list[tuple[float,
 
 
 def rows(name: str, kinds: dict[str, list[tuple[float, float, bool]]]) -> list[str]:
-    """One row of the table for each kind of control of a lesson."""
+    """Return one row of the table for each kind of control of a lesson."""
     told = []
     for kind, taken in kinds.items():
         redrawn = [each[:2] for each in taken if each[1] and not each[2]]

@@ -21,13 +21,13 @@ class Package(NamedTuple):
 
 
 def named(path: Path) -> list[Requirement]:
-    """What the file names itself, without the files that it includes."""
+    """Return what the file names itself, without the files that it includes."""
     return [Requirement(line) for line in path.read_text(encoding="utf-8").splitlines() if line and line[0] not in "-#"]
 
 
 def brought(path: Path) -> list[Package]:
-    """Everything that these requirements need here, each once, by name. Left out is what is not installed, as another
-    system would need it."""
+    """Return everything that these requirements need here, each once, by name. Left out is what is not installed, as
+    another system would need it."""
     waiting, found = [(each, each.name) for each in named(path)], {}
     while waiting:
         asked, origin = waiting.pop(0)
@@ -48,15 +48,15 @@ def brought(path: Path) -> list[Package]:
 
 
 def licence_file(package: Distribution) -> str:
-    """The text of the first licence file that the metadata name; "" where they name none."""
+    """Return the text of the first licence file that the metadata name; "" where they name none."""
     names = package.metadata.get_all("License-File") or ()
     return next((file.read_text(encoding="utf-8") for name in names for file in package.files or ()
                  if str(file).endswith(f".dist-info/licenses/{name}")), "")
 
 
 def licence_of(metadata, text: str = "") -> str:
-    """The SPDX expression where there is one (PEP 639), else the classifiers, else the first line of the licence's
-    text, in the metadata or in a file beside them."""
+    """Return the SPDX expression where there is one (PEP 639), else the classifiers, else the first line of the
+    licence's text, in the metadata or in a file beside them."""
     approved = "License :: OSI Approved :: "
     classified = "; ".join(each.removeprefix(approved) for each in metadata.get_all("Classifier") or ()
                            if each.startswith(approved))
@@ -67,7 +67,7 @@ def licence_of(metadata, text: str = "") -> str:
 @click.command()
 @click.argument("path", default=ROOT / "requirements.txt", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 def main(path: Path) -> None:
-    """Prints package, version, licence and what brings it, for all that requirements.txt (or PATH) brings."""
+    """Print package, version, licence and what brings it, for all that requirements.txt (or PATH) brings."""
     packages = brought(path)
     for each in packages:
         whose = "" if each.for_whom == each.name else each.for_whom

@@ -20,7 +20,7 @@ SECONDS = 300   # for a cell, at most
 
 
 def run(name: str, solution: bool, folder: str) -> str:
-    """What the last cell said: its output, or the error that it stopped with."""
+    """Return what the last cell said: its output, or the error that it stopped with."""
     book = nbformat.reads(notebook(name, solution=solution).decode(), 4)
     client = NotebookClient(book, timeout=SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}})
     try:
@@ -31,7 +31,7 @@ def run(name: str, solution: bool, folder: str) -> str:
 
 
 def main(names: list[str]) -> int:
-    """Prints a line for each notebook; the number of those that did otherwise than they should."""
+    """Print a line for each notebook; the number of those that did otherwise than they should."""
     os.environ["PYTHONPATH"] = str(ROOT)   # as `pip install -e .` leaves it
     wrong = 0
     with tempfile.TemporaryDirectory() as folder:

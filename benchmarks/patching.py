@@ -50,7 +50,7 @@ def ask(opened, kind: Kind, texts: tuple[str, str]) -> PatchEffects:
 
 
 def parts(found: PatchEffects) -> dict[str, float]:
-    """{what is patched: the number that is read}: each head, each layer, all of them."""
+    """Return {what is patched: the number that is read}: each head, each layer, all of them."""
     return ({f"{layer}·{head}": float(number) for (layer, head), number in zip(found.heads, found.patched, strict=True)}
             | {f"layer {layer}": number for layer, number in found.layers.items()} | {"all": found.whole})
 

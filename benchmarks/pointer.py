@@ -57,7 +57,7 @@ WATCH = """() => {
 
 
 def opening(page) -> float:
-    """The 95th percentile of opening another head, from the click to the painted matrix, in milliseconds."""
+    """Return the 95th percentile of opening another head, from the click to the painted matrix, in milliseconds."""
     times, grid = [], page.locator(".st-key-grid [data-pitch]")
     for number in range(OPENED):
         row, column = divmod((7 * number + 5) % 72, COLUMNS)
@@ -72,7 +72,7 @@ def opening(page) -> float:
 
 
 def measure() -> dict[str, float]:
-    """The 95th percentile in milliseconds: of opening a head, and of a move by lens."""
+    """Return the 95th percentile in milliseconds: of opening a head, and of a move by lens."""
     from playwright.sync_api import sync_playwright
 
     from tests.conftest import FLAGS, ROOT, Server, chromium

@@ -27,13 +27,13 @@ TEXTS = 200     # texts that the accuracy at each position is measured on
 
 
 def texts(count: int, length: int, draw: torch.Generator) -> torch.Tensor:
-    """Random ids (count, length); 0 is padding and never drawn."""
+    """Return random ids (count, length); 0 is padding and never drawn."""
     return torch.randint(1, VOCABULARY, (count, length), generator=draw)
 
 
 def model_of(scheme: str, seed: int) -> Transformer:
-    """A small decoder with this scheme. Learned positions get vectors for the whole test, of which those beyond 32
-    never see a gradient."""
+    """Return a small decoder with this scheme. Learned positions get vectors for the whole test, of which those beyond
+    32 never see a gradient."""
     torch.manual_seed(seed)
     return Transformer(Config(VOCABULARY, d_model=48, heads=4, d_ff=96, encoder_layers=0, decoder_layers=2,
                               positions=scheme, max_length=TESTED,
@@ -41,7 +41,7 @@ def model_of(scheme: str, seed: int) -> Transformer:
 
 
 def train(model: Transformer, seed: int) -> float:
-    """Trains on texts of 32 tokens; the last loss in nats."""
+    """Train on texts of 32 tokens; the last loss in nats."""
     draw = torch.Generator().manual_seed(seed)
     optimiser = torch.optim.AdamW(model.parameters(), RATE)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, RATE, total_steps=STEPS)
@@ -56,7 +56,7 @@ def train(model: Transformer, seed: int) -> float:
 
 
 def accuracy(model: Transformer, seed: int) -> list[float]:
-    """The share of right answers at each position from BACK to 127."""
+    """Return the share of right answers at each position from BACK to 127."""
     ids = texts(TEXTS, TESTED, torch.Generator().manual_seed(1000 + seed))
     with torch.inference_mode():
         best = model(ids).argmax(-1)

@@ -42,8 +42,8 @@ class Session:
 
     @classmethod
     async def open(cls, address: str, query: str = "", name: str = "") -> Self:
-        """A session on the server at http://…, with its first run asked for: of the page of this name, or the one
-        without a name."""
+        """Return a session on the server at http://…, with its first run asked for: of the page of this name, or the
+        one without a name."""
         socket = await connect(f"ws{address[4:]}/_stcore/stream", subprotocols=[Subprotocol("streamlit")],
                                max_size=None, compression=None)
         session = cls(socket, address)
@@ -52,7 +52,7 @@ class Session:
         return session
 
     async def run(self, *triggers: WidgetState) -> None:
-        """Asks for a run of the page, with what was typed and with what was clicked just now."""
+        """Ask for a run of the page, with what was typed and with what was clicked just now."""
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.page_script_hash, state.page_name = self.query, self.page, self.name
@@ -76,8 +76,8 @@ class Session:
         await self.run(WidgetState(id=TRIGGER.format(self.ids[component]), json_trigger_value=events))
 
     async def until(self, ready: Callable[[], bool], seconds: float = PATIENCE) -> None:
-        """Waits until something is true of this session; raises TimeoutError after so many seconds, ConnectionError
-        when the server is gone."""
+        """Wait until something is true of this session; raises TimeoutError after so many seconds, ConnectionError when
+        the server is gone."""
         end = time.perf_counter() + seconds
         while not ready():
             if self._reader.done():

@@ -17,12 +17,12 @@ from model.core.query import UserError, quiet
 
 
 def there() -> list[str]:
-    """The models of the catalogue that are on this disk."""
+    """Return the models of the catalogue that are on this disk."""
     return [offer.id for offer in sources.catalogue() if offer.on_disk]
 
 
 def claims() -> Iterator[Any]:
-    """Every claim on each of its models, the small models first."""
+    """Yield every claim on each of its models, the small models first."""
     from model.studies.claims.catalogue import ClaimQuery, rows
 
     found = [row for row in rows(there()) if row.model]
@@ -31,7 +31,7 @@ def claims() -> Iterator[Any]:
 
 
 def coreference() -> Iterator[Any]:
-    """The shipped sentences on the first page's model."""
+    """Yield the shipped sentences on the first page's model."""
     from model.studies.coreference import CasesQuery, shipped_cases
 
     for name in ("coreference", "agreement"):
@@ -39,14 +39,14 @@ def coreference() -> Iterator[Any]:
 
 
 def syntax() -> Iterator[Any]:
-    """The shipped treebank on the first page's model."""
+    """Yield the shipped treebank on the first page's model."""
     from model.studies.syntax import SyntaxQuery, shipped_treebank
 
     yield SyntaxQuery("minilm", sources.revision("minilm"), shipped_treebank("en"))
 
 
 def induction() -> Iterator[Any]:
-    """How the heads of the decoders here look at repeated tokens."""
+    """Yield how the heads of the decoders here look at repeated tokens."""
     from model.studies.induction import InductionMeanQuery
 
     for model in ("induction", "smollm2"):
@@ -55,7 +55,7 @@ def induction() -> Iterator[Any]:
 
 
 def atlas() -> Iterator[Any]:
-    """The shipped sentences on the first page's model."""
+    """Yield the shipped sentences on the first page's model."""
     from model.studies.atlas.build import AtlasQuery
 
     yield AtlasQuery("minilm", sources.revision("minilm"))
@@ -79,7 +79,7 @@ def records() -> None:
 
 
 def main(names: list[str]) -> None:
-    """Measures what is named."""
+    """Measure what is named."""
     packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy"))
     machine = (f"one thread on {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, "
                f"{packages}")

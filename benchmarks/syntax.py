@@ -43,7 +43,7 @@ mask allows at all, from the dependent and from the head; what it forbids counts
 
 
 def measured(file: Path, model: str, most: int | None = None) -> dict:
-    """The answer of one model to a treebank or to its first `most` sentences, as the command line gives it, with
+    """Return the answer of one model to a treebank or to its first `most` sentences, as the command line gives it, with
     seconds and how many sentences the file has."""
     with file.open("rb") as opened:
         sentences = read_treebank(opened, file.name)
@@ -54,7 +54,7 @@ def measured(file: Path, model: str, most: int | None = None) -> dict:
 
 
 def row(name: str, relation: dict) -> list[str]:
-    """One line of a table."""
+    """Return one line of a table."""
     def share(number: float | None) -> str:
         return "–" if number is None else f"{number:.1%}"
 
@@ -66,7 +66,7 @@ def row(name: str, relation: dict) -> list[str]:
 
 
 def page(figures: dict) -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     parts = [INTRODUCTION.format(fewest=FEWEST), figures["machine"]]
     for place, found in figures["answers"].items():
         left, shown = found["left_out"], {name: each for name, each in found["relations"].items()

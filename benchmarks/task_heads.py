@@ -50,7 +50,7 @@ class Pointing:
 
 
 def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentence], kind: Kind) -> list[Pointing]:
-    """What the heads of `noun_weights` do, as tables."""
+    """Return what the heads of `noun_weights` do, as tables."""
     answers = np.array([sentence.answer for sentence in sentences])
     heads = []
     for layer, weights in shares.items():
@@ -65,7 +65,7 @@ def tabulate_pointing(shares: dict[int, np.ndarray], sentences: Sequence[Sentenc
 
 
 def by_frame(right: Iterable[bool], sentences: Sequence[Sentence]) -> dict[str, float]:
-    """The share that is right, by frame."""
+    """Return the share that is right, by frame."""
     outcomes = defaultdict(list)
     for each, sentence in zip(right, sentences, strict=True):
         outcomes[sentence.frame].append(bool(each))
@@ -111,7 +111,7 @@ class Looking:
 
 
 def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
-    """Every role of every head over these twins."""
+    """Return every role of every head over these twins."""
     found, inputs = [], marked_digit.batch(list(canvases)).inputs
     each, twin = np.arange(len(canvases)), np.arange(len(canvases)) ^ 1
     for role, (row, key) in ROLES.items():
@@ -127,7 +127,7 @@ def looking(model: Transformer, canvases: Sequence[Canvas]) -> list[Looking]:
 
 
 def rows_at(canvases: Sequence[Canvas], where: str, tokens: int) -> np.ndarray:
-    """The rows of one of WHERE, bool (canvas, token)."""
+    """Return the rows of one of WHERE, bool (canvas, token)."""
     if where == "digits":
         return head_scores.digit_rows(canvases, tokens)
     return np.tile(np.arange(tokens) == CLS if where == "cls" else np.ones(tokens, bool), (len(canvases), 1))
@@ -139,7 +139,7 @@ def attentions(model: Transformer) -> list[tuple[Kind, int]]:
 
 def silenced_pass(model: Transformer, right: Callable[[], Result],
                   silences: Iterable[Silence]) -> Result:
-    """right(), whose pass over equally long texts has some heads silenced."""
+    """Return right(), whose pass over equally long texts has some heads silenced."""
     silences = tuple(silences)
 
     def silence(slot: Slot, _tensors: tuple, mixed: torch.Tensor) -> torch.Tensor:
@@ -155,7 +155,7 @@ def silenced_pass(model: Transformer, right: Callable[[], Result],
 def judge(model: Transformer, sentences: Sequence[Sentence],
            right: Callable[[Transformer, list[Sentence]], Sequence[bool]],
            silences: Iterable[Silence] = ()) -> np.ndarray:
-    """Which sentences the model gets right with some heads silenced, bool (sentence)."""
+    """Return which sentences the model gets right with some heads silenced, bool (sentence)."""
     solved = np.zeros(len(sentences), bool)
     for numbers in equal_length_groups(sentences):
         chosen = [sentences[i] for i in numbers]
@@ -165,8 +165,8 @@ def judge(model: Transformer, sentences: Sequence[Sentence],
 
 def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], float], pointers: Sequence[KindHeadId],
                     draws: int = 10) -> list[dict]:
-    """What silence costs: each head alone, all pointing heads together, and as many of the others, drawn at random, a
-    row each."""
+    """Return what silence costs: each head alone, all pointing heads together, and as many of the others, drawn at
+    random, a row each."""
     places = [(kind, layer, head) for kind, layer in attentions(model) for head in range(model.config.heads)]
     others = [place for place in places if place not in pointers]
     rows: list[dict] = [{"heads": "none", "zero": right(()), "mean": right(())}]
@@ -185,12 +185,12 @@ def silencing_table(model: Transformer, right: Callable[[Iterable[Silence]], flo
 
 
 def share_right(model: Transformer, canvases: Sequence[Canvas], silences: Iterable[Silence] = ()) -> float:
-    """The share of canvases read right with some heads silenced."""
+    """Return the share of canvases read right with some heads silenced."""
     return float(silenced_pass(model, partial(marked_digit.right, model, list(canvases)), silences).mean())
 
 
 def silencing(model: Transformer, canvases: Sequence[Canvas]) -> dict[tuple[int, int], dict[str, float]]:
-    """{(layer, head): {mode: the share of canvases that is still read right with this head silenced}}."""
+    """Return {(layer, head): {mode: the share of canvases that is still read right with this head silenced}}."""
     return {(layer, head): {mode: share_right(model, canvases, [Silence(Kind.SELF, layer, head, mode)])
                             for mode in ("zero", "mean")}
             for _, layer in attentions(model) for head in range(model.config.heads)}

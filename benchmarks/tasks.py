@@ -39,7 +39,7 @@ def resolver_right(model: Transformer, sentences: list[grammar.Sentence]) -> lis
 
 
 def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
-    """Whether il or elle is right, given the French before it."""
+    """Return whether il or elle is right, given the French before it."""
     batch = translator.batch(sentences)
     rows = torch.arange(len(sentences)), torch.tensor([sentence.french_pronoun for sentence in sentences])
     with torch.inference_mode():
@@ -47,14 +47,14 @@ def pronoun_right(model: Transformer, sentences: list[grammar.Sentence]) -> list
 
 
 def by_role(right: np.ndarray, sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
-    """The share that is right, by frame and by which noun is meant."""
+    """Return the share that is right, by frame and by which noun is meant."""
     return {role: task_heads.by_frame(right[answer::2], sentences[answer::2])
             for answer, role in enumerate(tasks_table.ROLES)}
 
 
 def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
-    """How often the nearest and the first noun is the right one, by frame: near a half, or the position would give the
-    answer away."""
+    """Return how often the nearest and the first noun is the right one, by frame: near a half, or the position would
+    give the answer away."""
     nearest = [sentence.places[sentence.answer] == min(sentence.places, key=lambda at: abs(sentence.pronoun - at))
                for sentence in sentences]
     return {"nearest": task_heads.by_frame(nearest, sentences),
@@ -63,7 +63,7 @@ def positions(sentences: list[grammar.Sentence]) -> dict[str, dict[str, float]]:
 
 def heads_named(model: Transformer, encode: head_scores.Encode, kind: Kind, row: Callable,
                 splits: dict[str, list]) -> list[dict]:
-    """Each head: its name by the validation sentences, its figures on the test sentences."""
+    """Return each head: its name by the validation sentences, its figures on the test sentences."""
     seen = {split: task_heads.tabulate_pointing(head_scores.noun_weights(model, sentences, encode, kind, row),
                                                    sentences, kind)
             for split, sentences in splits.items()}
@@ -117,7 +117,7 @@ SWAPS: dict[str, Callable[[grammar.Sentence], list[int]]] = {
 
 
 def stages(model: Transformer, right: Callable[[Iterable[Silence]], float]) -> dict[str, float]:
-    """The pronoun's accuracy with all heads of one layer and kind silenced at their mean."""
+    """Return the pronoun's accuracy with all heads of one layer and kind silenced at their mean."""
     return {f"{slot.kind} {slot.index}": right([Silence(slot.kind, slot.index, head, "mean")
                                                 for head in range(model.config.heads)])
             for slot in slots(model.config)}
@@ -142,7 +142,8 @@ def look_at_induction(folder: Path) -> dict:
 
 
 def look_at_marked(folder: Path, size: int) -> dict:
-    """The marked digit: what is read right by split, what each head looks at in twins, what carries the dot's place."""
+    """Return the marked digit: what is read right by split, what each head looks at in twins, what carries the dot's
+    place."""
     model, about = models.load(folder / f"{MARKED}.safetensors")
     splits = {split: marked_digit.test_canvases(split, size) for split in ("validation", "test")}
     right = {split: marked_digit.right(model, canvases) for split, canvases in splits.items()}
@@ -161,8 +162,8 @@ def look_at_marked(folder: Path, size: int) -> dict:
 
 
 def look_at_decoder(model_id: str) -> list[dict]:
-    """The heads of a pretrained decoder that score highest, those that look back one token before those that match
-    prefixes."""
+    """Return the heads of a pretrained decoder that score highest, those that look back one token before those that
+    match prefixes."""
     from model.pretrained import load
 
     found = induction.mean_scores(load.open_model(model_id, quiet))
@@ -178,7 +179,7 @@ def look_at_baseline(size: int, steps: int) -> dict:
 
 
 def content(folder: Path, size: int, steps: int, decoders: list[str]) -> dict:
-    """All figures, with machine and versions."""
+    """Return all figures, with machine and versions."""
     machine = {"cores": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()}
     source = grammar.sentences(random.Random("positions"))
     found = {"machine": machine, "versions": {name: version(name) for name in ("torch", "numpy")}, "size": 10 * size,

@@ -24,7 +24,7 @@ SPLITS = {"validation": "validation", "test": "held-out pairs of nouns", "nouns"
 
 
 def page(found: dict) -> str:
-    """The whole page."""
+    """Return the whole page."""
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     parts = [INTRODUCTION, f"{versions}, Python {found['machine']['python']}, {found['machine']['system']}.",
              *_sentences(found), *_resolvers(found),
@@ -34,7 +34,7 @@ def page(found: dict) -> str:
 
 
 def table(names: Sequence[str], rows: Sequence[Sequence]) -> str:
-    """Rows under names, Markdown, with an empty line on either side; floats of 0 to 1 as they are, to three
+    """Return rows under names, Markdown, with an empty line on either side; floats of 0 to 1 as they are, to three
     decimals."""
     cells = [[f"{each:.3f}" if isinstance(each, float) else str(each) for each in row] for row in rows]
     return "\n".join(["", *("| " + " | ".join(row) + " |" for row in (list(names), ["---"] * len(names), *cells)), ""])
@@ -65,8 +65,8 @@ def _resolvers(found: dict) -> list[str]:
 
 
 def _heads(heads: list[dict], frames: list[str]) -> str:
-    """The table adjective × noun of each head and its share of twins that are right in both sentences; of those with a
-    name, by frame."""
+    """Return the table adjective × noun of each head and its share of twins that are right in both sentences; of those
+    with a name, by frame."""
     names = ("head", "name", "means actor: to actor", "to place", "means place: to actor", "to place", "mass",
              "both twins")
     whole = table(names,
@@ -125,7 +125,7 @@ def _induction(found: dict, decoders: dict[str, list[dict]]) -> list[str]:
 
 
 def _marked(found: dict) -> list[str]:
-    """The marked digit: accuracies, where the rows look, and what each head carries."""
+    """Return the marked digit: accuracies, where the rows look, and what each head carries."""
     shares = [(each["role"], f"{each['layer']}·{each['head']}", "yes" if each["named"] else "", each["weight"],
                each["elsewhere"], each["both"]) for each in found["heads"]]
     circuit = [(f"{each['layer']}·{each['head']}", each["zero"], each["mean"], each["everywhere"],

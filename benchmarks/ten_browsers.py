@@ -49,7 +49,7 @@ class Visitor:
         return f"zq{self.number}zq"
 
     def check(self, content: bytes, visitors: int) -> None:
-        """Searches what the server sent for the others' words."""
+        """Search what the server sent for the others' words."""
         self.received += len(content)
         self.own += self.word.encode() in content
         self.foreign += [other.word for other in map(Visitor, range(visitors))
@@ -59,14 +59,14 @@ class Visitor:
         self.seconds[step].append(time.perf_counter() - begun)
 
     def file(self) -> dict:
-        """Attention of one text of this visitor's, as Chromium takes a file."""
+        """Return attention of one text of this visitor's, as Chromium takes a file."""
         tokens = [self.word, *WORDS]
         weights = np.random.default_rng(self.number).dirichlet(np.ones(len(tokens)), (2, 4, len(tokens)))
         return {"name": f"{self.word}.npz", "mimeType": "application/octet-stream", "buffer": npz(weights, tokens)}
 
 
 async def listen(page, visitor: Visitor, visitors: int) -> None:
-    """Reads along with everything that the server sends to a page."""
+    """Read along with everything that the server sends to a page."""
     async def answered(response) -> None:
         from playwright.async_api import Error
 
@@ -82,7 +82,7 @@ async def listen(page, visitor: Visitor, visitors: int) -> None:
 
 
 async def shows(page, word: str) -> None:
-    """Waits until the open head has a token of this word and the page rests."""
+    """Wait until the open head has a token of this word and the page rests."""
     await page.locator("[data-testid=stMain]").get_by_role("button", name=word).first.wait_for(timeout=PATIENCE)
     await page.wait_for_selector(RESTS, timeout=PATIENCE)
 
@@ -108,7 +108,7 @@ async def open_head(page, visitor: Visitor, key: str) -> None:
 
 
 async def import_file(page, visitor: Visitor) -> None:
-    """Imports this visitor's file, looks at it, and goes back to the model."""
+    """Import this visitor's file, looks at it, and goes back to the model."""
     side, begun = page.locator("[data-testid=stSidebar]"), time.perf_counter()
     place = side.locator("[data-testid=stFileUploader] input")
     await side.get_by_text("Attention from elsewhere").click()
@@ -143,7 +143,7 @@ async def visit(page, visitor: Visitor, address: str, minutes: float, visitors: 
 
 
 async def run(server: Server, browsers: int, minutes: float) -> tuple[list[Visitor], list[float]]:
-    """All visitors, and the server's own memory in megabytes, once a second."""
+    """Return all visitors, and the server's own memory in megabytes, once a second."""
     from playwright.async_api import async_playwright
 
     memory: list[float] = []

@@ -88,13 +88,13 @@ class Connection(socketserver.BaseRequestHandler):
 
 
 def end(connection: socket.socket) -> None:
-    """Ends both directions, if the other side has not."""
+    """End both directions, if the other side has not."""
     with suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
 
 
 def received(connection: socket.socket) -> bytes:
-    """The next bytes; none at the end."""
+    """Return the next bytes; none at the end."""
     try:
         return connection.recv(1 << 16)
     except OSError:
@@ -102,7 +102,7 @@ def received(connection: socket.socket) -> bytes:
 
 
 def visits(playwright, relay: Relay, profile: str) -> dict[str, Traffic]:
-    """What each visit moved."""
+    """Return what each visit moved."""
     from tests.browser.watch import Watch
     from tests.conftest import FLAGS, chromium
 
@@ -124,7 +124,7 @@ def visits(playwright, relay: Relay, profile: str) -> dict[str, Traffic]:
 
 
 def table(found: dict[str, Traffic], machine: str) -> str:
-    """The page's table."""
+    """Return the page's table."""
     rows = "".join(f"| {name} | {each.requests} | {each.files / 1e6:.2f} | {each.messages / 1e6:.2f} | "
                    f"{each.megabytes:.2f} | {BARS.get(name, '')} | {machine} |\n" for name, each in found.items())
     return ("| visit | requests | files, MB | messages, MB | together, MB | bar, MB | machine, day |\n"

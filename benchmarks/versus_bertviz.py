@@ -27,7 +27,7 @@ LONG = 10.0   # seconds; what takes longer is measured once
 
 
 def texts(tokenizer, tokens: int) -> list[str]:
-    """Three texts of so many tokens that begin with other words."""
+    """Return three texts of so many tokens that begin with other words."""
     words = SENTENCE.split()
     return [text_of(tokenizer, tokens, " ".join(words[turn:] + words[:turn]) + " ") for turn in (0, 12, 14)]
 
@@ -86,7 +86,7 @@ def bertviz_row(launch, pages, view: str, tokens: int, text: str) -> Row:
 
 
 def bertviz(launch, lengths: list[int], networks) -> list[Row]:
-    """Both views, short texts first."""
+    """Return both views, short texts first."""
     from benchmarks import bertviz_pages
 
     tokenizer, network = networks
@@ -108,7 +108,7 @@ def bertviz(launch, lengths: list[int], networks) -> list[Row]:
 
 
 def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row], dict]:
-    """The grid of all heads, and the open head after it, and what the bars need besides."""
+    """Return the grid of all heads, and the open head after it, and what the bars need besides."""
     from benchmarks.clearhead_pages import Page
     from viz.components.messages import unpack
 
@@ -138,7 +138,7 @@ def clearhead(launch, server, lengths: list[int], tokenizer) -> tuple[list[Row],
 
 
 def open_heads(page) -> list[tuple[float, float]]:
-    """Seconds from the click on another head in the grid to its arrival, and from there to its picture."""
+    """Return seconds from the click on another head in the grid to its arrival, and from there to its picture."""
     taken = []
     for turn in range(OPENED):
         picture = page.open_head((7 + 31 * turn) % HEADS)
@@ -148,8 +148,8 @@ def open_heads(page) -> list[tuple[float, float]]:
 
 
 def smollm2(launch, server) -> dict | None:
-    """Seconds of SmolLM2's 270 heads at 1,024 tokens until they are painted, and of the plain pass on the same texts;
-    None without the model."""
+    """Return seconds of SmolLM2's 270 heads at 1,024 tokens until they are painted, and of the plain pass on the same
+    texts; None without the model."""
     import torch
 
     from benchmarks.clearhead_pages import Page
@@ -178,7 +178,7 @@ def smollm2(launch, server) -> dict | None:
 
 
 def measure(lengths: list[int]) -> tuple[list[Row], dict, dict[str, float]]:
-    """(rows, what the bars need besides, pointer)."""
+    """Return (rows, what the bars need besides, pointer)."""
     from playwright.sync_api import sync_playwright
 
     from benchmarks import pointer

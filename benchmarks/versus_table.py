@@ -42,12 +42,12 @@ class Row:
 
 
 def middle(rows: list[Row]) -> Row:
-    """The row whose time is the median."""
+    """Return the row whose time is the median."""
     return sorted(rows, key=lambda row: row.seconds)[len(rows) // 2]
 
 
 def bars(rows: list[Row], extras: dict, pointer: dict[str, float]) -> list[dict]:
-    """Every bar with its measured value; a picture that was stopped counts as two minutes."""
+    """Return every bar with its measured value; a picture that was stopped counts as two minutes."""
     at = {(row.view, row.tokens): row for row in rows}
     found: list[tuple[str, float, str, float]] = []
     for tokens, least in ((128, 20), (256, 100)):
@@ -74,7 +74,7 @@ def bars(rows: list[Row], extras: dict, pointer: dict[str, float]) -> list[dict]
 
 
 def columns(row: Row) -> list[str]:
-    """A row of the table as texts."""
+    """Return a row of the table as texts."""
     parts = [f"{getattr(row, part):.2f}" if getattr(row, part) or not row.note else "–" for part in PARTS]
     rest = [form.format(value) if value else "–"
             for form, value in (("{:,.2f}", row.bytes / 1e6), ("{:,}", row.nodes), ("{:,.0f}", row.memory_mb))]

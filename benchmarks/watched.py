@@ -19,7 +19,7 @@ compute = desk._compute
 
 
 def noted(question, report):
-    """The answer, and a line about it."""
+    """Return the answer, and a line about it."""
     if not telling.is_alive():
         telling.start()   # before the first question Streamlit's runtime may be half made
     begun = time.time()

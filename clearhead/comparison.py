@@ -24,9 +24,9 @@ class Comparison:
                 f"{most['divergence']:.3f} bits>")
 
     def frame(self) -> "DataFrame":
-        """One row a head, the most different first: layer, head and divergence, the mean Jensen–Shannon divergence of
-        its rows in bits (0 for equal rows, 1 for rows that share nothing; Lin 1991). Over many texts also low and high,
-        the 95 % interval over texts."""
+        """Return one row a head, the most different first: layer, head and divergence, the mean Jensen–Shannon
+        divergence of its rows in bits (0 for equal rows, 1 for rows that share nothing; Lin 1991). Over many texts also
+        low and high, the 95 % interval over texts."""
         return self._table.copy()
 
 

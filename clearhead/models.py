@@ -69,7 +69,7 @@ class Model:
         return Record(answer_to(query), lambda: self._logits(query))
 
     def _kind(self, plain: Query, map: str | None) -> Kind:
-        """The kind of attention that the heads of an edit belong to."""
+        """Return the kind of attention that the heads of an edit belong to."""
         kinds = answer_to(plain).kinds
         if map is not None and map not in kinds:
             raise UserError(f"{self.card.title} has no {map} attention; choose {' or '.join(kinds)}.")

@@ -192,7 +192,8 @@ class Record:
         return self.answer.save(path)
 
     def map_named(self, name: str | None) -> AttentionMap:
-        """The map of this name; without a name the only one. Raises Error if there are several, or none of the name."""
+        """Return the map of this name; without a name the only one. Raises Error if there are several, or none of the
+        name."""
         if name is None and len(self.answer.maps) == 1:
             return self.answer.maps[0]
         if name is None:
@@ -225,7 +226,7 @@ class Record:
 
 
 def map_shape(shape: tuple[int, int, int]) -> str:
-    """A layer's shape in words."""
+    """Return a layer's shape in words."""
     return f"{shape[0]} heads of {shape[1]}×{shape[2]}"
 
 

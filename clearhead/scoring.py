@@ -38,8 +38,8 @@ class Score:
         return self.answer.best
 
     def frame(self) -> "DataFrame":
-        """One row a head, the best first: layer, head, accuracy with low and high (95 % interval), weight (the mean
-        weight on the wanted words)."""
+        """Return one row a head, the best first: layer, head, accuracy with low and high (95 % interval), weight (the
+        mean weight on the wanted words)."""
         return self.answer.frame().reset_index()
 
 
@@ -51,8 +51,9 @@ def score(model: Model, cases: str | Path | Iterable[str | Mapping[str, Any]], f
     cases: texts; mappings such as {"text": "The cat sat.", "verb": "sat", "subject": "cat"}, whose marks are words or
     (start, end) spans; or the path of a treebank (.conllu). find: (A, B), each a key of the cases, a list of words, a
     compiled regular expression or "word"; with a treebank a part of speech (VERB) or a relation (nsubj). A whole number
-    is an offset in words. untrained: whether the same is measured on the model with random weights. Raises Error where
-    no pair can be tested. See `model.studies.rule` for the baselines. """
+    is an offset in words. untrained: whether the same is measured on the model with random weights. Raises Error if no
+    pair can be tested. See `model.studies.rule` for the baselines.
+    """
     if isinstance(cases, str | Path):
         path = Path(cases)
         if path.suffix != SUFFIX:

@@ -104,7 +104,7 @@ def list_models(as_json: bool) -> None:
               help="Writes the weights of all heads to this file, float32 (layer, head, query, key).")
 def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None, target: str | None,
         chat: bool, pair: tuple[str, str] | None, **output: Any) -> None:
-    """Asks a model about a text or a picture."""
+    """Ask a model about a text or a picture."""
     if text is None and image is None:
         raise click.UsageError("Say --text, or --image for a model that reads pictures.")
     npz = Path(output["npz"]) if output["npz"] else None
@@ -127,7 +127,7 @@ def ask(model_id: str, text: str | None, image: Path | None, text_b: str | None,
 @main.command()
 @click.argument("model_id", metavar="ID")
 def verify(model_id: str) -> None:
-    """Checks a model's picture: against its own eager attention at load, and against its real output on a sentence.
+    """Check a model's picture: against its own eager attention at load, and against its real output on a sentence.
 
     Exit code 0 if it is verified, 3 if it is only reported, with the reason, 1 if it is refused.
     """
@@ -142,7 +142,7 @@ def verify(model_id: str) -> None:
 @main.command()
 @click.argument("model_id", metavar="ID")
 def fetch(model_id: str) -> None:
-    """Brings a model to this disk: a name of the catalogue, a hub id, or a GGUF file, which is converted.
+    """Bring a model to this disk: a name of the catalogue, a hub id, or a GGUF file, which is converted.
 
     Interrupted with Ctrl-C, it goes on from there the next time.
     """
@@ -159,21 +159,21 @@ def fetch(model_id: str) -> None:
 
 
 def _probe(model_id: str) -> tuple:
-    """What a model is verified on, as `open_query` takes it: a sentence, or a shipped picture."""
+    """Return what a model is verified on, as `open_query` takes it: a sentence, or a shipped picture."""
     image = pictures.shipped()[0].sha256 if "image" in sources.sides(model_id) else None
     return model_id, "" if image else PROBE_TEXT, None, None, (), (), image
 
 
 def _position(tokens: Tokens, wanted: str, texts: tuple[str, ...]) -> int:
-    """The token of this text, as it was typed or as it is shown; or the token at this position. Raises UserError where
-    there is none, and where there are several."""
+    """Return the token of this text, as it was typed or as it is shown; or the token at this position. Raises UserError
+    if there is none, and where there are several."""
     typed = [i for i, (side, span) in enumerate(zip(tokens.segments, tokens.spans, strict=True))
              if 0 <= side < len(texts) and texts[side][slice(*span)] == wanted]
     return typed[0] if len(typed) == 1 else tokens.index(wanted)
 
 
 def _ranking(record: AttentionRecord, wanted: str, looked_at: str) -> list[dict]:
-    """Every head by the weight from one token to another, best first, over all kinds that have both."""
+    """Return every head by the weight from one token to another, best first, over all kinds that have both."""
     from model.core import heads
 
     query, ranking, errors = record.query, [], []
@@ -212,7 +212,8 @@ def _as_json(record: AttentionRecord, ranking: list[dict] | None) -> dict:
 
 
 def _image_as_json(record: AttentionRecord) -> dict:
-    """The picture that was asked about: its file's hash, its size as it was opened, and the grid of its patches."""
+    """Return the picture that was asked about: its file's hash, its size as it was opened, and the grid of its
+    patches."""
     picture = pictures.find(record.query.image or "")
     grids = [each.keys.grid for each in record.maps if each.keys.grid]
     return {"sha256": picture.sha256, "width": picture.width, "height": picture.height,
@@ -242,7 +243,8 @@ def _as_text(record: AttentionRecord, ranking: list[dict] | None) -> str:
 
 
 def _like_first(record: AttentionRecord, vectors: np.ndarray) -> str:
-    """The patches whose vectors, of the last layer, have the largest cosines with the first token's, [CLS]'s mostly."""
+    """Return the patches whose vectors, of the last layer, have the largest cosines with the first token's, [CLS]'s
+    mostly."""
     tokens, lengths = record.maps[0].keys, np.linalg.norm(vectors, axis=1)
     cosines = vectors @ vectors[0] / np.maximum(lengths * lengths[0], 1e-30)
     best = sorted((patch for patch in tokens.patches if patch), key=lambda patch: -cosines[patch])[:5]

@@ -20,7 +20,7 @@ from viz.provenance import stated_address
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Pictures and numbers of a Transformer's attention heads, without a browser."""
+    """Draw pictures and numbers of a Transformer's attention heads, without a browser."""
 
 
 @main.command("export")
@@ -59,22 +59,21 @@ def main() -> None:
 @click.option("--out", required=True, type=WRITE,
               help="The file; its ending says the format.")
 def export(out: Path, **asked: Any) -> None:
-    """Writes one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
+    """Write one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
     numbers of all heads).
 
-    \b
-    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
-    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
-    python -m viz export --model minilm --text "The cat sat." --head 3.1 --head 5.11 --width two-column --out fig.pdf
-    python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
-    python -m viz export --model minilm --text "The cat sat." --out all.npz
-    python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
-    python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
-    python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
-    python -m viz export --record mine.safetensors --out mine-all.npz
+    \b python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg python -m viz export
+    --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf python -m viz export
+    --model minilm --text "The cat sat." --head 3.1 --head 5.11 --width two-column --out fig.pdf python -m viz export
+    --model minilm --text "The cat sat." --grid --zoom 4 --out all.png python -m viz export --model minilm --text "The
+    cat sat." --out all.npz python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token
+    8,7 --out head.png python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
+    python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png python -m viz export --record
+    mine.safetensors --out mine-all.npz
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
-    string. """
+    string.
+    """
     if out.suffix.lower() not in FORMATS:
         raise UserError(f"{out.name} does not say a format; end it in one of {', '.join(sorted(FORMATS))}.")
     refuse_overwriting(out, *(asked[name] for name in ("file", "image") if asked[name] is not None))
@@ -101,7 +100,7 @@ def export(out: Path, **asked: Any) -> None:
 
 
 def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
-    """The heads that are asked for, (layer, head). Raises click.UsageError for what is no head."""
+    """Return the heads that are asked for, (layer, head). Raises click.UsageError for what is no head."""
     given = asked["chosen"] or ("0",)
     found = []
     for each in given:
@@ -121,11 +120,10 @@ def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
 @click.option("--pdf", "to_pdf", type=WRITE,
               help="Where the PDF goes; needs a Chromium.")
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
-    """Writes a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
+    """Write a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
 
-    \b
-    python -m viz handout lesson.handout.json --html lesson.html
-    python -m viz handout lesson.handout.json --pdf lesson.pdf
+    \b python -m viz handout lesson.handout.json --html lesson.html python -m viz handout lesson.handout.json --pdf
+    lesson.pdf
     """
     from viz.handout import page, pdf
     from viz.handout.files import load
@@ -148,12 +146,10 @@ def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
 @click.option("--solution", is_flag=True, help="The teachers' copy, with its exercise solved.")
 @click.option("--out", type=WRITE, help="The file; LESSON.ipynb in this folder unless given.")
 def notebook(lesson: str, solution: bool, out: Path | None) -> None:
-    """Writes the notebook of a lesson: about ten lines that compute what its page shows, and an exercise that checks
+    """Write the notebook of a lesson: about ten lines that compute what its page shows, and an exercise that checks
     itself. LESSON is the last part of its page's address, such as softmax.
 
-    \b
-    python -m viz notebook softmax
-    python -m viz notebook softmax --solution --out softmax-for-me.ipynb
+    \b python -m viz notebook softmax python -m viz notebook softmax --solution --out softmax-for-me.ipynb
     """
     from viz.handout import lesson_notebook
     from viz.text import strings
@@ -169,8 +165,8 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
 
 def _query(model_id: str | None, text: str | None, text_b: str | None, target: str | None, file: Path | None,
            image: Path | None, window: tuple[int, int] | None) -> Query:
-    """The question that the options ask: of a model, or of a file of attention. Raises click.UsageError for neither and
-    for both."""
+    """Return the question that the options ask: of a model, or of a file of attention. Raises click.UsageError for
+    neither and for both."""
     if file is not None:
         if not {model_id, text, text_b, target, image, window} <= {None}:
             raise click.UsageError("--record has its own tokens and no model; leave --model, --text, --text-b, "
@@ -183,7 +179,7 @@ def _query(model_id: str | None, text: str | None, text_b: str | None, target: s
 
 
 def _view(record: AttentionRecord, shown: dict) -> View:
-    """The view that the options describe, over the kind that is asked for or the record's first."""
+    """Return the view that the options describe, over the kind that is asked for or the record's first."""
     names = ("layer", "head", "lens", "scale", "words", "hide_special", "transpose")
     if (shown["kind"] or record.kinds[0]) not in record.kinds:
         raise UserError(f"This model has no {shown['kind']} attention; choose {' or '.join(record.kinds)}.")

@@ -26,7 +26,7 @@ class Example:
 
 @functools.cache
 def examples() -> tuple[Example, ...]:
-    """Every example, in the order of the menu."""
+    """Return every example, in the order of the menu."""
     return tuple(_example(entry) for entry in strings("examples")["example"])
 
 
@@ -36,19 +36,19 @@ def _example(entry: dict[str, Any]) -> Example:
 
 
 def example_for(text: str, text_b: str | None) -> Example | None:
-    """The example whose sentence, or whose twin, this is."""
+    """Return the example whose sentence, or whose twin, this is."""
     return next((example for example in examples()
                  if text in (example.text, example.twin) and (text_b or None) == example.text_b),
                 None)
 
 
 def other_twin(example: Example, text: str) -> str | None:
-    """The twin of an example's sentence, in either direction."""
+    """Return the twin of an example's sentence, in either direction."""
     return example.text if text == example.twin else example.twin
 
 
 def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | None:
-    """The first token of the first place where `word` stands as a whole word, in any of the texts."""
+    """Return the first token of the first place where `word` stands as a whole word, in any of the texts."""
     for segment, text in enumerate(texts):
         match = re.search(rf"\b{re.escape(word)}\b", text or "")
         if match:
@@ -59,8 +59,8 @@ def token_of(tokens: Tokens, texts: tuple[str | None, ...], word: str) -> int | 
 
 
 def word_at(tokens: Tokens, token: int | None, text: str) -> tuple[int, int] | None:
-    """Where in the text the word of this token stands, without the spaces round it; None for a token of another text or
-    of none."""
+    """Return where in the text the word of this token stands, without the spaces round it; None for a token of another
+    text or of none."""
     if token is None or token >= len(tokens) or tokens.special[token] or tokens.segments[token] != 0:
         return None
     same = [tokens.words[place] == tokens.words[token] >= 0 and tokens.segments[place] == 0

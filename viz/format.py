@@ -21,12 +21,12 @@ def paper_head_label(layer: int, head: int) -> str:
 
 
 def format_weight(weight: float) -> str:
-    """A weight with three decimals, and never 0.000 for something that is not 0."""
+    """Return a weight with three decimals, and never 0.000 for something that is not 0."""
     return true_minus(f"{weight:z.3f}" if abs(weight) >= 0.0005 or weight == 0 else f"{weight:.1e}")
 
 
 def format_change(number: float) -> str:
-    """A change with its sign, a true minus, and the decimals of a weight."""
+    """Return a change with its sign, a true minus, and the decimals of a weight."""
     return ("+" if number > 0 else "−" if number < 0 else "") + format_weight(abs(number))
 
 
@@ -39,32 +39,32 @@ def rank(number: float, numbers: Iterable[float], write: Callable[[float], str] 
 
 
 def format_number(number: float, digits: int = 3) -> str:
-    """Any number with so many digits that count, as people write it: with an exponent only below 0.001 and from a
-    million on."""
+    """Return any number with so many digits that count, as people write it: with an exponent only below 0.001 and from
+    a million on."""
     rounded = float(f"{number:.{digits}g}")
     plain = rounded == 0 or 1e-3 <= abs(rounded) < 1e6
     return true_minus(f"{rounded:.15g}" if plain else f"{rounded:.{digits - 1}e}")
 
 
 def format_difference(difference: float) -> str:
-    """How far two answers that should be equal differ: its order of magnitude, with one digit."""
+    """Return how far two answers that should be equal differ: its order of magnitude, with one digit."""
     return f"{difference:.0e}"
 
 
 def format_share(share: float, decimals: int = 1) -> str:
-    """A share of one in per cent."""
+    """Return a share of one in per cent."""
     return f"{share:z.{decimals}%}"
 
 
 def format_signed(number: float, form: str) -> str:
-    """The number as `form` writes it, with a true minus sign; nothing for what is missing, and what is rounded to 0 has
-    no minus."""
+    """Return the number as `form` writes it, with a true minus sign; nothing for what is missing, and what is rounded
+    to 0 has no minus."""
     sign = form[:1] if form[:1] == "+" else ""
     return f"{number:{sign}z{form.removeprefix(sign)}}".replace("-", "−") if math.isfinite(number) else ""
 
 
 def markdown_table(head: str, rows: Iterable[Iterable[str]]) -> str:
-    """A table in Markdown under a head such as "| token | weight |": words at the left, numbers at the right."""
+    """Return a table in Markdown under a head such as "| token | weight |": words at the left, numbers at the right."""
     rule = "|---|" + "---:|" * (head.count("|") - 2)
     return "\n".join([head, rule, *(f"| {' | '.join(row)} |" for row in rows)])
 
@@ -98,6 +98,6 @@ def token_markdown(text: str) -> str:
 
 
 def token_label(tokens: Tokens, token: int) -> str:
-    """A token for Markdown, with its position where the same text occurs twice."""
+    """Return a token for Markdown, with its position where the same text occurs twice."""
     text = token_markdown(tokens.texts[token])
     return f"*{text}*" if tokens.texts.count(tokens.texts[token]) == 1 else f"*{text}* ({token})"

@@ -33,7 +33,7 @@ STYLE = Path(__file__).with_name("page.css")
 
 
 def badge_drawn(place: DeltaGenerator, page: PageContext) -> bool:
-    """Draws the verification once the record is there; whether it is."""
+    """Draw the verification once the record is there; whether it is."""
     try:
         record = sources.cached(page.query())
     except UserError:   # the page says so
@@ -56,7 +56,7 @@ def watch_check(page: PageContext) -> None:
 
 
 def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
-    """The sidebar and the page; whatever goes wrong is one sentence, and what was typed stays."""
+    """Draw the sidebar and the page; whatever goes wrong is one sentence, and what was typed stays."""
     if not page.about.asks_with(page.controls):
         with errors_as_sentences(page):
             render(page)
@@ -73,7 +73,7 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
 
 
 def show_next(page: PageContext) -> None:
-    """The way on, at the end of a page."""
+    """Draw the way on, at the end of a page."""
     following = page_after(page.name)
     st.divider()
     st.button(strings("frame")["next"].format(title=page_titles()[following]), key="next-page", type="tertiary",
@@ -81,7 +81,7 @@ def show_next(page: PageContext) -> None:
 
 
 def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
-    """Draws one page."""
+    """Draw one page."""
     page, render = pages()[name]
     st.set_page_config(page_title=strings("frame")["title"].format(page=page.title))
     now, context = session(), PageContext(name, page, menu)
@@ -118,7 +118,7 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
 
 
 def main() -> None:
-    """Builds the menu and runs the page that is open."""
+    """Build the menu and runs the page that is open."""
     st.set_page_config(layout="wide")
     st.logo(IMAGES / f"logo-{page_theme()}.svg", size="large")
     listed: dict[str, list[StreamlitPage]] = {section: [] for section in sections()}

@@ -26,13 +26,14 @@ class Term:
     menu: str = ""                   # a measure's words in the menu of orders
 
     def has(self, word: str) -> bool:
-        """Whether the word, in small letters, stands anywhere in the term."""
+        """Return whether the word, in small letters, stands anywhere in the term."""
         return word in " ".join((self.name, self.title, self.says, self.unit, self.paper, self.menu)).casefold()
 
 
 @functools.cache
 def terms() -> dict[str, Term]:
-    """Every term by its name, in the order of titles. Raises ValueError where two pages bring a term of one name."""
+    """Return every term by its name, in the order of titles. Raises ValueError if two pages bring a term of one
+    name."""
     by_name: dict[str, Term] = {}
     for path in sorted((FOLDER / "glossary").glob("*.toml")):
         if path.stem not in pages():
@@ -53,23 +54,23 @@ def _term(name: str, page: str, fields: dict) -> Term:
 
 
 def search(words: str) -> list[Term]:
-    """The terms that have every one of the words anywhere."""
+    """Return the terms that have every one of the words anywhere."""
     wanted = words.casefold().split()
     return [term for term in terms().values() if all(term.has(word) for word in wanted)]
 
 
 def terms_of_section(page: str, section: str) -> list[Term]:
-    """The terms that a section of a page brings."""
+    """Return the terms that a section of a page brings."""
     return [term for term in terms().values() if term.page == page and section in term.sections]
 
 
 def term_link(term: Term) -> str:
-    """The link to a term, from any page."""
+    """Return the link to a term, from any page."""
     return f"glossary?term={term.name}"
 
 
 def places_of(term: Term) -> list[tuple[str, str]]:
-    """(words, link) of every place that shows the term; a measure's link orders the heads by it."""
+    """Return (words, link) of every place that shows the term; a measure's link orders the heads by it."""
     known = pages()
     title = known[term.page][0].title
     if term.menu:

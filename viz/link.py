@@ -35,8 +35,8 @@ START = State()
 
 
 def pack(text: str) -> str | None:
-    """The text as characters that stand for themselves in a URL; None for one that is too long for it, or that UTF-8
-    cannot hold."""
+    """Return the text as characters that stand for themselves in a URL; None for one that is too long for it, or that
+    UTF-8 cannot hold."""
     try:
         content = text.encode("utf-8")
     except UnicodeEncodeError:
@@ -49,7 +49,8 @@ def pack(text: str) -> str | None:
 
 
 def unpack(packed: str) -> str | None:
-    """The text again; None for anything that `pack` does not write, after at most LIMITS.link_unpacked bytes of it."""
+    """Return the text again; None for anything that `pack` does not write, after at most LIMITS.link_unpacked bytes of
+    it."""
     if len(packed) > MOST_PACKED:
         return None
     inflate = zlib.decompressobj(RAW)
@@ -68,8 +69,8 @@ def short_name(text: str) -> str:
 
 
 def to_params(state: State, page: str = "", controls: Iterable[Control] = (), named: bool = False) -> dict[str, str]:
-    """The parameters that bring this state back, with the page's own controls. named: model and text are among them
-    also where they are those of the start."""
+    """Return the parameters that bring this state back, with the page's own controls. named: model and text are among
+    them also where they are those of the start."""
     model = {"model": state.model} if named or state.model != START.model else {}
     others = _view_params(state, page, controls)
     asked = {field: getattr(state, field) or "" for field in TEXTS}
@@ -82,14 +83,14 @@ def to_params(state: State, page: str = "", controls: Iterable[Control] = (), na
 
 
 def left_out(state: State, page: str = "", controls: Iterable[Control] = ()) -> dict[str, str]:
-    """The texts that this state's address is too short for, by their short names."""
+    """Return the texts that this state's address is too short for, by their short names."""
     params = to_params(state, page, controls, named=True)
     return {short_name(text): text for field in TEXTS
             if (text := getattr(state, field)) and params.get(f"{field}_id") == short_name(text)}
 
 
 def _text_params(texts: dict[str, str], room: int) -> dict[str, str]:
-    """The texts by field, as readable as `room` characters allow."""
+    """Return the texts by field, as readable as `room` characters allow."""
     for form in (_readable, _packed):
         params = {name: value for field, text in texts.items() for name, value in form(field, text).items()}
         if len(urlencode(params)) <= room:
@@ -115,7 +116,7 @@ def _packed(field: str, text: str) -> dict[str, str]:
 
 
 def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[str, str]:
-    """The parameters of what is chosen: the view, the presentation, the page's controls."""
+    """Return the parameters of what is chosen: the view, the presentation, the page's controls."""
     view, params = state.view, {}
     if "kind" in state.user_set:
         params["kind"] = view.kind.value
@@ -145,7 +146,7 @@ def _view_params(state: State, page: str, controls: Iterable[Control]) -> dict[s
 
 
 def from_params(params: Mapping[str, str], page: str = "", controls: Iterable[Control] = ()) -> State:
-    """The state that a link to a page describes; a parameter that makes no sense is as if it were not there."""
+    """Return the state that a link to a page describes; a parameter that makes no sense is as if it were not there."""
     state = _asked(params)
     chosen: set[str] = set()
     view: dict[str, Any] = {}
@@ -204,7 +205,7 @@ def _numbers(params: Mapping[str, str], *names: str) -> list[int] | None:
 
 
 def _looks(params: Mapping[str, str]) -> dict:
-    """The parts of the view that say how something is shown."""
+    """Return the parts of the view that say how something is shown."""
     view: dict = {name: params.get(name) == "1" for name in ("transpose", "hide_special", "renormalise", "words")}
     for name, known in (("lens", LENSES), ("quadrant", QUADRANTS),
                         ("order", ("layer", "pair", *BY_NAME))):
@@ -218,6 +219,7 @@ def _looks(params: Mapping[str, str]) -> dict:
 
 
 def address(base: str, state: State, page: str = "", controls: Iterable[Control] = (), named: bool = True) -> str:
-    """The whole link: the page's address without its query, and the state's parameters. named: as of `to_params`."""
+    """Return the whole link: the page's address without its query, and the state's parameters. named: as of
+    `to_params`."""
     params = to_params(state, page, controls, named)
     return base.split("?")[0] + ("?" + urlencode(params) if params else "")

@@ -28,7 +28,8 @@ __all__ = ["Figure", "ask", "look", "show"]
 
 
 def ask(model: str, text: str, text_b: str | None = None, target: str | None = None) -> AttentionRecord:
-    """The record of a text. Raises UserError for a model that is not on this disk, or that cannot read the text."""
+    """Return the record of a text. Raises UserError for a model that is not on this disk, or that cannot read the
+    text."""
     return sources.ask(sources.open_query(model, text, text_b, target)).result()
 
 
@@ -48,12 +49,14 @@ class Figure:
 
 def show(record: AttentionRecord, view: View | None = None, *, grid: bool = False, height: int = 700,
          **changes: Any) -> Figure:
-    """All heads of a record, of which a click opens one beside them; or one head, where a view, a layer or a head is
-    given. Raises UserError where the view cannot be shown, and for a layer, head or token that is not in the record.
+    """Return all heads of a record, of which a click opens one beside them; or one head, where a view, a layer or a
+    head is given. Raises UserError if the view cannot be shown, and for a layer, head or token that is not in the
+    record.
 
     view: which head and how; without one the record's first kind. grid: all heads, whatever else is given. height:
     pixels, where the notebook lets no script run. changes: fields of the view, such as layer=3, head=1, lens="lines";
-    token=10, or token="it", and "it#2" for the second of several; pair=("it", "animal"). """
+    token=10, or token="it", and "it#2" for the second of several; pair=("it", "animal").
+    """
     whole = grid or (view is None and not {"layer", "head"} & set(changes))
     wanted = _view(record, view, changes)
     frame = f"clearhead-{uuid.uuid4().hex[:12]}"
@@ -61,7 +64,7 @@ def show(record: AttentionRecord, view: View | None = None, *, grid: bool = Fals
 
 
 def _view(record: AttentionRecord, view: View | None, changes: dict[str, Any]) -> View:
-    """The view with these changes, which the record has. Raises UserError for one that it has not."""
+    """Return the view with these changes, which the record has. Raises UserError for one that it has not."""
     kind = changes.get("kind", view.kind if view else record.kinds[0])
     if kind not in record.kinds:
         raise UserError(f"This record has no {quoted(str(kind))} attention; choose {' or '.join(record.kinds)}.")

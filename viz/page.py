@@ -68,7 +68,8 @@ class Page:
         return self.needs != "nothing"
 
     def asks_with(self, controls: Mapping[str, Any]) -> bool:
-        """Whether the page uses its model and text while its controls are so; where it does not, neither is shown."""
+        """Return whether the page uses its model and text while its controls are so; where it does not, neither is
+        shown."""
         return self.asks and (not self.asks_at or any(controls[name] == value for name, value in self.asks_at))
 
 
@@ -95,39 +96,40 @@ class PageContext:
         return {control.name: control.start for control in self.about.controls} | self.state.controls_of(self.name)
 
     def query(self, edits: Iterable[Edit] = (), **changes: Any) -> Query:
-        """The question of the sidebar, with `changes` of its fields (model, text, text_b, target, image) and with
-        edits. What the model does not read (a second text, a target, a picture; of a model of pictures the text) is as
-        if it were not there. Raises UserError for a question that cannot be asked."""
+        """Return the question of the sidebar, with `changes` of its fields (model, text, text_b, target, image) and
+        with edits. What the model does not read (a second text, a target, a picture; of a model of pictures the text)
+        is as if it were not there. Raises UserError for a question that cannot be asked."""
         asked = replace(self.state, **changes)
         read = {name: getattr(asked, name) for name in sources.sides(asked.model)}
         text = read.pop("text", asked.text if "image" not in read else "")
         return sources.open_query(asked.model, text, edits=edits, **read)
 
     def record(self, height: int = 420) -> AttentionRecord:
-        """Its answer, waited for. Raises UserError if there is none. height: as of `ask`."""
+        """Return its answer, waited for. Raises UserError if there is none. height: as of `ask`."""
         return self.ask(self.query(), height)
 
     def view(self) -> View:
-        """The view, complete; waits for the record."""
+        """Return the view, complete; waits for the record."""
         return complete_view(self.state, self.record())
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
-        """The answer to any question, waited for. Raises UserError if there is none, UnknownWords for a text with words
-        that a small model does not know. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
+        """Return the answer to any question, waited for. Raises UserError if there is none, UnknownWords for a text
+        with words that a small model does not know. height: of the skeleton that stands there meanwhile, in pixels; 0
+        for none."""
         answer = waiting.ask(question, height)
         if isinstance(question, Query) and sources.vocabulary(question.model):
             refuse_unknown(answer)
         return answer
 
     def ask_each(self, questions: Iterable[Hashable], **how: Any) -> Generator[Any, None, None]:
-        """The answers to many questions, each as soon as it is there; how: as of `viz.waiting.ask_each`."""
+        """Return the answers to many questions, each as soon as it is there; how: as of `viz.waiting.ask_each`."""
         return waiting.ask_each(questions, **how)
 
     def set(self, *, passing: bool = False, **changes: Any) -> None:
-        """The one way to change the state: fields of the question, of the view (`head` takes (layer, head)) and this
-        page's own controls, all at once. Another token, another pair and an edited text keep the head that is open; of
-        the rest the state keeps what still makes sense, and what a control cannot be is ignored. passing: no reader
-        chose it, as in a film, so that it is no entry of the browser's history."""
+        """Draw the one way to change the state: fields of the question, of the view (`head` takes (layer, head)) and
+        this page's own controls, all at once. Another token, another pair and an edited text keep the head that is
+        open; of the rest the state keeps what still makes sense, and what a control cannot be is ignored. passing: no
+        reader chose it, as in a film, so that it is no entry of the browser's history."""
         asked = {name: changes.pop(name) for name in QUESTION & changes.keys()}
         seen = {name: changes.pop(name) for name in VIEW & changes.keys()}
         keeps = "model" not in asked if asked else bool({"token", "pair"} & seen.keys())
@@ -139,11 +141,11 @@ class PageContext:
         self.write_address()
 
     def correct(self, **fields: Any) -> None:
-        """Puts other fields in the state, whereupon nothing else in it changes: for the frame, before it draws."""
+        """Put other fields in the state, whereupon nothing else in it changes: for the frame, before it draws."""
         session().state = replace(self.state, **fields)
 
     def restore(self) -> None:
-        """Puts what the browser's address says in the place of the state. Controls of other pages, of which it says
+        """Put what the browser's address says in the place of the state. Controls of other pages, of which it says
         nothing, stay, and a text that was too long for the address is the one that this session had there."""
         read, others = from_params(st.query_params, self.name, self.about.controls), self.state.control_values
         known = LONG_TEXTS.value
@@ -157,7 +159,7 @@ class PageContext:
         now.state, now.passing, now.restored = state, passing, restored
 
     def _with_open_head(self) -> State:
-        """The state in which the head on screen is chosen, if there is one."""
+        """Return the state in which the head on screen is chosen, if there is one."""
         try:
             record = sources.cached(self.query())
         except UserError:
@@ -168,7 +170,7 @@ class PageContext:
         return self.state.with_view(head=(view.layer, view.head))
 
     def open_page(self, name: str, **controls: Any) -> None:
-        """Opens another page, with some of its controls set; for a callback there is `open_next`."""
+        """Open another page, with some of its controls set; for a callback there is `open_next`."""
         self._put(with_controls(self.state, name, pages()[name][0], controls))
         st.switch_page(self.menu[name])
 
@@ -177,7 +179,7 @@ class PageContext:
         session().next_page = name, controls
 
     def follow(self) -> None:
-        """Opens the page that a callback chose with `open_next`, if one did."""
+        """Open the page that a callback chose with `open_next`, if one did."""
         chosen, session().next_page = session().next_page, None
         if chosen is not None:
             self.open_page(chosen[0], **chosen[1])
@@ -191,22 +193,24 @@ class PageContext:
             self.open_next(name)
 
     def link(self, state: State | None = None) -> str:
-        """The address of this page in a state, by default in its own; it names model and text wherever the page has
-        them."""
+        """Return the address of this page in a state, by default in its own; it names model and text wherever the page
+        has them."""
         return address(own_address(), state or self.state, self.name, self.about.controls, self.about.asks)
 
     def params(self) -> dict[str, str]:
-        """The parameters of the state in the address bar. One that stands for more than the start names model and text;
-        where nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned there."""
+        """Return the parameters of the state in the address bar. One that stands for more than the start names model
+        and text; where nothing was chosen it stays as short as it was typed, and on a lesson it is about what is turned
+        there."""
         wanted = to_params(self.state, self.name, self.about.controls)
         named = bool(wanted) and self.about.needs == "record"
         return to_params(self.state, self.name, self.about.controls, named=True) if named else wanted
 
     def write_address(self) -> None:
-        """Writes the state into the address bar.
+        """Write the state into the address bar.
 
         Streamlit adds an entry to the browser's history every time; viz/components/js/history.js leaves one for each
-        click, key press or drag, and none for an address that ends with PASSING, which it takes off."""
+        click, key press or drag, and none for an address that ends with PASSING, which it takes off.
+        """
         wanted = self.params()
         if held := left_out(self.state, self.name, self.about.controls):
             LONG_TEXTS.value = held
@@ -216,8 +220,8 @@ class PageContext:
 
 
 def own_address() -> str:
-    """Where a browser has this page, without its query: where whoever runs the server says so with CLEARHEAD_ADDRESS,
-    under that address, else where this browser has it."""
+    """Return where a browser has this page, without its query: where whoever runs the server says so with
+    CLEARHEAD_ADDRESS, under that address, else where this browser has it."""
     here, stated = st.context.url or "", stated_address()
     if not stated:
         return here
@@ -226,8 +230,8 @@ def own_address() -> str:
 
 
 def with_controls(state: State, name: str, page: Page, changes: Mapping[str, Any]) -> State:
-    """The state with some of a page's own controls changed; a value that a control cannot be is ignored, and its start
-    takes it out of the URL."""
+    """Return the state with some of a page's own controls changed; a value that a control cannot be is ignored, and its
+    start takes it out of the URL."""
     known = {control.name: control for control in page.controls}
     clean = {field: known[field].clean(value) for field, value in changes.items()}
     return state.with_control_values(name, **{field: None if value == known[field].start else value
@@ -260,11 +264,11 @@ class Pages(Mapping[str, tuple[Page, Callable[["PageContext"], None]]]):
 
 @functools.cache
 def pages() -> Pages:
-    """The pages."""
+    """Return the pages."""
     return Pages()
 
 
 def page_after(name: str) -> str:
-    """The next page in the menu; after the last the first."""
+    """Return the next page in the menu; after the last the first."""
     names = list(pages())
     return names[(names.index(name) + 1) % len(names)]

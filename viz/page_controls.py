@@ -19,15 +19,15 @@ class Control:
     start: Any   # its value until somebody moves it
 
     def clean(self, value: Any) -> Any:
-        """The value in its one canonical form; None for what the control cannot be."""
+        """Return the value in its one canonical form; None for what the control cannot be."""
         raise NotImplementedError
 
     def read(self, text: str) -> Any:
-        """The value that stands in a URL so; None for what the control cannot be."""
+        """Return the value that stands in a URL so; None for what the control cannot be."""
         return self.clean(text)
 
     def write(self, value: Any) -> str:
-        """The value as it stands in a URL."""
+        """Return the value as it stands in a URL."""
         return str(value)
 
 

@@ -31,7 +31,7 @@ PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """What computed and drew this, without importing any of it."""
+    """Return what computed and drew this, without importing any of it."""
     by_package = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -42,14 +42,15 @@ def versions() -> dict[str, str]:
 
 
 def public_name(model: str) -> str:
-    """A model's id without folders of this machine, which would tell a blind reviewer who wrote the paper."""
+    """Return a model's id without folders of this machine, which would tell a blind reviewer who wrote the paper."""
     path = Path(model).expanduser()
     local = path.is_absolute() or model.startswith((".", "~")) or path.exists()
     return path.name if local else model
 
 
 def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
-    """The provenance as plain values: the question, the answer's model and checks, the view, the versions, the link."""
+    """Return the provenance as plain values: the question, the answer's model and checks, the view, the versions, the
+    link."""
     query, card = record.query, record.card
     return {
         "made_by": MADE_BY, "version": VERSION, "commit": commit(),
@@ -64,8 +65,8 @@ def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
 
 
 def image_of(query: Query) -> dict[str, str] | None:
-    """The picture of a question: the hash of its file, and of one that is here its name, licence and source; None
-    without one."""
+    """Return the picture of a question: the hash of its file, and of one that is here its name, licence and source;
+    None without one."""
     if query.image is None:
         return None
     try:
@@ -82,7 +83,7 @@ def _image_in_words(query: Query, phrases: dict) -> str:
 
 
 def _plain(edit: Edit) -> dict:
-    """An edit as JSON can hold it; the text that a patch takes from has no edits of its own."""
+    """Return an edit as JSON can hold it; the text that a patch takes from has no edits of its own."""
     values = {"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)}
     if isinstance(edit, Patch):
         values["from_query"] |= {"edits": [], "continuation": list(edit.from_query.continuation),
@@ -96,19 +97,20 @@ def _number(value: object) -> Any:
 
 
 def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
-    """The provenance as one line of ASCII JSON, without the semicolon that some spreadsheets take for a cell's end."""
+    """Return the provenance as one line of ASCII JSON, without the semicolon that some spreadsheets take for a cell's
+    end."""
     return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
 
 
 def stated_address() -> str:
-    """Where others find this server, as whoever runs it says with CLEARHEAD_ADDRESS; "" where nobody does."""
+    """Return where others find this server, as whoever runs it says with CLEARHEAD_ADDRESS; "" where nobody does."""
     stated = os.environ.get("CLEARHEAD_ADDRESS", "").strip().rstrip("/")
     return stated if stated.startswith(("http://", "https://")) else ""
 
 
 def opens_elsewhere(link: str) -> bool:
-    """Whether other machines than those of one network can open an address: its host has a public name or number, or is
-    the one that whoever runs the server states."""
+    """Return whether other machines than those of one network can open an address: its host has a public name or
+    number, or is the one that whoever runs the server states."""
     try:
         host = (urlsplit(link).hostname or "").rstrip(".")
         if stated_address() and link.startswith(stated_address()):
@@ -122,7 +124,7 @@ def opens_elsewhere(link: str) -> bool:
 
 
 def opens_here_alone(link: str) -> bool:
-    """Whether an address leads every machine to itself, as localhost does."""
+    """Return whether an address leads every machine to itself, as localhost does."""
     host = (urlsplit(link).hostname or "").rstrip(".")
     with suppress(ValueError):
         number = ipaddress.ip_address(host)
@@ -132,14 +134,14 @@ def opens_here_alone(link: str) -> bool:
 
 
 def stamp() -> str:
-    """What made a picture: Clearhead's version and commit."""
+    """Return what made a picture: Clearhead's version and commit."""
     return f"{MADE_BY} {VERSION}" + (f" (commit {commit()[:10]})" if commit() else "")
 
 
 def way_back(link: str, said: str = "") -> str:
-    """What a caption prints of the state that it was made in: its address where others can open it, else its page and
-    what is chosen there, in words, so that one can choose it again. said: what the caption says already; a model and
-    texts that stand in it are not said twice."""
+    """Return what a caption prints of the state that it was made in: its address where others can open it, else its
+    page and what is chosen there, in words, so that one can choose it again. said: what the caption says already; a
+    model and texts that stand in it are not said twice."""
     from viz.text import strings
 
     if not link or opens_elsewhere(link):
@@ -148,7 +150,7 @@ def way_back(link: str, said: str = "") -> str:
 
 
 def state_in_words(link: str, said: str = "") -> str:
-    """The page that an address opens and what is chosen there, without its server. said: as of `way_back`."""
+    """Return the page that an address opens and what is chosen there, without its server. said: as of `way_back`."""
     from viz.text import strings
 
     phrases, address = strings("export"), urlsplit(link)
@@ -166,7 +168,7 @@ def state_in_words(link: str, said: str = "") -> str:
 
 
 def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[str]]:
-    """The same in words, for the caption of a picture: the texts, and where the picture comes from."""
+    """Return the same in words, for the caption of a picture: the texts, and where the picture comes from."""
     from viz.text import strings
 
     phrases, query, card = strings("export"), record.query, record.card
@@ -183,7 +185,7 @@ def sentences(record: AttentionRecord, link: str = "") -> tuple[list[str], list[
 
 
 def _quoted(text: str, phrases: dict) -> str:
-    """A text in one line; of a long one the beginning, and how long it is."""
+    """Return a text in one line; of a long one the beginning, and how long it is."""
     words = " ".join(text.split())
     return phrases["quoted"].format(text=words) if len(words) <= QUOTED else phrases["begun"].format(
         text=words[:QUOTED], count=len(text))
@@ -202,7 +204,7 @@ def _in_words(edit: Edit) -> str:
 
 
 def _checked(record: AttentionRecord, phrases: dict) -> str:
-    """How far the picture was checked, with the difference in the pass that made it, as on the badge."""
+    """Return how far the picture was checked, with the difference in the pass that made it, as on the badge."""
     error = record.verification.max_error
     said = phrases["difference"].format(error=format_difference(error)) if math.isfinite(error) else ""
     return phrases["checked"][record.verification.status] + said

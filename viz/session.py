@@ -32,7 +32,7 @@ class Session:
 
 
 def session() -> Session:
-    """The session of the visitor whose page runs."""
+    """Return the session of the visitor whose page runs."""
     if "clearhead" not in st.session_state:
         st.session_state["clearhead"] = Session()
     return st.session_state["clearhead"]

@@ -25,7 +25,7 @@ IDLE = 20.0   # seconds after which the models' packages come, visitor or not
 
 
 def ask_first() -> "Job | None":
-    """Reads the pages and asks what the page without an address asks: its visitor shares the job, others find the
+    """Read the pages and asks what the page without an address asks: its visitor shares the job, others find the
     packages there. What that page says of the record is worked out too, where it was kept."""
     import viz.frame
     from model.ask import sources
@@ -50,8 +50,8 @@ def ask_first() -> "Job | None":
 
 
 def start() -> None:
-    """Asks first; of an answer that was kept the live one follows, when the first visitor's page is drawn. What that
-    has imported stays, and is left out of Python's search for garbage."""
+    """Ask first; of an answer that was kept the live one follows, when the first visitor's page is drawn. What that has
+    imported stays, and is left out of Python's search for garbage."""
     from model.ask import sources
 
     job = ask_first()

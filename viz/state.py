@@ -51,26 +51,26 @@ class State:
         return {field: name for field, name in sorted(self.absent_texts) if not getattr(self, field)}
 
     def with_control_values(self, page: str, **changes: Any) -> "State":
-        """The state with some of a page's own controls changed; None puts one back to its start."""
+        """Return the state with some of a page's own controls changed; None puts one back to its start."""
         others = {entry for entry in self.control_values if entry[0] != page or entry[1] not in changes}
         return replace(self,
                        control_values=frozenset(others | {(page, name, value) for name, value in changes.items()
                                                           if value is not None}))
 
     def controls_of(self, page: str) -> dict[str, Any]:
-        """{control: value} of the page's controls that stand elsewhere than at their start."""
+        """Return {control: value} of the page's controls that stand elsewhere than at their start."""
         return {name: value for owner, name, value in self.control_values if owner == page}
 
     def with_view(self, **changes: Any) -> "State":
-        """The state after a choice in the view; `head` takes (layer, head)."""
+        """Return the state after a choice in the view; `head` takes (layer, head)."""
         if "head" in changes:
             changes["layer"], changes["head"] = changes["head"]
         names = {"head" if name == "layer" else name for name in changes} & set(WORKED_OUT)
         return replace(self, view=replace(self.view, **changes), user_set=self.user_set | names)
 
     def with_question(self, **changes: Any) -> "State":
-        """The state after another question. Another model or example (text and second text) starts with its own head;
-        an edited text keeps the head that was open, another picture the patch too, and every one the scale that
+        """Return the state after another question. Another model or example (text and second text) starts with its own
+        head; an edited text keeps the head that was open, another picture the patch too, and every one the scale that
         somebody chose. A model with pictures of its own starts with one of them."""
         absent = frozenset(entry for entry in self.absent_texts if entry[0] not in changes)
         asked = replace(self, absent_texts=absent, **changes)
@@ -85,7 +85,7 @@ class State:
 
 
 def complete_view(state: State, record: AttentionRecord) -> View:
-    """The view with everything worked out that nobody chose, and with choices dropped that this record does not
+    """Return the view with everything worked out that nobody chose, and with choices dropped that this record does not
     have."""
     view, chosen = state.view, state.user_set
     example = None if record.picture is not None else example_for(state.text, state.text_b)
@@ -107,15 +107,15 @@ def complete_view(state: State, record: AttentionRecord) -> View:
 
 
 def _fitting_lens(lens: str, record: AttentionRecord) -> str:
-    """The lens, or where the record does not have it the one that stands for it."""
+    """Return the lens, or where the record does not have it the one that stands for it."""
     if record.picture is None:
         return "matrix" if lens == "picture" else lens
     return "picture" if lens == "text" else lens
 
 
 def first_token(tokens: Tokens) -> int:
-    """Which token is in focus until somebody chooses one: of a text the one that tells most; of a picture [CLS], which
-    stands for all of it, or else the patch in its middle."""
+    """Return which token is in focus until somebody chooses one: of a text the one that tells most; of a picture [CLS],
+    which stands for all of it, or else the patch in its middle."""
     if tokens.grid is None:
         return telling_token(tokens)
     first = next((token for token in range(len(tokens)) if tokens.place(token) is None), None)
@@ -124,8 +124,8 @@ def first_token(tokens: Tokens) -> int:
 
 
 def _first_head(attention_map: AttentionMap, pair: tuple[int, int] | None, token: int) -> HeadId:
-    """The head with the largest weight for the pair, or from the token to another one; of a picture the one that shows
-    most patches in colour, as one that looks at a single patch, or at all alike, is no place to begin."""
+    """Return the head with the largest weight for the pair, or from the token to another one; of a picture the one that
+    shows most patches in colour, as one that looks at a single patch, or at all alike, is no place to begin."""
     patches = list(attention_map.keys.patches)
     if pair is None and patches:
         even, most = 1 / len(attention_map.keys), glow.most_times(len(attention_map.keys))
@@ -155,8 +155,9 @@ ROWS = 256      # rows that are looked at, in the middle of the text
 
 
 def tenth_weight(attention_map: AttentionMap, view: View) -> float | None:
-    """The median, over the rows in the middle of the text, of a row's tenth largest weight in the open head; None for
-    a text so short that the scale does not matter, where no row has ten, and for lines, which would be a cloud."""
+    """Return the median, over the rows in the middle of the text, of a row's tenth largest weight in the open head;
+    None for a text so short that the scale does not matter, where no row has ten, and for lines, which would be a
+    cloud."""
     rows, columns = len(attention_map.queries), len(attention_map.keys)
     if columns <= LONG or view.lens == "lines":
         return None
@@ -167,7 +168,7 @@ def tenth_weight(attention_map: AttentionMap, view: View) -> float | None:
 
 
 def readable_scale(tenth: float | None) -> str:
-    """The first scale on which a row's tenth weight can be seen; the last one where none shows it."""
+    """Return the first scale on which a row's tenth weight can be seen; the last one where none shows it."""
     if tenth is None:
         return SCALES[0]
     return next((scale for scale in SCALES if strength(np.array(tenth), scale) >= SEEN), SCALES[-1])

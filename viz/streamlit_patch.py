@@ -38,7 +38,7 @@ RECORD = 2048   # bytes that Streamlit takes for an uploaded file beside its con
 
 
 def _replaces(owner: type, name: str) -> Callable[[Callable[..., object]], None]:
-    """Puts a function in the place of a method, once for all; it gets the method before the method's own arguments."""
+    """Put a function in the place of a method, once for all; it gets the method before the method's own arguments."""
     def put(function: Callable[..., object]) -> None:
         method = getattr(owner, name)
         if hasattr(method, "__wrapped__"):
@@ -115,25 +115,25 @@ def read_ahead() -> None:
 
 
 def went_back() -> bool:
-    """Whether this run answers the browser's Back or Forward (https://github.com/streamlit/streamlit/pull/16989), so
-    that st.query_params says where it went."""
+    """Return whether this run answers the browser's Back or Forward
+    (https://github.com/streamlit/streamlit/pull/16989), so that st.query_params says where it went."""
     context = get_script_run_ctx()
     return context is not None and context.is_history_navigation
 
 
 def open_browser() -> None:
-    """Opens this server's page in a browser of this machine, as Streamlit does for any script."""
+    """Open this server's page in a browser of this machine, as Streamlit does for any script."""
     cli_util.open_browser(server_util.get_url("localhost"))
 
 
 def flag(name: str) -> Any:
-    """An option of Streamlit's as the command line or its variable set it; None where neither did."""
+    """Return an option of Streamlit's as the command line or its variable set it; None where neither did."""
     by_flag = config.get_where_defined(name) == config._DEFINED_BY_FLAG
     return config.get_option(name) if by_flag else None
 
 
 def hold_options(options: Mapping[str, object]) -> dict[str, object]:
-    """Sets options, now and whenever Streamlit reads its configuration again, as it does when a file of it changes;
+    """Set options, now and whenever Streamlit reads its configuration again, as it does when a file of it changes;
     returns what is in force. `streamlit run` reads its configuration before the script, and st.set_option takes none of
     the server's."""
     def put() -> None:
@@ -171,7 +171,7 @@ def bound_uploads(session_bytes: int, total_bytes: int) -> None:
 
 def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_bytes: int,
                   total_bytes: int) -> list[tuple[str, str]]:
-    """What has to go, the oldest first, so that a session and all together hold no more than they may. sizes: by
+    """Return what has to go, the oldest first, so that a session and all together hold no more than they may. sizes: by
     (session, file), the oldest first."""
     own, total, drop = sum(size for key, size in sizes.items() if key[0] == session), sum(sizes.values()), []
     for key, size in sizes.items():
@@ -183,7 +183,7 @@ def oldest_beyond(sizes: Mapping[tuple[str, str], int], session: str, session_by
 
 
 def forget_upload(file: UploadedFile) -> None:
-    """Drops Streamlit's copies of an uploaded file that has been read; its place shows the name on."""
+    """Drop Streamlit's copies of an uploaded file that has been read; its place shows the name on."""
     context = get_script_run_ctx()
     if context is not None:
         context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
@@ -192,7 +192,7 @@ def forget_upload(file: UploadedFile) -> None:
 
 
 def is_dropped(file: object) -> bool:
-    """Whether the value of a file uploader in st.session_state says that the file is no longer there."""
+    """Return whether the value of a file uploader in st.session_state says that the file is no longer there."""
     return isinstance(file, DeletedFile)
 
 
@@ -228,6 +228,6 @@ def say_why() -> None:
 
 
 def ask_no_stranger() -> None:
-    """Keeps Streamlit from asking checkip.amazonaws.com for this machine's address: it does so for every request with
+    """Keep Streamlit from asking checkip.amazonaws.com for this machine's address: it does so for every request with
     another page's Origin, for up to two seconds in which the server answers nobody."""
     net_util.get_external_ip = lambda: None

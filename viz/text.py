@@ -41,7 +41,7 @@ class _Fill(string.Formatter):
 
 
 def true_minus(written: str) -> str:
-    """A number as people read it, with − before it where it is negative. Files for programs keep the hyphen."""
+    """Return a number as people read it, with − before it where it is negative. Files for programs keep the hyphen."""
     return f"−{written[1:]}" if written.startswith("-") else written
 
 
@@ -50,8 +50,8 @@ _FILL = _Fill()
 
 @functools.cache
 def strings(name: str) -> dict:
-    """The strings of one page or part: assets/text/en/NAME.toml. Those with a place to fill are `Text`; [[NAME]] is a
-    page's title."""
+    """Return the strings of one page or part: assets/text/en/NAME.toml. Those with a place to fill are `Text`; [[NAME]]
+    is a page's title."""
     return _texts(tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8")))
 
 
@@ -83,5 +83,5 @@ def escape_markdown(text: str) -> str:
 
 
 def show_invisibles(text: str) -> str:
-    """Text without anything that cannot be seen or sent: controls and lone surrogates by their code points."""
+    """Return text without anything that cannot be seen or sent: controls and lone surrogates by their code points."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)

@@ -51,13 +51,13 @@ def rgb(colour: str) -> tuple[int, int, int]:
 
 
 def luminance(colours: np.ndarray) -> np.ndarray:
-    """The relative luminance (WCAG 2.2) of colours (..., 3) from 0 to 255: 0 is black, 1 white."""
+    """Return the relative luminance (WCAG 2.2) of colours (..., 3) from 0 to 255: 0 is black, 1 white."""
     shares = np.asarray(colours) / 255
     return np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
 
 
 def ramp(theme: str = "light", steps: int = 256, stops: tuple[str, ...] | None = None) -> np.ndarray:
-    """The ramp of weights, or one of other colours, as uint8 (steps, 3)."""
+    """Return the ramp of weights, or one of other colours, as uint8 (steps, 3)."""
     colours = np.array([rgb(colour) for colour in stops or RAMP[theme]], float)
     at = np.linspace(0, len(colours) - 1, steps)
     return np.round([[np.interp(place, range(len(colours)), channel) for channel in colours.T]
@@ -65,7 +65,7 @@ def ramp(theme: str = "light", steps: int = 256, stops: tuple[str, ...] | None =
 
 
 def strength(weights: np.ndarray, scale: str) -> np.ndarray:
-    """Where on the ramp a weight from 0 to 1 stands, 0 to 1: linear, square root, or log from 0.0001."""
+    """Return where on the ramp a weight from 0 to 1 stands, 0 to 1: linear, square root, or log from 0.0001."""
     if scale == "root":
         return np.sqrt(weights)
     if scale == "log":

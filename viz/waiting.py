@@ -17,19 +17,21 @@ PATIENCE = 0.25             # seconds before progress appears, so that quick ans
 
 
 def ask(question: Hashable, height: int = 420) -> Any:
-    """The answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit call,
-    at which a newer click takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for none."""
+    """Return the answer to a question. Raises UserError if there is none. While it is computed each look is a Streamlit
+    call, at which a newer click takes over. height: of the skeleton that stands there meanwhile, in pixels; 0 for
+    none."""
     return next(ask_each([question], height))
 
 
 def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int, str], str] = lambda number, text: text,
              on_error: Callable[[int, UserError], None] | None = None) -> Generator[Any, None, None]:
-    """The answers to several questions, all asked at once, each as soon as it is there; waited for in one place however
-    many they are. say(number, text) is written beside the bar. Who draws between the answers closes it
+    """Yield the answers to several questions, all asked at once, each as soon as it is there; waited for in one place
+    however many they are. say(number, text) is written beside the bar. Who draws between the answers closes it
     (contextlib.closing), as a click may end the drawing.
 
     on_error(number, error) is told of a question without an answer, which is then None among them; without it the first
-    such error is raised. """
+    such error is raised.
+    """
     who, start = session().id, time.perf_counter()
     # the place is there also where nothing is waited for: what follows stands at the same place in every run, and the
     # browser changes it instead of building it anew
@@ -57,7 +59,7 @@ def ask_each(questions: Iterable[Hashable], height: int = 0, say: Callable[[int,
 
 
 def _start_bar(place: DeltaGenerator, height: int, **options: object) -> DeltaGenerator:
-    """The bar, and the skeleton below it."""
+    """Return the bar, and the skeleton below it."""
     with place.container():
         bar = st.progress(**options)
         if height:

@@ -46,11 +46,11 @@ class Job:
         return self._error is not None
 
     def wait(self, seconds: float) -> bool:
-        """Waits for the answer: True as soon as the job is done, False after `seconds`."""
+        """Wait for the answer: True as soon as the job is done, False after `seconds`."""
         return self._done.wait(seconds)
 
     def result(self, timeout: float | None = None) -> Any:
-        """Waits for the answer and returns it. Raises UserError if there is none, TimeoutError after `timeout` s."""
+        """Wait for the answer and returns it. Raises UserError if there is none, TimeoutError after `timeout` s."""
         if not self._done.wait(timeout):
             raise TimeoutError(f"no answer within {timeout} s")
         if self._error is not None:
@@ -63,19 +63,19 @@ class Job:
             self.waiters.discard(session)
 
     def report(self, fraction: float, text: str) -> None:
-        """Notes how far the computation is. Raises Cancelled where nobody waits any more."""
+        """Notes how far the computation is. Raises Cancelled if nobody waits any more."""
         self.look()
         self.fraction, self.text = fraction, text
 
     def look(self) -> None:
-        """Raises Cancelled where nobody waits any more."""
+        """Raise Cancelled if nobody waits any more."""
         with self._lock:
             alone = not self.waiters
         if alone:
             raise Cancelled
 
     def finish(self, answer: Any = None, error: Exception | None = None) -> None:
-        """Ends the job with an answer, or with the error that `result` will raise."""
+        """End the job with an answer, or with the error that `result` will raise."""
         self._answer, self._error = answer, error
         self._done.set()
 
@@ -88,22 +88,22 @@ class Cache:
         self._lock = threading.Lock()
 
     def get(self, question: Hashable, default: Any = None) -> Any:
-        """The answer, or `default` where it is not here."""
+        """Return the answer, or `default` where it is not here."""
         with self._lock:
             return self._answers.get(question, default)
 
     def put(self, question: Hashable, answer: Any) -> None:
-        """Keeps an answer; others go until all fit."""
+        """Keep an answer; others go until all fit."""
         with self._lock:
             self._answers[question] = answer
 
     def drop(self, question: Hashable) -> None:
-        """Forgets one answer, if it is here."""
+        """Forget one answer, if it is here."""
         with self._lock:
             self._answers.pop(question, None)
 
     def clear(self) -> None:
-        """Drops every answer."""
+        """Drop every answer."""
         with self._lock:
             self._answers.clear()
 
@@ -124,7 +124,7 @@ class JobQueue:
         self._worker: threading.Thread | None = None
 
     def ask(self, question: Hashable, session: str = "") -> Job:
-        """The job that answers this question; it is done at once where the answer is cached."""
+        """Return the job that answers this question; it is done at once where the answer is cached."""
         cached = self.cache.get(question, MISSING)
         if cached is not MISSING:
             answered = Job(question)
@@ -149,11 +149,11 @@ class JobQueue:
         self._work.notify()
 
     def _schedule(self, job: Job) -> None:
-        """Sets when a job is due that is now the first of its session."""
+        """Set when a job is due that is now the first of its session."""
         job.due = time.perf_counter() + self._delay_of(job.question)
 
     def _next(self) -> Job:
-        """The job that is due first; waits where there is none."""
+        """Return the job that is due first; waits where there is none."""
         with self._lock:
             while not self._queues:
                 self._work.wait()

@@ -35,31 +35,32 @@ log = logging.getLogger("clearhead")
 
 
 def switched_on() -> bool:
-    """Whether records are kept here, unless CLEARHEAD_RECORDS=0."""
+    """Return whether records are kept here, unless CLEARHEAD_RECORDS=0."""
     return os.environ.get("CLEARHEAD_RECORDS") != "0"
 
 
 def folder() -> Path:
-    """Where this machine's records are."""
+    """Return where this machine's records are."""
     from model.pretrained import catalogue
 
     return catalogue.home() / "records"
 
 
 def can_keep(query: Query) -> bool:
-    """Whether a query's record is one to keep: of a text as it was typed, put to a model."""
+    """Return whether a query's record is one to keep: of a text as it was typed, put to a model."""
     return not (query.edits or query.continuation or query.image or imported_source.is_imported(query.model))
 
 
 def name_of(query: Query) -> str:
-    """The file's name. A record of another transformers, whose model code may differ, has another one."""
+    """Return the file's name. A record of another transformers, whose model code may differ, has another one."""
     parts = (VERSION, record_file.FORMAT, importlib.metadata.version("transformers"), query.model, query.revision,
              query.text, query.text_b, query.target, query.chat)
     return hashlib.sha256(json.dumps(parts).encode("ascii")).hexdigest()[:32] + SUFFIX
 
 
 def read(query: Query) -> AttentionRecord | None:
-    """The record that was kept of a query, its verification "kept"; None where there is none that can be believed."""
+    """Return the record that was kept of a query, its verification "kept"; None where there is none that can be
+    believed."""
     if not (switched_on() and can_keep(query)):
         return None
     for place in (folder() / name_of(query), SHIPPED / name_of(query)):
@@ -77,13 +78,13 @@ def read(query: Query) -> AttentionRecord | None:
 
 
 def encode(record: AttentionRecord) -> bytes:
-    """The content of a record's file."""
+    """Return the content of a record's file."""
     content = record_file.encode(record, prediction=record.prediction)
     return hashlib.sha256(content).hexdigest().encode("ascii") + content
 
 
 def keep(record: AttentionRecord) -> None:
-    """Keeps a verified record, if it is not too large; where the disk does not take it, nothing is kept."""
+    """Keep a verified record, if it is not too large; where the disk does not take it, nothing is kept."""
     verified = record.verification.status == "verified" and not record.card.changed
     if not (switched_on() and verified and can_keep(record.query) and record.nbytes <= LIMITS.kept_bytes // SHARE):
         return
@@ -97,13 +98,13 @@ def keep(record: AttentionRecord) -> None:
 
 
 def discard(query: Query) -> None:
-    """Deletes what this machine kept of a query."""
+    """Delete what this machine kept of a query."""
     with suppress(OSError, UserError):
         (folder() / name_of(query)).unlink(missing_ok=True)
 
 
 def _make_room() -> None:
-    """Deletes the least recently used records until the rest fits. Another process may do the same meanwhile."""
+    """Delete the least recently used records until the rest fits. Another process may do the same meanwhile."""
     known = []
     for path in folder().glob(f"*{SUFFIX}"):
         with suppress(OSError):
@@ -119,8 +120,8 @@ def _make_room() -> None:
 
 
 def difference(kept: AttentionRecord, live: AttentionRecord) -> float:
-    """The largest difference between two records' queries, keys and values, as a share of their largest numbers; 0
-    where every bit is the same, infinity where tokens, heads or masks differ."""
+    """Return the largest difference between two records' queries, keys and values, as a share of their largest numbers;
+    0 where every bit is the same, infinity where tokens, heads or masks differ."""
     if kept.kinds != live.kinds:
         return float("inf")
     largest = 0.0

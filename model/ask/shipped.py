@@ -40,14 +40,14 @@ class Shipped:
 
 
 def path_of(question: Any) -> Path:
-    """The file of a question's answer, whatever the model's fingerprint."""
+    """Return the file of a question's answer, whatever the model's fingerprint."""
     asked = repr(dataclasses.replace(question, revision=""))
     digest = hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     return RESULTS / f"{type(question).__name__}-{question.model.replace('/', '-')[:40]}-{digest}.json"
 
 
 def find(question: Any) -> Shipped | None:
-    """The shipped answer to a question with a model and a revision; None where there is none."""
+    """Return the shipped answer to a question with a model and a revision; None where there is none."""
     if not dataclasses.is_dataclass(question) or not hasattr(question, "revision"):
         return None
     asked: Any = question
@@ -77,7 +77,7 @@ def _open_atlas(folder: Path) -> Any:
 
 
 def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> Path:
-    """Writes an answer to where `find` looks."""
+    """Write an answer to where `find` looks."""
     place = path_of(question)
     place.parent.mkdir(exist_ok=True)
     if type(answer).__name__ == ATLAS:
@@ -94,8 +94,8 @@ def save(question: Any, answer: Any, seconds: float, day: str, machine: str) -> 
 
 
 def encode(value: Any, question: Any = None) -> Any:
-    """A value of dataclasses, tuples, dictionaries, arrays and numbers as JSON has it; NaN is null, and an array its
-    bytes in base 64. The question stands nowhere in its answer."""
+    """Return a value of dataclasses, tuples, dictionaries, arrays and numbers as JSON has it; NaN is null, and an array
+    its bytes in base 64. The question stands nowhere in its answer."""
     if question is not None and type(value) is type(question) and value == question:
         return ASKED
     if dataclasses.is_dataclass(value):
@@ -111,7 +111,7 @@ def encode(value: Any, question: Any = None) -> Any:
 
 
 def decode(kind: Any, given: Any, question: Any = None) -> Any:
-    """The value of this type that `encode` wrote. Raises ValueError, KeyError or TypeError for anything else."""
+    """Return the value of this type that `encode` wrote. Raises ValueError, KeyError or TypeError for anything else."""
     parts = get_args(kind)
     if given == ASKED and isinstance(question, kind):
         return question

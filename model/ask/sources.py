@@ -32,17 +32,18 @@ class Source(Protocol):
     """A module where models come from."""
 
     def revision(self, model_id: str) -> str:
-        """The fingerprint of weights, configuration and tokenizer. Raises UserError for an unknown model."""
+        """Return the fingerprint of weights, configuration and tokenizer. Raises UserError for an unknown model."""
 
     def sides(self, model_id: str) -> frozenset[str]:
-        """What the model reads beside a text: text_b, target. Raises UserError for an unknown model."""
+        """Return what the model reads beside a text: text_b, target. Raises UserError for an unknown model."""
 
     def open_model(self, model_id: str, report: Progress) -> OpenModel:
-        """The model, ready to answer. Raises UserError if it cannot be opened."""
+        """Return the model, ready to answer. Raises UserError if it cannot be opened."""
 
 
 def source_of(model_id: str) -> Source:
-    """Where this model comes from, told by its id; what is no imported file and no model of ours is pretrained."""
+    """Return where this model comes from, told by its id; what is no imported file and no model of ours is
+    pretrained."""
     if imported_source.is_imported(model_id):
         return cast(Source, imported_source)   # an imported file refuses by __getattr__ what only a model could do
     if scratch.is_scratch(model_id):
@@ -59,18 +60,19 @@ class CachedModels:
         self._open, self.cache = byte_cache(most), cache
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
-        """The model that a question is put to, opened if it is not. Raises UserError for one that is not there."""
+        """Return the model that a question is put to, opened if it is not. Raises UserError for one that is not
+        there."""
         key = (asked.model, asked.revision)
         if key not in self._open:
             self._open[key] = source_of(asked.model).open_model(asked.model, report)
         return self._open[key]
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """The answer to a query, computed only if it is not there."""
+        """Return the answer to a query, computed only if it is not there."""
         return self._cached(query, report)
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """The answer to its TraceQuery, computed only if it is not there."""
+        """Return the answer to its TraceQuery, computed only if it is not there."""
         return self._cached(TraceQuery(query), report)
 
     def _cached(self, question: Query | TraceQuery, report: Progress) -> Any:
@@ -82,13 +84,13 @@ class CachedModels:
 
 
 def delay_of(question: Any) -> float:
-    """Seconds after which a question is due: 1/1000 for each character of its text, about what a pass takes on two
-    cores."""
+    """Return seconds after which a question is due: 1/1000 for each character of its text, about what a pass takes on
+    two cores."""
     return len(getattr(getattr(question, "query", question), "text", "")) / 1000
 
 
 def answer(question: Any, report: Progress) -> Any:
-    """The answer to a question; a record that a page asks for is kept on disk."""
+    """Return the answer to a question; a record that a page asks for is kept on disk."""
     found = question.answer(models, report)
     if isinstance(question, Query):   # not in the way of the page, nor lost where the program ends at once
         threading.Thread(target=kept.keep, args=(found,), name="clearhead-keep", daemon=False).start()
@@ -105,18 +107,18 @@ OWN_SETS = {"label": "resolver", "next": "induction", "target": "resolver"}
 
 
 def films() -> dict[str, str]:
-    """The models whose training was filmed, {id: title}."""
+    """Return the models whose training was filmed, {id: title}."""
     return {name: title for name, title in scratch.NAMES.items()
             if scratch.film_path(scratch.weights_file(name)[0]).exists()}
 
 
 def film(model: str) -> Film:
-    """The film of a model's training as far as it goes. Raises UserError if there is none."""
+    """Return the film of a model's training as far as it goes. Raises UserError if there is none."""
     return training_film.read_film(scratch.film_path(scratch.weights_file(model)[0]))
 
 
 def scores(model: str) -> dict[str, float]:
-    """What a small model reached in what it was not trained on, as its training measured it."""
+    """Return what a small model reached in what it was not trained on, as its training measured it."""
     from model.scratch.models import read_metadata
 
     found: dict[str, float] = read_metadata(scratch.weights_file(model)[0])["scores"]
@@ -124,23 +126,23 @@ def scores(model: str) -> dict[str, float]:
 
 
 def vocabulary(model: str) -> dict[str, tuple[str, ...]]:
-    """{group: phrases of a small model's vocabulary}; empty for a model that reads any word."""
+    """Return {group: phrases of a small model's vocabulary}; empty for a model that reads any word."""
     return scratch_vocabulary.groups(model) if scratch.is_scratch(model) else {}
 
 
 def join_phrases(model: str, chosen: Iterable[str]) -> str:
-    """A text of these phrases of the model's vocabulary."""
+    """Return a text of these phrases of the model's vocabulary."""
     return scratch_vocabulary.join_phrases(model, list(chosen))
 
 
 def swap(text: str) -> Swap | None:
-    """What the adjective of a sentence of the small world may be exchanged for; None for any other text."""
+    """Return what the adjective of a sentence of the small world may be exchanged for; None for any other text."""
     return scratch_vocabulary.swap(text)
 
 
 def text_set(model: str, kind: str, chosen: str) -> str:
-    """The set of texts over which importance is measured: the chosen one for a model that reads any text, else that of
-    a small model's own words.
+    """Return the set of texts over which importance is measured: the chosen one for a model that reads any text, else
+    that of a small model's own words.
 
     kind: how the model answers (`model.studies.attribution.Answer.kind`).
     """
@@ -169,27 +171,27 @@ class Entry:
 
 
 def may_fetch() -> bool:
-    """Whether people on this server may download models, unless CLEARHEAD_FETCH=0."""
+    """Return whether people on this server may download models, unless CLEARHEAD_FETCH=0."""
     return os.environ.get("CLEARHEAD_FETCH") != "0"
 
 
 def handout_folder() -> Path | None:
-    """The folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says that
-    nothing is to be written."""
+    """Return the folder in which handouts outlive the server, in CLEARHEAD_HOME; None where CLEARHEAD_HANDOUTS=0 says
+    that nothing is to be written."""
     from model.pretrained import catalogue
 
     return None if os.environ.get("CLEARHEAD_HANDOUTS") == "0" else catalogue.home() / "handouts"
 
 
 def catalogue_only() -> bool:
-    """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    """Return whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
     from model.pretrained import catalogue
 
     return catalogue.catalogue_only()
 
 
 def catalogue() -> tuple[Entry, ...]:
-    """Every model of the catalogue that can be had here, those on this disk first."""
+    """Return every model of the catalogue that can be had here, those on this disk first."""
     from model.pretrained import catalogue as pretrained_catalogue
 
     pretrained = [Entry(entry.name, entry.title, entry.good_for, entry.licence, entry.size,
@@ -210,7 +212,7 @@ class FetchQuery:
 
 
 def fetch_now(model: str, report: Progress) -> Path:
-    """The folder of a model, brought to this disk if it is not there. Raises UserError where it cannot be had, and
+    """Return the folder of a model, brought to this disk if it is not there. Raises UserError if it cannot be had, and
     for Clearhead's own models, which have none."""
     if scratch.is_scratch(model):
         raise UserError(f"{model} comes with Clearhead, so there is nothing to fetch; ask it as it is.")
@@ -228,17 +230,17 @@ downloads = JobQueue(lambda question, report: fetch_now(question.model, report),
 
 
 def fetch(model: str, session: str = "") -> Job:
-    """The job that brings a model to this disk. It stops when its last waiter leaves; asked again, it goes on from
-    there. Raises UserError where this server downloads nothing."""
+    """Return the job that brings a model to this disk. It stops when its last waiter leaves; asked again, it goes on
+    from there. Raises UserError if this server downloads nothing."""
     if not may_fetch():
         raise UserError("This server downloads no models; choose one that is marked as on disk.")
     return downloads.ask(FetchQuery(model), session)
 
 
 def ask(question: Hashable, session: str = "") -> Job:
-    """The job that answers a question; `session` names who waits, so that nobody's long text starves the others. Of a
-    query whose record was kept on disk that record, until `check` has run; of a question that was measured beforehand,
-    on this very model, that answer, until `measure_again`."""
+    """Return the job that answers a question; `session` names who waits, so that nobody's long text starves the others.
+    Of a query whose record was kept on disk that record, until `check` has run; of a question that was measured
+    beforehand, on this very model, that answer, until `measure_again`."""
     if question not in _doubted and cached(question) is None:
         known = kept.read(question) if isinstance(question, Query) else measured_before(question)
         if known is not None:
@@ -247,7 +249,7 @@ def ask(question: Hashable, session: str = "") -> Job:
 
 
 def measured_before(question: Hashable) -> Any:
-    """The shipped answer to a question, where it was measured on this very model; else None."""
+    """Return the shipped answer to a question, where it was measured on this very model; else None."""
     known = shipped(question)
     return None if known is None or known.stale else known.answer
 
@@ -259,7 +261,7 @@ def measure_again(question: Hashable) -> None:
 
 
 def measured_here(question: Hashable) -> bool:
-    """Whether `measure_again` was asked of a question."""
+    """Return whether `measure_again` was asked of a question."""
     return question in _doubted
 
 
@@ -275,7 +277,7 @@ class CheckQuery:
     query: Query
 
     def answer(self, models: CachedModels, report: Progress) -> AttentionRecord:
-        """The record of a pass. Every answer that was worked out from a record with other numbers goes."""
+        """Return the record of a pass. Every answer that was worked out from a record with other numbers goes."""
         known = models.cache.get(self.query)
         try:
             live = self.query.answer(models, report)
@@ -296,24 +298,24 @@ class CheckQuery:
 
 
 def shipped(question: Hashable) -> Shipped | None:
-    """The answer that was measured beforehand and shipped, if there is one."""
+    """Return the answer that was measured beforehand and shipped, if there is one."""
     return find_shipped(question)
 
 
 def check(query: Query, session: str = "") -> bool:
-    """Whether a record was computed or confirmed by its model, and not only kept; the first call for one that was kept
-    has the model answer it behind the page."""
+    """Return whether a record was computed or confirmed by its model, and not only kept; the first call for one that
+    was kept has the model answer it behind the page."""
     known = cached(query)
     return known is None or known.verification.status != "kept" or desk.ask(CheckQuery(query), session).done
 
 
 def cached(question: Hashable) -> Any:
-    """The answer if it is in the cache, else None; never computes."""
+    """Return the answer if it is in the cache, else None; never computes."""
     return desk.cache.get(question)
 
 
 def revision(model: str) -> str:
-    """The fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown
+    """Return the fingerprint of a model, for questions that have no text of their own. Raises UserError for an unknown
     model."""
     try:
         return source_of(model).revision(model)
@@ -322,15 +324,15 @@ def revision(model: str) -> str:
 
 
 def sides(model: str) -> frozenset[str]:
-    """What a model reads beside a text: text_b, target; chat, of one with a chat template; image, of one that reads
-    pictures, and text if it reads texts as well. Raises UserError for an unknown model."""
+    """Return what a model reads beside a text: text_b, target; chat, of one with a chat template; image, of one that
+    reads pictures, and text if it reads texts as well. Raises UserError for an unknown model."""
     revision(model)
     return source_of(model).sides(model)
 
 
 def with_nearest(error: UserError, model: str) -> UserError:
-    """The same sentence with the models of the catalogue whose names or titles are nearest to `model`; as it is where
-    that is one of them."""
+    """Return the same sentence with the models of the catalogue whose names or titles are nearest to `model`; as it is
+    where that is one of them."""
     offers = {name.lower(): offer for offer in catalogue() for name in (offer.id, offer.title)}
     if any(model == offer.id for offer in offers.values()):
         return error
@@ -340,8 +342,8 @@ def with_nearest(error: UserError, model: str) -> UserError:
 
 
 def import_file(content: bytes, name: str, session: str = "") -> tuple[str, str]:
-    """(model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process only,
-    until newer files of this session, or of all, need its room.
+    """Return (model, text) under which attention that another tool saved as NPZ can be asked for; kept in this process
+    only, until newer files of this session, or of all, need its room.
 
     Raises UserError for a file that holds none.
     """
@@ -351,15 +353,15 @@ def import_file(content: bytes, name: str, session: str = "") -> tuple[str, str]
 
 
 def imported_name(model: str) -> str | None:
-    """The file name of a model that is an imported file; None for any other."""
+    """Return the file name of a model that is an imported file; None for any other."""
     from model.imported import source
 
     return source.title(model) if source.is_imported(model) else None
 
 
 def untrained(model: str) -> str:
-    """The id of the model with random weights: the first frame of the film of one that was trained here, a twin of a
-    pretrained one, and "scratch" itself, which never was trained."""
+    """Return the id of the model with random weights: the first frame of the film of one that was trained here, a twin
+    of a pretrained one, and "scratch" itself, which never was trained."""
     from model.pretrained.load import SUFFIX
     if not scratch.is_scratch(model):
         return model + SUFFIX
@@ -367,7 +369,7 @@ def untrained(model: str) -> str:
 
 
 def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
-    """The sentence about a picture for a model that takes none, or a text for one that takes no text."""
+    """Return the sentence about a picture for a model that takes none, or a text for one that takes no text."""
     from model.pretrained import load
 
     if source_of(model) is load:
@@ -378,9 +380,9 @@ def _wrong_input(model: str, reads: frozenset[str]) -> UserError:
 def open_query(model: str, text: str, text_b: str | None = None, target: str | None = None,
                continuation: Iterable[int] = (), edits: Iterable[Edit] = (), image: str | None = None,
                chat: bool = False) -> Query:
-    """A Query with the model's revision resolved. image: the sha256 of a picture, with which the text may be empty.
-    chat: whether the text is a turn in the model's chat template. Raises UserError for an empty or too long text, an
-    unknown model, a picture for a model that reads none, and a chat with one that has no template."""
+    """Return a Query with the model's revision resolved. image: the sha256 of a picture, with which the text may be
+    empty. chat: whether the text is a turn in the model's chat template. Raises UserError for an empty or too long
+    text, an unknown model, a picture for a model that reads none, and a chat with one that has no template."""
     for name, side in (("text", text), ("second text", text_b), ("target", target)):
         LIMITS.refuse_above("longest_text", len(side or ""), f"The {name}", "shorten it")
     fingerprint = revision(model)

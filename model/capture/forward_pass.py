@@ -63,7 +63,7 @@ class Call(Attends):
     outputs: np.ndarray | None = None       # float32 (head, row, d_v) of those queries
 
     def layer(self, index: int) -> Layer:
-        """The call as a layer of the record, checked."""
+        """Return the call as a layer of the record, checked."""
         return Layer(index, self.query, self.key, self.value, self.scale, self.allowed, self.bias, self.softcap,
                      self.sink, self.temperature)
 
@@ -76,8 +76,8 @@ class Memo:
     known: deque = field(default_factory=lambda: deque(maxlen=4))   # (identity, tensor, result)
 
     def get(self, tensor: "Tensor", recognise: "Callable[[Tensor], Result]") -> "Result":
-        """recognise(tensor), computed once for all layers that pass the same numbers. The tensor is held, so that no
-        other comes to lie at its address."""
+        """Return recognise(tensor), computed once for all layers that pass the same numbers. The tensor is held, so
+        that no other comes to lie at its address."""
         identity = (recognise, tensor.data_ptr(), tensor.shape, tensor.stride())
         for known, _, result in self.known:
             if known == identity:
@@ -88,7 +88,7 @@ class Memo:
 
 
 def as_array(tensor: "Tensor") -> np.ndarray:
-    """float32 (head, token, d) of a tensor (1, head, token, d), without a copy where it is float32 already."""
+    """Return float32 (head, token, d) of a tensor (1, head, token, d), without a copy where it is float32 already."""
     import torch
 
     return (tensor if tensor.dtype == torch.float32 and not tensor.requires_grad
@@ -96,15 +96,15 @@ def as_array(tensor: "Tensor") -> np.ndarray:
 
 
 def copy_if_large(array: np.ndarray, large: bool) -> np.ndarray:
-    """The array as a record may keep it: of a large call on pages of its own. Small arrays pin the heap as well as
-    large ones."""
+    """Return the array as a record may keep it: of a large call on pages of its own. Small arrays pin the heap as well
+    as large ones."""
     return on_own_pages(array) if large else array
 
 
 def parse_call(memory: Memo, module: object, tensors: "tuple[Tensor, ...]", mask: "Tensor | None",
                options: dict[str, Any]) -> Call:
-    """The call that transformers makes, as `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head, k, d).
-    Raises Unsupported for a mask of another shape."""
+    """Return the call that transformers makes, as `Call`. tensors: query (1, head, q, d_k), key and value (1, kv_head,
+    k, d). Raises Unsupported for a mask of another shape."""
     query, key, _ = tensors
     shape = (query.shape[1], query.shape[2], key.shape[2])
     options = {word: setting for word, setting in options.items() if setting is not None}
@@ -145,8 +145,8 @@ def _bool_mask(mask: "Tensor") -> Mask:
 
 
 def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
-    """A float mask is added to the scores: where it is as low as its type goes it forbids, elsewhere it is a bias. A
-    row that is so low at every key and finite forbids nothing: it drowns the scores, and the row is uniform."""
+    """Return a float mask is added to the scores: where it is as low as its type goes it forbids, elsewhere it is a
+    bias. A row that is so low at every key and finite forbids nothing: it drowns the scores, and the row is uniform."""
     import torch
 
     numbers = mask[0].float()
@@ -159,8 +159,8 @@ def _float_mask(mask: "Tensor") -> tuple[Mask, Bias]:
 
 
 def _sink(sink: "Tensor | None", bias: Bias, shape: tuple[int, int, int]) -> tuple[np.ndarray | None, Bias]:
-    """A sink's logits (head), and the bias with it. Where each query has a sink of its own (Inkling 2), it is taken
-    from the row's scores and becomes 0: shifting all logits of a row alike, the sink's too, changes no weight."""
+    """Return a sink's logits (head), and the bias with it. Where each query has a sink of its own (Inkling 2), it is
+    taken from the row's scores and becomes 0: shifting all logits of a row alike, the sink's too, changes no weight."""
     if sink is None:
         return None, bias
     numbers = sink.detach().float().numpy()
@@ -175,7 +175,7 @@ def _bias(tensor: "Tensor") -> Bias:
 
 
 def _add(one: Bias, other: Bias, shape: tuple[int, int, int]) -> Bias:
-    """The sum of two biases, for as many heads as the layer has."""
+    """Return the sum of two biases, for as many heads as the layer has."""
     if isinstance(other, Relative) and len(other.by_offset) == 1 < shape[0]:
         other = Relative(np.repeat(other.by_offset, shape[0], axis=0), other.n_queries)
     if isinstance(other, Dense) and other.values.shape[:-2] == (1,):
@@ -224,14 +224,14 @@ class Session:
     memory: Memo = field(default_factory=Memo)                 # of masks and biases
 
     def identify(self, module: object) -> tuple[str, int]:
-        """The module's name and how often it was called before in this pass (some models share one layer)."""
+        """Return the module's name and how often it was called before in this pass (some models share one layer)."""
         name = self.names.get(id(module), type(module).__name__)
         occurrence = self.counts.get(name, 0)
         self.counts[name] = occurrence + 1
         return name, occurrence
 
     def add_call(self, call: Call, name: str, occurrence: int, outputs: "Tensor", large: bool) -> None:
-        """Adds a call with its place in the pass and its outputs (1, row, head, d_v) of `sample_rows`."""
+        """Add a call with its place in the pass and its outputs (1, row, head, d_v) of `sample_rows`."""
         call.module, call.occurrence, call.rows = name, occurrence, sample_rows(call.query.shape[1])
         call.outputs = copy_if_large(as_array(outputs).swapaxes(0, 1), large)
         self.calls.append(call)
@@ -265,7 +265,7 @@ def register() -> None:
 
 
 def run(session: Session, forward: Callable[[], Result]) -> Result:
-    """`forward()` with every attention call handed to the session."""
+    """Return `forward()` with every attention call handed to the session."""
     import torch
 
     token = _session.set(session)
@@ -278,8 +278,8 @@ def run(session: Session, forward: Callable[[], Result]) -> Result:
 
 def attention_function(module: object, query: "Tensor", key: "Tensor", value: "Tensor",
                        attention_mask: "Tensor | None" = None, **options: Any) -> "tuple[Tensor, None]":
-    """What transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k, d); gives
-    (1, q, head, d_v), and no weights."""
+    """Return what transformers calls in each attention layer: query (1, head, q, d_k), key and value (1, kv_head, k,
+    d); gives (1, q, head, d_v), and no weights."""
     mask = _sparse_mask(attention_mask, options.pop("indices", None), key.shape[2])
     return attend(module, (query, key, value), mask, options,
                   lambda: _native(module, query, key, value, mask, options)), None
@@ -287,9 +287,11 @@ def attention_function(module: object, query: "Tensor", key: "Tensor", value: "T
 
 def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tensor | None", options: dict[str, Any],
            native: "Callable[[], Tensor]") -> "Tensor":
-    """The output (text, q, head, d_v) of one attention of any model: native(), unless this thread's session edits it.
+    """Return the output (text, q, head, d_v) of one attention of any model: native(), unless this thread's session
+    edits it.
 
-    tensors: query (text, head, q, d_k), key and value (text, kv_head, k, d). options: as transformers names them."""
+    tensors: query (text, head, q, d_k), key and value (text, kv_head, k, d). options: as transformers names them.
+    """
     session, query = _session.get(), tensors[0]
     if session is None:
         return native()
@@ -323,7 +325,7 @@ def attend(module: object, tensors: "tuple[Tensor, Tensor, Tensor]", mask: "Tens
 
 def _replacement(output: "Tensor", edit: Silence | Patch,
                  patched_outputs: "Mapping[Patch, Tensor]") -> "Tensor | int":
-    """The replacement for one head's output (1, q, d_v). Raises UserError where the other pass has fewer rows."""
+    """Return the replacement for one head's output (1, q, d_v). Raises UserError if the other pass has fewer rows."""
     if isinstance(edit, Patch):
         here, taken = output.shape[1], patched_outputs[edit]
         check_lengths(edit.from_query, min(here, len(taken)), here)
@@ -332,9 +334,9 @@ def _replacement(output: "Tensor", edit: Silence | Patch,
 
 
 def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -> "Tensor | None":
-    """The mask with the keys that sparse attention chose for each query, indices (1, query, chosen); transformers
-    leaves that to its kernels, and makes a mask of them only for its own eager and fused attention (DeepSeek-V3.2,
-    2025)."""
+    """Return the mask with the keys that sparse attention chose for each query, indices (1, query, chosen);
+    transformers leaves that to its kernels, and makes a mask of them only for its own eager and fused attention
+    (DeepSeek-V3.2, 2025)."""
     if indices is None:
         return mask
     import torch
@@ -347,9 +349,9 @@ def _sparse_mask(mask: "Tensor | None", indices: "Tensor | None", n_keys: int) -
 
 @functools.lru_cache(64)
 def sample_rows(n_queries: int) -> np.ndarray:
-    """The queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask), the
-    last (it shows a missing window), and two between, where they are not on the diagonal of a square of patches: that
-    stays where it is if rows and columns are exchanged."""
+    """Return the queries whose outputs are recomputed on every answer: the first (it shows a missing look-ahead mask),
+    the last (it shows a missing window), and two between, where they are not on the diagonal of a square of patches:
+    that stays where it is if rows and columns are exchanged."""
     return np.unique(np.rint(np.multiply((0, 0.29, 0.63, 1), n_queries - 1)).astype(int))
 
 
@@ -362,8 +364,8 @@ def _row_index(n_queries: int) -> "Tensor":
 
 def _native(module: object, query: "Tensor", key: "Tensor", value: "Tensor", attention_mask: "Tensor | None",
             options: dict[str, Any]) -> "Tensor":
-    """The output of the model's own attention: fused, except where the fused kernel would raise or silently ignore a
-    soft-cap or a sink."""
+    """Return the output of the model's own attention: fused, except where the fused kernel would raise or silently
+    ignore a soft-cap or a sink."""
     if options.get("softcap") is None and all(options.get(word) is None for word in SINKS):
         return fused_attention(module, query, key, value, attention_mask, **options)
     eager = eager_attention(module)
@@ -376,8 +378,8 @@ def _native(module: object, query: "Tensor", key: "Tensor", value: "Tensor", att
 
 def _additive(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | None",
               is_causal: bool | None) -> "Tensor | None":
-    """The mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or head, q,
-    k)."""
+    """Return the mask as eager attention wants it: 0 where a query may look, the smallest number elsewhere, (1, 1 or
+    head, q, k)."""
     import torch
 
     if mask is None and query.shape[2] > 1 and (getattr(module, "is_causal", True) if is_causal is None else is_causal):
@@ -388,7 +390,7 @@ def _additive(module: object, query: "Tensor", key: "Tensor", mask: "Tensor | No
 
 
 def _equation_one(call: Call) -> "Tensor":
-    """The attention output (1, q, head, d_v) by our own equation (1), for edits that no kernel knows."""
+    """Return the attention output (1, q, head, d_v) by our own equation (1), for edits that no kernel knows."""
     import torch
 
     count, keys = call.query.shape[1], slice(0, call.key.shape[1])

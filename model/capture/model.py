@@ -70,33 +70,33 @@ class NetworkModel:
         raise NotImplementedError
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """The query as the network takes it. Raises UserError where it cannot be asked."""
+        """Return the query as the network takes it. Raises UserError if it cannot be asked."""
         raise NotImplementedError
 
     def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> Any:
-        """What the network returns; every: logits of all tokens, where a decoder would only compute the last."""
+        """Return what the network returns; every: logits of all tokens, where a decoder would only compute the last."""
         raise NotImplementedError
 
     def outputs(self, output: Any) -> "Tensor":
-        """The logits (row, token, vocabulary), or sentence vectors (row, d), in what the network returned."""
+        """Return the logits (row, token, vocabulary), or sentence vectors (row, d), in what the network returned."""
         raise NotImplementedError
 
     def answer(self, asked: ModelInput, output: Any, row: int = 0) -> PassAnswer:
-        """What the model says in one row of a pass. Raises UserError if it answers nothing."""
+        """Return what the model says in one row of a pass. Raises UserError if it answers nothing."""
         raise NotImplementedError
 
     def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
-        """What the model answers, for people; None if it predicts nothing."""
+        """Return what the model answers, for people; None if it predicts nothing."""
         raise NotImplementedError
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
-        """Logits (row, token, vocabulary) or sentence vectors (row, d) of a plain pass, through which gradients
+        """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain pass, through which gradients
         flow."""
         return self.outputs(self.call(tensors))
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
             every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None, last: bool = False) -> Pass:
-        """One captured pass; `model.core.models.OpenModel.run` says what the arguments are."""
+        """Return one captured pass; `model.core.models.OpenModel.run` says what the arguments are."""
         session, tensors = self.session(edits, asked.lengths, report), asked.tensors
         heads: dict[tuple[Kind, int], Tensor] = {}
         session.mixed = heads
@@ -111,14 +111,14 @@ class NetworkModel:
 
     def session(self, edits: frozenset[Edit], lengths: tuple[int, int | None] | None,
                 report: Progress = quiet) -> forward_pass.Session:
-        """A session for one pass with these edits, and with what its patches take from other passes. lengths: its
-        tokens of source and target; None while the target is still being written."""
+        """Return a session for one pass with these edits, and with what its patches take from other passes. lengths:
+        its tokens of source and target; None while the target is still being written."""
         return forward_pass.Session(self.names, self.wiring.slots if self.wiring else {}, edits, report,
                                     self._patches(edits, lengths))
 
     def _patches(self, edits: Iterable[Edit], lengths: tuple[int, int | None] | None) -> "dict[Patch, Tensor]":
-        """The head's output (q, d_v) that each patch takes from another pass. Raises UserError for a pass of another
-        number of tokens."""
+        """Return the head's output (q, d_v) that each patch takes from another pass. Raises UserError for a pass of
+        another number of tokens."""
         patches = [edit for edit in edits if isinstance(edit, Patch)]
         taken = {}
         for other in {patch.from_query for patch in patches}:
@@ -139,12 +139,12 @@ class NetworkModel:
         return limited_threads(self.plan.operations_for(max(length or 0 for length in asked.lengths)))
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """The record of this query. Raises UserError where it cannot be answered, or not be shown without doubt."""
+        """Return the record of this query. Raises UserError if it cannot be answered, or not be shown without doubt."""
         return self.recorded(query, report)
 
     def recorded(self, query: Query, report: Progress,
                  mixed: "dict[tuple[Kind, int], Tensor] | None" = None) -> AttentionRecord:
-        """The record. mixed: if a dictionary, filled with every head's output (q, head, d_v) of its pass."""
+        """Return the record. mixed: if a dictionary, filled with every head's output (q, head, d_v) of its pass."""
         asked = self.tokens(query, report)
         with self.threads(asked):
             if self.wiring is None:
@@ -178,16 +178,17 @@ class NetworkModel:
         return maps_of(members, asked), verification
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, Any]:
-        """The weights that the model itself reports, where the capture cannot follow it, and what it returned."""
+        """Return the weights that the model itself reports, where the capture cannot follow it, and what it
+        returned."""
         raise NotImplementedError
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Everything between the embeddings and the last block of the pass that answers the query. Raises UserError
-        where the model is built in a way that cannot be followed."""
+        """Return everything between the embeddings and the last block of the pass that answers the query. Raises
+        UserError where the model is built in a way that cannot be followed."""
         return trace.trace(self, query, report)
 
     def check_edits(self, edits: Iterable[Edit], lengths: tuple[int, int | None]) -> None:
-        """Raises UserError for an edit of a head or of a token that is not there."""
+        """Raise UserError for an edit of a head or of a token that is not there."""
         if edits and self.wiring is None:
             raise UserError(f"{self.card.title} reports its weights but cannot be edited; choose a verified model.")
         counts = dict(zip(("source", "target"), lengths, strict=True))
@@ -206,7 +207,7 @@ class NetworkModel:
 
 def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, _tensors: "tuple[Tensor, ...]",
                output: "Tensor") -> "Tensor":
-    """The output (row, q, head, d_v) of one attention with the replaced heads of each row in place."""
+    """Return the output (row, q, head, d_v) of one attention with the replaced heads of each row in place."""
     for row, replaced in enumerate(rows):
         for (kind, layer, head), other in replaced.items():
             if (kind, layer) == (slot.kind, slot.index):
@@ -215,7 +216,7 @@ def _with_rows(rows: "list[dict[KindHeadId, Tensor]]", slot: forward_pass.Slot, 
 
 
 def maps_of(members: "dict[Kind, list] | dict[Kind, tuple]", asked: ModelInput) -> tuple[AttentionMap, ...]:
-    """The maps of these layers, over the tokens of the question."""
+    """Return the maps of these layers, over the tokens of the question."""
     source, target = asked.source, asked.target or asked.source
     ends = {Kind.SELF: (source, source), Kind.CAUSAL: (target, target), Kind.CROSS: (target, source)}
     return tuple(AttentionMap(kind, *ends[kind], tuple(layers)) for kind, layers in members.items() if layers)

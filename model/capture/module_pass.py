@@ -50,8 +50,9 @@ class Observation:
 
 
 def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inputs: "list[Tensor]") -> Observation:
-    """The attention of text number `batch` in forward(), which calls the network on its inputs. Of transformers' models
-    whose attention is not torch's, torch's is put in for the observed pass, if the model then puts out the same."""
+    """Return the attention of text number `batch` in forward(), which calls the network on its inputs. Of transformers'
+    models whose attention is not torch's, torch's is put in for the observed pass, if the model then puts out the
+    same."""
     from model.capture.torch_attention import Observer
 
     new = partial(Observer, network, batch, inputs)
@@ -68,15 +69,15 @@ def observe(network: "nn.Module", forward: Callable[[], object], batch: int, inp
 
 def _fused(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
            plain: object) -> Observation:
-    """A model of transformers with torch's fused attention."""
+    """Return a model of transformers with torch's fused attention."""
     with _attention(network, FUSED):
         return _observed(network, forward, new, plain)
 
 
 def _registered(network: "PreTrainedModel", forward: Callable[[], object], new: "Callable[[], Observer]",
                 plain: object) -> Observation:
-    """A model of transformers with the attention function that is registered there for models from a folder, which
-    knows soft-caps and sinks. It reads the first text."""
+    """Return a model of transformers with the attention function that is registered there for models from a folder,
+    which knows soft-caps and sinks. It reads the first text."""
     from model.capture import forward_pass
     from model.capture.torch_attention import Attention
 
@@ -109,7 +110,7 @@ def _observed(network: "nn.Module", forward: Callable[[], object], new: "Callabl
 
 
 def _once(network: "nn.Module", forward: Callable[[], object]) -> object:
-    """forward() without gradients and without compiled code, on random numbers that begin anew each time; the
+    """Return forward() without gradients and without compiled code, on random numbers that begin anew each time; the
     program's own go on as if nothing had been."""
     import torch
 
@@ -143,9 +144,9 @@ def _attention(network: "PreTrainedModel", name: str) -> Iterator[None]:
 
 
 def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
-    """(largest difference of weights · value from what the call really put out, as a share of its largest number;
-    distance of a row's sum from 1, where no sink takes its share; rows compared, over all heads). Infinite where they
-    cannot be compared."""
+    """Return (largest difference of weights · value from what the call really put out, as a share of its largest
+    number; distance of a row's sum from 1, where no sink takes its share; rows compared, over all heads). Infinite
+    where they cannot be compared."""
     call = attention.call
     assert call is not None and call.rows is not None and call.outputs is not None
     mixed, sums = recompute(layer, call.rows)
@@ -159,7 +160,7 @@ def prove(attention: Attention, layer: Layer) -> tuple[float, float, int]:
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
-    """The largest difference, as a share of the largest of their numbers; infinite where one is not finite."""
+    """Return the largest difference, as a share of the largest of their numbers; infinite where one is not finite."""
     if not ours.size:
         return 0.0
     error = float(np.abs(ours - theirs).max()) / (float(np.abs(theirs).max()) or 1.0)
@@ -167,9 +168,9 @@ def difference(ours: np.ndarray, theirs: np.ndarray) -> float:
 
 
 def results_differ(observed: object, unobserved: object, blind: bool = False) -> float | None:
-    """The largest difference between what a module put out in two passes, as a share of the largest number of the
-    tensor: NaN where a number is not finite, None where there are no numbers. Vectors of nothing but 0, as torch's fast
-    path leaves padding, are not compared; nor, where some row may look at nothing (`blind`), those with NaN, which
+    """Return the largest difference between what a module put out in two passes, as a share of the largest number of
+    the tensor: NaN where a number is not finite, None where there are no numbers. Vectors of nothing but 0, as torch's
+    fast path leaves padding, are not compared; nor, where some row may look at nothing (`blind`), those with NaN, which
     some of torch's kernels give for it and others do not."""
     all_ours, all_theirs = list(_tensors(observed)), list(_tensors(unobserved))
     if not all_ours and not all_theirs:
@@ -195,7 +196,7 @@ def results_differ(observed: object, unobserved: object, blind: bool = False) ->
 
 
 def _tensors(value: object) -> Iterator[Tensor]:
-    """The tensors of numbers in a module's result, however deep they lie in it."""
+    """Yield the tensors of numbers in a module's result, however deep they lie in it."""
     if isinstance(value, Tensor):
         if value.is_floating_point() and not value.is_nested and not value.is_sparse:
             yield value

@@ -35,7 +35,7 @@ UNKNOWN = "unknown"   # positions of a tensor that no operation was seen to make
 
 
 def tensors_in(values: Iterable[object]) -> Iterator[Tensor]:
-    """The tensors among arguments or results, also one list deep."""
+    """Yield the tensors among arguments or results, also one list deep."""
     for value in values:
         if isinstance(value, Tensor):
             yield value
@@ -96,8 +96,8 @@ class Origins:
         self._known: dict[int, Origin] = {}   # by id(tensor)
 
     def start(self, inputs: Iterable[Tensor], constants: Iterable[Tensor]) -> None:
-        """Takes note of what is there before the pass: inputs, in their order, whose positions are to be told apart,
-        and tensors that are no input's."""
+        """Take note of what is there before the pass: inputs, in their order, whose positions are to be told apart, and
+        tensors that are no input's."""
         numbers: dict[object, int] = {}
         for place, tensor in enumerate(inputs):
             made = self._set(tensor, stream=Stream(frozenset({place}), frozenset()))
@@ -159,8 +159,8 @@ class Origins:
 
     def _positions(self, name: str, args: tuple, options: dict[str, object], given: list[Tensor], output: Tensor,
                    place: int) -> Stream:
-        """Whose positions output number `place` has: those of the largest tensors of numbers that went in, unless the
-        operation joins, cuts or moves them."""
+        """Return whose positions output number `place` has: those of the largest tensors of numbers that went in,
+        unless the operation joins, cuts or moves them."""
         if name == "copy_":
             given = given[1:] or given
         found = [(each, stream) for each in given if (stream := self.stream(each)) != NOTHING]
@@ -201,13 +201,13 @@ class Origins:
             origin.stream = Stream(origin.stream.roots, origin.stream.calls | {number})
 
     def same(self, query: Tensor, key: Tensor) -> bool:
-        """Whether both are the same tensor, or projections of it: what has passed other attention is another."""
+        """Return whether both are the same tensor, or projections of it: what has passed other attention is another."""
         one, other = self._of(query), self._of(key)
         return one.stream.calls == other.stream.calls and (
             one.number == other.number or bool(one.sources & other.sources))
 
     def stream(self, tensor: Tensor) -> Stream:
-        """Whose positions a tensor has."""
+        """Return whose positions a tensor has."""
         return self._of(tensor).stream
 
     def behind(self, scores: Tensor) -> tuple[bool | None, Stream, Stream]:
@@ -222,13 +222,13 @@ def _inputs_of(root: object) -> frozenset:
 
 
 def _flat(root: object) -> Any:
-    """A root without its pieces, so that roots of roots stay small."""
+    """Return a root without its pieces, so that roots of roots stay small."""
     return replace(root, pieces=()) if isinstance(root, Derived) else root
 
 
 def _union(streams: Iterable[Stream]) -> Stream:
-    """The positions of several tensors, position by position: what is derived of an input and added to it is at the
-    input's own positions, as in a residual stream."""
+    """Return the positions of several tensors, position by position: what is derived of an input and added to it is at
+    the input's own positions, as in a residual stream."""
     streams = list(streams)
     roots = frozenset().union(*(each.roots for each in streams))
     plain = frozenset(root for root in roots if not isinstance(root, Derived))
@@ -237,12 +237,12 @@ def _union(streams: Iterable[Stream]) -> Stream:
 
 
 def _index(args: tuple) -> tuple:
-    """What is between the brackets of tensor[...], or what else the operation was told."""
+    """Return what is between the brackets of tensor[...], or what else the operation was told."""
     return args[1] if len(args) > 1 and isinstance(args[1], tuple) else args[1:]
 
 
 def _of_features(name: str, args: tuple, options: dict[str, object], tensor: Tensor) -> bool:
-    """Whether an operation joins or cuts vectors, and leaves positions alone."""
+    """Return whether an operation joins or cuts vectors, and leaves positions alone."""
     if name not in JOINING | CUTTING or not tensor.is_floating_point():
         return False
     if name == "__getitem__":
@@ -255,7 +255,7 @@ def _of_features(name: str, args: tuple, options: dict[str, object], tensor: Ten
 
 
 def _rows_first(name: str, args: tuple) -> bool:
-    """Whether the rows of a product are those of its first factor."""
+    """Return whether the rows of a product are those of its first factor."""
     if name != "einsum" or not args or not isinstance(args[0], str):
         return True
     factors, _, out = args[0].replace(" ", "").partition("->")

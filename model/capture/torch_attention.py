@@ -57,7 +57,8 @@ class Attention:
         return self.weights.shape[1], self.weights.shape[2]
 
     def is_finite(self) -> bool:
-        """Whether neither NaN nor infinity is among what was seen, outputs of rows that may look at nothing aside."""
+        """Return whether neither NaN nor infinity is among what was seen, outputs of rows that may look at nothing
+        aside."""
         call = self.call
         seen = (self.weights,) if call is None else (call.query, call.key, call.value)
         finite = all(part is None or bool(np.isfinite(part).all()) for part in seen)
@@ -93,17 +94,17 @@ class Attention:
 
 
 def chosen_rows(n_queries: int) -> np.ndarray:
-    """The queries whose outputs are compared."""
+    """Return the queries whose outputs are compared."""
     return np.unique(np.linspace(0, n_queries - 1, min(n_queries, ROWS)).astype(int))
 
 
 def as_numbers(tensor: Tensor) -> np.ndarray:
-    """The tensor as float32 in this computer's memory: a copy, as a module may go on to write into its own."""
+    """Return the tensor as float32 in this computer's memory: a copy, as a module may go on to write into its own."""
     return tensor.detach().to("cpu", torch.float32, copy=True).contiguous().numpy()
 
 
 def item_of(tensor: Tensor, batch: int) -> Tensor:
-    """The part of one text in a tensor (batch, …), or the only one there is. Raises Unsupported where there are
+    """Return the part of one text in a tensor (batch, …), or the only one there is. Raises Unsupported if there are
     fewer."""
     if tensor.shape[0] == 1:
         return tensor[0]
@@ -126,15 +127,16 @@ class Heads:
 
 
 def _arguments(args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """All arguments of torch.nn.functional.multi_head_attention_forward, which nn.MultiheadAttention calls, by name."""
+    """Return all arguments of torch.nn.functional.multi_head_attention_forward, which nn.MultiheadAttention calls, by
+    name."""
     given = inspect.signature(functional.multi_head_attention_forward).bind(*args, **kwargs)
     given.apply_defaults()
     return given.arguments
 
 
 def heads_of(given: dict[str, Any], output: Tensor, batch: int) -> Heads:
-    """The heads of text number `batch` from torch's arguments, where queries are (q, batch, d_model) or (q, d_model).
-    Raises Unsupported for keys that are no tokens."""
+    """Return the heads of text number `batch` from torch's arguments, where queries are (q, batch, d_model) or (q,
+    d_model). Raises Unsupported for keys that are no tokens."""
     if any(given.get(name) is not None for name in ("bias_k", "bias_v", "static_k", "static_v")) or given.get(
             "add_zero_attn"):
         raise Unsupported("it attends over keys that are no tokens: bias_k, add_zero_attn or static_k")
@@ -159,7 +161,7 @@ def heads_of(given: dict[str, Any], output: Tensor, batch: int) -> Heads:
 
 
 def _projections(given: dict[str, Any]) -> tuple[tuple[Tensor, ...], tuple[Tensor | None, ...]]:
-    """Weights and biases of queries, keys and values."""
+    """Return weights and biases of queries, keys and values."""
     biases = (None,) * 3 if given["in_proj_bias"] is None else given["in_proj_bias"].chunk(3)
     if given.get("use_separate_proj_weight"):
         return tuple(given[f"{name}_proj_weight"] for name in "qkv"), biases
@@ -167,7 +169,7 @@ def _projections(given: dict[str, Any]) -> tuple[tuple[Tensor, ...], tuple[Tenso
 
 
 def _mask(given: dict[str, Any], texts: int, batch: int) -> Tensor | None:
-    """What is added to the scores of this text: who may not look where, and the padding nobody may look at."""
+    """Return what is added to the scores of this text: who may not look where, and the padding nobody may look at."""
     mask, padding = given.get("attn_mask"), given.get("key_padding_mask")
     added: Tensor | None = None
     if mask is not None:
@@ -182,7 +184,7 @@ def _mask(given: dict[str, Any], texts: int, batch: int) -> Tensor | None:
 
 
 def _additive(mask: Tensor) -> Tensor:
-    """A mask of booleans, which are true where nobody may look, as what is added to scores."""
+    """Return a mask of booleans, which are true where nobody may look, as what is added to scores."""
     if mask.dtype != torch.bool:
         return mask.float()
     return torch.zeros(mask.shape, device=mask.device).masked_fill(mask, -torch.inf)
@@ -240,7 +242,7 @@ class Observer(TorchFunctionMode):
 
     @contextmanager
     def watching(self, network: nn.Module) -> Iterator["Observer"]:
-        """Knows within the block which module is being called."""
+        """Know within the block which module is being called."""
         handles = []
         try:
             for module in network.modules():
@@ -302,7 +304,7 @@ class Observer(TorchFunctionMode):
             self.unread.append(f"{self.where} ({first_line(error, 200)})")
 
     def add(self, attention: Attention) -> None:
-        """Adds what a module computed, in the order of the pass."""
+        """Add what a module computed, in the order of the pass."""
         attention.number = attention.number if attention.number >= 0 else next(self._numbers)
         if attention.call is not None:
             attention.call.occurrence = sum(known.module == attention.module for known in self.found)
@@ -314,7 +316,7 @@ class Observer(TorchFunctionMode):
         return item_of(tensor, self.batch)
 
     def _bound(self, heads: int, queries: int, keys: int, weights: int = 0) -> None:
-        """Raises Unsupported for attention over nothing, and beyond the limit before anything of it is copied."""
+        """Raise Unsupported for attention over nothing, and beyond the limit before anything of it is copied."""
         if not heads or not queries or not keys:
             raise Unsupported(f"it attends over nothing: {heads} heads of {queries} × {keys} positions")
         self._bytes += 4 * weights
@@ -325,8 +327,8 @@ class Observer(TorchFunctionMode):
 
     def _make_call(self, parts: tuple[Tensor, Tensor, Tensor], mask: Tensor | None, is_causal: bool,
                   scale: float | None) -> Call:
-        """The call of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q, k), on the CPU
-        from now on."""
+        """Return the call of one text: query (head, q, d_k), key and value (kv_head, k, d), mask (1 or head, q, k), on
+        the CPU from now on."""
         self._bound(len(parts[0]), parts[0].shape[1], parts[1].shape[1])
         query, key, value = (as_numbers(part) for part in parts)
         allowed, bias = parse_mask(self._masks, None if mask is None else mask.detach().cpu()[None],
@@ -337,7 +339,7 @@ class Observer(TorchFunctionMode):
     def _fused(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None,
                dropout_p: float = 0.0, is_causal: bool = False, *, scale: float | None = None,
                enable_gqa: bool = False) -> Attention:
-        """What torch.nn.functional.scaled_dot_product_attention was given and put out."""
+        """Return what torch.nn.functional.scaled_dot_product_attention was given and put out."""
         same = query.shape[-2] == key.shape[-2] and self._origins.same(query, key)
         queries, keys = self._origins.stream(query), self._origins.stream(key)
         mask = None if attn_mask is None else self._item(self._mask_axes(attn_mask, query))
@@ -349,8 +351,8 @@ class Observer(TorchFunctionMode):
 
     def _flex(self, output: Tensor, query: Tensor, key: Tensor, value: Tensor, score_mod: Callable, block_mask: tuple,
               scale: float, *_: object, **__: object) -> Attention:
-        """What torch.nn.attention.flex_attention was given and put out. What its functions make of scores is an added
-        mask; where that depends on the scores, it is the one of these very scores."""
+        """Return what torch.nn.attention.flex_attention was given and put out. What its functions make of scores is an
+        added mask; where that depends on the scores, it is the one of these very scores."""
         item, heads, rows, keys = self.batch if len(query) > 1 else 0, query.shape[1], query.shape[2], key.shape[2]
         places = [torch.arange(count, device=query.device) for count in (heads, rows, keys)]
         every = lambda function, dims: torch.vmap(torch.vmap(torch.vmap(
@@ -364,7 +366,7 @@ class Observer(TorchFunctionMode):
         return self._fused(output, query, key, value, added.masked_fill(~allowed, -torch.inf)[None], scale=scale)
 
     def _multi_head(self, result: tuple[Tensor, Tensor | None], given: dict[str, Any]) -> Attention:
-        """What torch.nn.functional.multi_head_attention_forward was given and put out."""
+        """Return what torch.nn.functional.multi_head_attention_forward was given and put out."""
         same = given["query"].shape[0] == given["key"].shape[0] and self._origins.same(given["query"], given["key"])
         heads = heads_of(given, result[0], self.batch)
         call = self._make_call(heads.parts, heads.mask, heads.is_causal, None)
@@ -374,18 +376,18 @@ class Observer(TorchFunctionMode):
                          self._origins.stream(given["key"]))
 
     def _mask_axes(self, mask: Tensor, query: Tensor) -> Tensor:
-        """The mask as (batch or 1, head or 1, query, key)."""
+        """Return the mask as (batch or 1, head or 1, query, key)."""
         if mask.ndim == 3 and query.ndim == 3 and self._side_by_side(query):
             return mask[:, None]
         return mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
 
     def _side_by_side(self, tensor: Tensor) -> bool:
-        """Whether the first axis is that of texts: the module that is being called was given as many."""
+        """Return whether the first axis is that of texts: the module that is being called was given as many."""
         return bool(self._stack) and self._stack[-1].rows == tensor.shape[0]
 
     def _four_axes(self, tensor: Tensor) -> Tensor:
-        """(batch, head, token, d) of a tensor with fewer axes: three are texts side by side where the module was given
-        as many, and else heads."""
+        """Return (batch, head, token, d) of a tensor with fewer axes: three are texts side by side where the module was
+        given as many, and else heads."""
         if tensor.ndim == 4:
             return tensor
         if tensor.ndim == 3:

@@ -42,8 +42,8 @@ class Unfollowed(Exception):
 
 
 def norm_of(name: str, call: "Call") -> Norm:
-    """The normalisation that reproduces a call's output: of layer or root-mean-square kind, with its gain as it is or
-    (Gemma) 1 more. Raises Unfollowed if none does."""
+    """Return the normalisation that reproduces a call's output: of layer or root-mean-square kind, with its gain as it
+    is or (Gemma) 1 more. Raises Unfollowed if none does."""
     module, x = call.module, call.input.astype(np.float64)
     epsilon = next((float(getattr(module, attribute)) for attribute in ("eps", "variance_epsilon", "epsilon")
                     if hasattr(module, attribute)), 1e-6)
@@ -59,7 +59,7 @@ def norm_of(name: str, call: "Call") -> Norm:
 
 
 def activations() -> dict[str, Callable]:
-    """The activations that a feed-forward layer may have, by name, as functions of a tensor."""
+    """Return the activations that a feed-forward layer may have, by name, as functions of a tensor."""
     import torch
     from torch.nn import functional
 
@@ -69,7 +69,7 @@ def activations() -> dict[str, Callable]:
 
 
 def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
-    """The feed-forward layer among a block's matrix calls outside attention: W_2 is the last that leads back to
+    """Return the feed-forward layer among a block's matrix calls outside attention: W_2 is the last that leads back to
     d_model. None if it has another form."""
     import torch
 
@@ -88,11 +88,12 @@ def feed_forward(linears: list, d_model: int) -> FeedForwardTrace | None:
 
 
 def pairs_of(before: np.ndarray, after: np.ndarray) -> tuple[tuple[int, int], ...]:
-    """Which dimensions were turned together between two versions of the vectors (head, t, d): the pairs that keep their
-    common length. Raises Unfollowed if none do.
+    """Return which dimensions were turned together between two versions of the vectors (head, t, d): the pairs that
+    keep their common length. Raises Unfollowed if none do.
 
     Llama's libraries pair dimension c with c + d/2, the paper 2c with 2c + 1 (Su et al. 2021); some models turn a part
-    of d only. """
+    of d only.
+    """
     if close(before, after):
         return ()
     size = before.shape[-1]
@@ -134,8 +135,8 @@ class Call:
 
 
 def trace(model: "NetworkModel", query: Query, report: Progress) -> Trace:
-    """The trace of the pass that answers the query. Raises UserError where the model is built in a way that cannot be
-    followed."""
+    """Return the trace of the pass that answers the query. Raises UserError if the model is built in a way that cannot
+    be followed."""
     title = model.card.title
     if model.wiring is None:
         raise UserError(f"{title} only reports its weights, so its insides cannot be followed; choose a verified "
@@ -173,7 +174,7 @@ def last_vectors(model: "NetworkModel") -> Iterator[dict[Kind, np.ndarray]]:
 
 
 def _block_name(module: str) -> str:
-    """A block's name ends with its number: encoder.layer.0 of encoder.layer.0.attention.self."""
+    """Return a block's name ends with its number: encoder.layer.0 of encoder.layer.0.attention.self."""
     parts = module.split(".")
     numbers = [index for index, part in enumerate(parts) if part.isdigit()]
     if not numbers:
@@ -216,7 +217,7 @@ def _first(output: object) -> object:
 
 
 def _rows(tensor: "Tensor") -> np.ndarray:
-    """(token, d) of a tensor (1, token, d) or (token, d)."""
+    """Return (token, d) of a tensor (1, token, d) or (token, d)."""
     return tensor.detach().reshape(-1, tensor.shape[-1]).numpy() if tensor.ndim > 1 else tensor.detach().numpy()
 
 
@@ -242,7 +243,7 @@ def _assemble(record: AttentionRecord, mixed: "dict[tuple[Kind, int], Tensor]", 
 
 
 def _outside(names: list[str], calls: dict[str, Call]) -> list[Call]:
-    """The calls of modules that belong to no block."""
+    """Return the calls of modules that belong to no block."""
     return [call for call in calls.values()
             if call.name not in names and not call.name.startswith(tuple(name + "." for name in names))]
 
@@ -298,8 +299,8 @@ def _is_linear(call: Call) -> bool:
 
 def _attention(slot: Slot, layer: Layer, mixed: np.ndarray,
                linears: list[Call]) -> tuple[AttentionTrace, set[str]]:
-    """The matrices round one attention, and the names of the modules that hold them. mixed: what its heads put out,
-    edits included, (q, head, d_v)."""
+    """Return the matrices round one attention, and the names of the modules that hold them. mixed: what its heads put
+    out, edits included, (q, head, d_v)."""
     own = [call for call in linears if call.name.startswith(slot.module + ".")]
     query, q_layout = _find_matrix("queries", own, layer.query, exact=False)
     others = [call for call in own if call is not query or q_layout[1]]
@@ -319,8 +320,8 @@ def _projection(call: Call, layout: Callable) -> Projection:
 
 
 def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool]]:
-    """The ways in which `count` heads of `size` may lie among `width` outputs: one after the other from some place on,
-    or query, key and value of each head together. Each with whether the matrix is shared with others."""
+    """Yield the ways in which `count` heads of `size` may lie among `width` outputs: one after the other from some
+    place on, or query, key and value of each head together. Each with whether the matrix is shared with others."""
     def after(start: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda array: array[..., start:start + count * size].reshape(*array.shape[:-1], count, size)
 
@@ -336,8 +337,8 @@ def _layouts(width: int, count: int, size: int) -> Iterator[tuple[Callable, bool
 
 def _find_matrix(what: str, linears: list[Call], wanted: np.ndarray,
                  exact: bool) -> tuple[Call, tuple[Callable, bool]]:
-    """The matrix that makes these vectors (head, t, d), and its layout; unless `exact` only their lengths must agree,
-    and every number of the first token."""
+    """Return the matrix that makes these vectors (head, t, d), and its layout; unless `exact` only their lengths must
+    agree, and every number of the first token."""
     count, tokens, size = wanted.shape
     lengths = np.linalg.norm(wanted, axis=-1)
     for call in linears:
@@ -361,7 +362,7 @@ def _reader(mixed: np.ndarray, linears: list[Call]) -> Call:
 
 def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "NetworkModel",
               calls: dict[str, Call]) -> Embedded:
-    """What the first block gets: the tables that were read before it, and the norm over their sum."""
+    """Return what the first block gets: the tables that were read before it, and the norm over their sum."""
     output = next(block for block in blocks if block.kind is kind).before
     before = [call for call in _outside(names, calls)
               if len(call.output) in (1, len(output)) and call.output.shape[-1] == output.shape[1]]
@@ -378,8 +379,8 @@ def _embedded(kind: Kind, blocks: tuple[Block, ...], names: list[str], model: "N
 
 
 def _learned(call: Call) -> np.ndarray | None:
-    """The table of learned positions from the first token's on: RoBERTa and OPT keep rows before it that no position
-    has. None for waves that stand in a table (Marian)."""
+    """Return the table of learned positions from the first token's on: RoBERTa and OPT keep rows before it that no
+    position has. None for waves that stand in a table (Marian)."""
     weight = call.module.weight.detach().numpy()
     first = np.flatnonzero((weight == call.output[0]).all(-1))
     return weight[first[0]:] if len(first) and "Sinusoidal" not in type(call.module).__name__ else None

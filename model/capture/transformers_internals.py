@@ -21,26 +21,26 @@ HEADS_BY_CLASS = (("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "target"),
 
 
 def fused_mask(*arguments: object, **options: object) -> "Tensor | None":
-    """The fused kernel's mask; None where `is_causal` says the same."""
+    """Return the fused kernel's mask; None where `is_causal` says the same."""
     from transformers.masking_utils import sdpa_mask
 
     return sdpa_mask(*arguments, **options)
 
 
 def every_fused_mask(*arguments: object, **options: object) -> "Tensor | None":
-    """The fused kernel's mask, made even where `is_causal` would say the same."""
+    """Return the fused kernel's mask, made even where `is_causal` would say the same."""
     return fused_mask(*arguments, **{**options, "allow_is_causal_skip": False, "allow_is_bidirectional_skip": False})
 
 
 def fused_attention(*arguments: object, **options: object) -> "Tensor":
-    """The fused kernel's output (1, q, head, d_v)."""
+    """Return the fused kernel's output (1, q, head, d_v)."""
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     return sdpa_attention_forward(*arguments, **options)[0]
 
 
 def eager_attention(module: object) -> "Callable[..., tuple[Tensor, Tensor]] | None":
-    """The eager attention function of a module's family; None where it has none."""
+    """Return the eager attention function of a module's family; None where it has none."""
     return getattr(sys.modules[type(module).__module__], "eager_attention_forward", None)
 
 
@@ -54,7 +54,7 @@ def make_eager(network: "PreTrainedModel") -> None:
 
 
 def head_of(architecture: str) -> str:
-    """What the head of this architecture predicts: target, mask, next, label or none."""
+    """Return what the head of this architecture predicts: target, mask, next, label or none."""
     from transformers.models.auto import modeling_auto
 
     return next((head for names, head in HEADS_BY_CLASS
@@ -63,44 +63,47 @@ def head_of(architecture: str) -> str:
 
 
 def made_of(network_class: "type[PreTrainedModel]", config: "PretrainedConfig", attention: str) -> "PreTrainedModel":
-    """A network of this class or of AutoModel, with this attention, its weights as its family draws them."""
+    """Return a network of this class or of AutoModel, with this attention, its weights as its family draws them."""
     make = getattr(network_class, "_from_config", None) or network_class.from_config
     return make(config, attn_implementation=attention)
 
 
 def drawn_anew(network: "PreTrainedModel") -> "PreTrainedModel":
-    """A network of the same class, configuration and attention, its weights drawn from torch's random numbers."""
+    """Return a network of the same class, configuration and attention, its weights drawn from torch's random
+    numbers."""
     return made_of(type(network), network.config, network.config._attn_implementation)
 
 
 def no_weights() -> AbstractContextManager[None]:
-    """A block in which a network that is made draws no weights."""
+    """Return a block in which a network that is made draws no weights."""
     from transformers.initialization import no_init_weights
 
     return no_init_weights()
 
 
 def tied_names(network: "PreTrainedModel") -> set[str]:
-    """The parameters that are another parameter, and not saved."""
+    """Return the parameters that are another parameter, and not saved."""
     return set(network.all_tied_weights_keys)
 
 
 def layer_configs(config: "PretrainedConfig") -> "tuple[PretrainedConfig, ...]":
-    """The configuration of each layer."""
+    """Return the configuration of each layer."""
     return tuple(config.per_layer_config)
 
 
 def vocabulary_files(tokenizer: "PreTrainedTokenizerBase") -> dict[str, str]:
-    """The files that a tokenizer's class reads, by what they hold; none for one that reads bytes or characters."""
+    """Return the files that a tokenizer's class reads, by what they hold; none for one that reads bytes or
+    characters."""
     return type(tokenizer).vocab_files_names
 
 
 def mismatched_tensors(loading: dict[str, list]) -> list[tuple[str, tuple, tuple]]:
-    """(tensor, its shape, the shape that was wanted) of what did not fit, from from_pretrained's loading info."""
+    """Return (tensor, its shape, the shape that was wanted) of what did not fit, from from_pretrained's loading
+    info."""
     return sorted(loading["mismatched_keys"])
 
 
 def attention_of(network: object) -> str | None:
-    """The name of the attention that a model of transformers computes with; None for any other module."""
+    """Return the name of the attention that a model of transformers computes with; None for any other module."""
     implementation = getattr(getattr(network, "config", None), "_attn_implementation", None)
     return implementation if hasattr(network, "set_attn_implementation") and isinstance(implementation, str) else None

@@ -26,8 +26,8 @@ SMALL = 1 << 18
 
 
 def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, float, int]:
-    """(largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums from
-    1; rows compared). A row that may look at nothing is not compared: kernels give 0, NaN or a mean for it."""
+    """Return (largest difference from the outputs of this pass, as a share of the layer's largest; distance of row sums
+    from 1; rows compared). A row that may look at nothing is not compared: kernels give 0, NaN or a mean for it."""
     errors, row_errors, rows = [0.0], [0.0], 0
     for members, layer in _together(calls, layers):
         outputs, kept = np.concatenate([call.outputs for call in members]), cast(np.ndarray, members[0].rows)
@@ -46,7 +46,8 @@ def against_outputs(calls: list[Call], layers: list[Layer]) -> tuple[float, floa
 
 
 def _together(calls: list[Call], layers: list[Layer]) -> Iterator[tuple[list[Call], Layer | Call]]:
-    """Each layer with its call; small layers that differ in their numbers only as one layer with all their heads."""
+    """Yield each layer with its call; small layers that differ in their numbers only as one layer with all their
+    heads."""
     groups: dict[tuple, list[int]] = {}
     for number, layer in enumerate(layers):
         plain = layer.bias is None and layer.softcap is None and layer.sink is None and layer.temperature is None
@@ -85,22 +86,23 @@ class Wiring:
     reasons: tuple[str, ...]                 # clauses on why the capture is not right; none if it is
 
     def has(self, kind: Kind) -> bool:
-        """Whether the model has attention of this kind."""
+        """Return whether the model has attention of this kind."""
         return any(slot.kind is kind for slot in self.slots.values())
 
     def heads(self, kind: Kind, index: int) -> int:
-        """How many heads this layer has; 0 if there is no such layer."""
+        """Return how many heads this layer has; 0 if there is no such layer."""
         return sum(self.shapes[key].heads for key, slot in self.slots.items()
                    if (slot.kind, slot.index) == (kind, index))
 
 
 def wire(network: "PreTrainedModel", forward: Callable[[], object], lengths: tuple[int, int | None]) -> Wiring:
-    """Runs a probe twice, captured and eager, and compares every weight of every head; where they differ, once more
-    with every mask made.
+    """Run a probe twice, captured and eager, and compares every weight of every head; where they differ, once more with
+    every mask made.
 
     forward() runs the network on the probe; lengths are its tokens on the source side and, for encoder–decoders,
     another number on the target side. Nobody else may use the network meanwhile, as its attention is switched; the
-    attention of the better run stays. Raises Unsupported where the network cannot be captured. """
+    attention of the better run stays. Raises Unsupported if the network cannot be captured.
+    """
     first = _wire(network, forward, lengths, forward_pass.IMPLEMENTATION)
     if first.load_error <= TOLERANCE:
         return first
@@ -142,8 +144,8 @@ def _id(call: Call) -> CallId:
 
 
 def _shape(call: Call) -> Shape:
-    """The call's sizes. Eager attention, where it must be asked, holds about three matrices for each head; a bias is
-    added to a mask in two; a mask alone counts half of one, unless its rule is one of the kernel's."""
+    """Return the call's sizes. Eager attention, where it must be asked, holds about three matrices for each head; a
+    bias is added to a mask in two; a mask alone counts half of one, unless its rule is one of the kernel's."""
     if call.softcap is not None or call.sink is not None:
         quadratic = 3.0
     elif call.bias is not None:
@@ -154,8 +156,8 @@ def _shape(call: Call) -> Shape:
 
 
 def _slots(calls: list[Call], lengths: tuple[int, int | None]) -> dict[CallId, forward_pass.Slot]:
-    """The kind and layer number of each call. The two sides have different lengths in the probe, so the shapes tell
-    them apart."""
+    """Return the kind and layer number of each call. The two sides have different lengths in the probe, so the shapes
+    tell them apart."""
     kinds = {_id(call): _kind(call, lengths) for call in calls}
     if lengths[1] is None and not any(call.allowed.block(slice(0, 1), slice(1, lengths[0])).any() for call in calls):
         kinds = dict.fromkeys(kinds, Kind.CAUSAL)
@@ -182,15 +184,15 @@ def _kind(call: Call, lengths: tuple[int, int | None]) -> Kind:
 
 
 def layer_number(module: str) -> int | None:
-    """The first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
+    """Return the first number in a module's name is its layer: decoder.block.2.layer.0.SelfAttention is layer 2."""
     number = re.search(r"(?:^|\.)(\d+)(?:\.|$)", module)
     return int(number.group(1)) if number else None
 
 
 def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], layers: dict[CallId, Layer],
                    implementation: str) -> tuple[dict[CallId, float], float]:
-    """The largest difference from the model's own eager weights in each attention, and how far any row (with the sink's
-    share) is from 1."""
+    """Return the largest difference from the model's own eager weights in each attention, and how far any row (with the
+    sink's share) is from 1."""
     errors: dict[CallId, float] = {}
     sums: list[float] = [0.0]
     counts: dict[str, int] = {}
@@ -219,19 +221,20 @@ def _against_eager(network: "PreTrainedModel", forward: Callable[[], object], la
 
 
 def _weights_in(output: object, layer: Layer | None) -> np.ndarray | None:
-    """The attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives its
-    bias before them)."""
+    """Return the attention weights (head, query, key) among a module's outputs: the last tensor of that shape (T5 gives
+    its bias before them)."""
     parts = output if isinstance(output, tuple) else ()
     weights = [part for part in parts if layer is not None and getattr(part, "shape", None) == (1, *layer.shape)]
     return weights[-1][0].float().numpy() if weights else None
 
 
 def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
-    """(largest difference anywhere, also outside the mask; largest distance of a row of ours from 1, its sink's share
-    counted).
+    """Return (largest difference anywhere, also outside the mask; largest distance of a row of ours from 1, its sink's
+    share counted).
 
     Some families (Granite SWA) report weights over which the sink's share is spread, and take it away from the output
-    later: then ours are compared spread alike, and the share itself by the outputs. """
+    later: then ours are compared spread alike, and the share itself by the outputs.
+    """
     errors, row_errors = [0.0], [0.0]
     spread = layer.sink is not None and float(np.abs(weights.sum(-1) - 1).max()) <= TOLERANCE
     for rows, keys, block in heads.weight_blocks(layer):
@@ -244,7 +247,7 @@ def _compare(layer: Layer, weights: np.ndarray) -> tuple[float, float]:
 
 
 def check_answer(calls: list[Call], layers: list[Layer], wiring: Wiring) -> Verification:
-    """Recomputes weights · value for a few rows of every head and compares with the attention output of this very pass:
+    """Recompute weights · value for a few rows of every head and compares with the attention output of this very pass:
     verified or refused. O(n)."""
     worst, row_error, rows = against_outputs(calls, layers)
     reasons = wiring.reasons
@@ -259,8 +262,8 @@ FIELDS = {Kind.SELF: "encoder_attentions", Kind.CAUSAL: "decoder_attentions", Ki
 
 
 def layers_of(output: object, lengths: tuple[int, int | None], looks_ahead: bool) -> dict[Kind, tuple[Reported, ...]]:
-    """The reported weights by kind, numbered as the model reports them. Raises Unsupported if there are none, or if
-    they cannot be right."""
+    """Return the reported weights by kind, numbered as the model reports them. Raises Unsupported if there are none, or
+    if they cannot be right."""
     source, target = lengths
     if target is None:
         kind = Kind.SELF if looks_ahead else Kind.CAUSAL
@@ -294,7 +297,7 @@ def _layers(kind: Kind, weights: "Sequence[Tensor | None] | None", shape: list[i
 
 
 def looks_ahead(forward: Callable, probe: "Tensor") -> bool:
-    """Whether the output at the first token changes with the last token: then weights that look ahead are right.
+    """Return whether the output at the first token changes with the last token: then weights that look ahead are right.
 
     probe: token ids (1, t); forward(probe) gives the network's output.
     """

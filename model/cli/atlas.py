@@ -24,7 +24,7 @@ from model.studies.corpus import FIELD
 
 
 def open_worker(task: Task) -> ShardWorker:
-    """The worker, in whatever process or machine, with its model opened and verified. Raises UserError where the
+    """Return the worker, in whatever process or machine, with its model opened and verified. Raises UserError if the
     model, or what computes, is not the same here as where the atlas is built."""
     task.check(sources.revision(task.model))
     return ShardWorker(task, sources.models.open(task, quiet))
@@ -50,15 +50,14 @@ def atlas_command() -> None:
               help="Which attention; the model's first one unless given.")
 def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, address: str | None,
                   workers: int | None, limit: int | None, field: str, kind: str | None) -> None:
-    """Measures every head over a corpus: means, deciles, detectors, sinks, examples, and grammar where it is annotated.
+    """Measure every head over a corpus: means, deciles, detectors, sinks, examples, and grammar where it is annotated.
 
     CORPUS are files in UTF-8 of any length: .txt (one text per line), .csv, .jsonl, .parquet or .conllu. Stopped with
     Ctrl-C, or killed, the same command goes on from there. Engine and number of workers do not change a byte of the
     Parquet files. Each worker holds the model.
 
-    \b
-    python -m model atlas build reviews.txt --model minilm --out atlas
-    python -m model atlas build news.jsonl --model smollm2 --out atlas --on processes --workers 4
+    \b python -m model atlas build reviews.txt --model minilm --out atlas python -m model atlas build news.jsonl --model
+    smollm2 --out atlas --on processes --workers 4
     """
     if address and on != "ray":
         raise click.UsageError("--ray is the address of a cluster; say --on ray with it.")
@@ -99,7 +98,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
 
 
 def _is_there(out: Path, said: dict[str, object]) -> bool:
-    """Whether the folder holds this very atlas, finished. Raises UserError where it holds another."""
+    """Return whether the folder holds this very atlas, finished. Raises UserError if it holds another."""
     earlier = files.about_atlas(out)
     if earlier is None:
         return False
@@ -115,7 +114,7 @@ def _is_there(out: Path, said: dict[str, object]) -> bool:
 @click.argument("folder", type=FOLDER)
 @click.option("--out", type=FOLDER, help="Folder for the CSV files; FOLDER/csv unless given.")
 def csv_command(folder: Path, out: Path | None) -> None:
-    """Writes an atlas' tables as CSV files too, for whatever reads no Parquet."""
+    """Write an atlas' tables as CSV files too, for whatever reads no Parquet."""
     atlas, out = files.open_atlas(folder), out or folder / "csv"
     make_folder(out)
     places = files.write_csv(atlas, out)
@@ -139,6 +138,6 @@ def columns_command(json_wanted: bool) -> None:
 @click.command("measures", hidden=True, context_settings={"ignore_unknown_options": True})
 @click.argument("words", nargs=-1)
 def measures_command(words: tuple[str, ...]) -> None:
-    """Names the commands that took its place."""
+    """Name the commands that took its place."""
     raise UserError("The atlas measures files of texts now; use: python -m model atlas build FILE --model ID --out "
                     "FOLDER, and for CSV: python -m model atlas csv FOLDER.")

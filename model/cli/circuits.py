@@ -17,7 +17,7 @@ TARGET = click.option("--target", help="The decoder's text, for an encoder–dec
 
 
 def _kind(record: AttentionRecord, wanted: str | None) -> Kind:
-    """The kind of attention that is asked for, or the record's first. Raises UserError where it has none such."""
+    """Return the kind of attention that is asked for, or the record's first. Raises UserError if it has none such."""
     if wanted is not None and wanted not in record.kinds:
         raise UserError(f"There is no {wanted} attention; choose {' or '.join(record.kinds)}.")
     return Kind(wanted) if wanted else record.kinds[0]
@@ -63,7 +63,7 @@ def why_command(model_id: str, text: str, target: str | None, kind: str | None, 
 
 
 def _place(tokens: Any, wanted: str) -> int:
-    """A position, given as a number or as a text."""
+    """Return a position, given as a number or as a text."""
     return int(tokens.index(int(wanted) if wanted.isdecimal() else wanted))
 
 
@@ -100,7 +100,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
 
 
 def _position(query: Query, position: int) -> int:
-    """A position of the text that is written, -1 for its last. Raises UserError for one that is not there."""
+    """Return a position of the text that is written, -1 for its last. Raises UserError for one that is not there."""
     count = len(answer_to(query).maps[-1].queries)
     if position not in range(-count, count):
         raise UserError(f"There is no position {position}; choose one from 0 to {count - 1}, or -1 for the last.")
@@ -108,7 +108,7 @@ def _position(query: Query, position: int) -> int:
 
 
 def _id_of(opened: Any, word: str) -> int:
-    """The id of a token. Raises UserError where the vocabulary lacks it as one token."""
+    """Return the id of a token. Raises UserError if the vocabulary lacks it as one token."""
     if word.isdecimal():
         return int(word)
     tokenizer = opened.tokenizer

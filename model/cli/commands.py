@@ -33,13 +33,13 @@ JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON, for
 
 
 def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
-    """The type of a whole number; nothing beyond 64 bits is taken."""
+    """Return the type of a whole number; nothing beyond 64 bits is taken."""
     return click.IntRange(low, high)
 
 
 def refuse_overwriting(out: Path, model_id: str, *read: Path) -> None:
-    """Raises UserError where no file can be written there, or where it is one of `read` or of the model's, by whatever
-    name or link."""
+    """Raise UserError if no file can be written there, or where it is one of `read` or of the model's, by whatever name
+    or link."""
     of_model: tuple[Path, ...] = ()
     with suppress(OSError, ValueError, RuntimeError):   # what no system takes as a path
         place = Path(model_id).expanduser()
@@ -57,7 +57,7 @@ class Refused(click.ClickException):
         self.usage = usage
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Prints it to standard error."""
+        """Print it to standard error."""
         lines = [f"{self.usage} (-h explains)"] if self.usage else []
         with suppress(OSError):
             click.echo("\n".join([*lines, f"Error: {in_one_line(self.message)}"]), file, err=True)
@@ -70,7 +70,7 @@ class Fault(Refused):
 
 
 def in_one_line(text: str) -> str:
-    """Text for a terminal: one line, and nothing that cannot be seen."""
+    """Return text for a terminal: one line, and nothing that cannot be seen."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in " ".join(text.split()))
 
 
@@ -131,7 +131,7 @@ class Commands(click.Group):
         return name, command, rest
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Runs the command."""
+        """Run the command."""
         with errors_as_sentences():
             return super().invoke(ctx)
 
@@ -146,14 +146,14 @@ def run(commands: Commands, name: str) -> None:
 
 
 def kept_picture(path: Path) -> str:
-    """The sha256 of a picture file, which is held for this process from now on. Raises UserError for what is no
+    """Return the sha256 of a picture file, which is held for this process from now on. Raises UserError for what is no
     picture."""
     LIMITS.refuse_above("picture_bytes", path.stat().st_size, str(path), "make it smaller")
     return pictures.keep(path.read_bytes(), path.name).sha256
 
 
 def answer_to(question: Hashable) -> Any:
-    """The answer, with progress on standard error where a person sees it. Raises UserError if there is none."""
+    """Return the answer, with progress on standard error where a person sees it. Raises UserError if there is none."""
     job = sources.ask(question, "command line")
     while not job.wait(0.2):
         tell(f"\r{job.fraction:4.0%} {job.text:<60.60}")
@@ -162,18 +162,18 @@ def answer_to(question: Hashable) -> Any:
 
 
 def tell(text: str) -> None:
-    """Shows what a person watches; into a file goes nothing of it."""
+    """Show what a person watches; into a file goes nothing of it."""
     if sys.stderr.isatty():
         click.echo(text, nl=False, err=True)
 
 
 def as_json(content: object, indent: int | None = None) -> None:
-    """Prints JSON."""
+    """Print JSON."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
 
 
 def rows(table: "DataFrame") -> list[dict[str, Any]]:
-    """The rows of a frame as JSON has them: NaN is null."""
+    """Return the rows of a frame as JSON has them: NaN is null."""
     return [{name: None if value != value else value for name, value in row.items()}
             for row in table.to_dict("records")]
 

@@ -98,7 +98,7 @@ def score_command(model_id: str, cases: Path, looking: str | None, wanted: str |
 
 
 def _cases(path: Path) -> list[Any]:
-    """The cases of a file."""
+    """Return the cases of a file."""
     with path.open("rb") as file:
         if path.suffix.lower() == SUFFIX:
             return list(read_treebank(file, path.name))
@@ -108,7 +108,7 @@ def _cases(path: Path) -> list[Any]:
 
 
 def _side(given: str) -> rule.Side:
-    """A side of a rule as it is typed."""
+    """Return a side of a rule as it is typed."""
     if len(given) > 2 and given[0] == given[-1] == "/":
         try:
             return re.compile(given[1:-1])
@@ -118,7 +118,7 @@ def _side(given: str) -> rule.Side:
 
 
 def as_object(report: rule.RuleReport) -> dict[str, Any]:
-    """The report as JSON has it, every head in its table."""
+    """Return the report as JSON has it, every head in its table."""
     held = report.held_out
     offset, share = report.offset
     return {"pairs": report.pairs, "sentences": report.sentences, "left_out": report.left_out,
@@ -130,7 +130,7 @@ def as_object(report: rule.RuleReport) -> dict[str, Any]:
 
 
 def as_text(report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
-    """The report for a person: what decides comes first."""
+    """Return the report for a person: what decides comes first."""
     lines = []
     if report.held_out is not None:
         held = report.held_out.accuracy

@@ -69,7 +69,7 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
 
 
 def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) -> dict[str, Any]:
-    """The same test of the model's untrained twin; where there is none, the reason."""
+    """Return the same test of the model's untrained twin; where there is none, the reason."""
     twin = sources.untrained(model_id)
     try:
         short = coref_as_object(coreference.report(
@@ -80,7 +80,7 @@ def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) ->
 
 
 def _answers(model_id: str, revision: str, cases: tuple[coreference.Case, ...]) -> dict[str, Any]:
-    """How often the model itself says the right one; where it says no words, the reason."""
+    """Return how often the model itself says the right one; where it says no words, the reason."""
     try:
         answers = answer_to(coreference.AnswersQuery(model_id, revision, cases))
     except UserError as error:
@@ -99,7 +99,7 @@ def _head(score: coreference.HeadScore) -> dict[str, object]:
 
 
 def coref_as_object(result: coreference.Report) -> dict[str, object]:
-    """The report as JSON has it."""
+    """Return the report as JSON has it."""
     held_out = None if result.held_out is None else _interval(result.held_out.accuracy) | {
         "chosen": [{name: getattr(result.named(number), name) for name in ("kind", "layer", "head")}
                    for number in result.held_out.chosen]}
@@ -115,7 +115,7 @@ def _percent(mean: MeanInterval) -> str:
 
 
 def coref_as_text(result: coreference.Report) -> str:
-    """The report for a person."""
+    """Return the report for a person."""
     where = "from the pronoun" if result.rows == "pronoun" else "from the words behind the pronoun"
     lines = [f"{result.n} sentences in {result.frames} frames, {len(result.heads)} heads, looking {where}"]
     for head in sorted(result.heads, key=lambda head: (-head.accuracy.value, -head.mass))[:SHOWN]:
@@ -173,7 +173,7 @@ def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> N
 
 
 def claim_as_text(result: dict[str, Any], findings: tuple[Finding, ...]) -> str:
-    """A row for a person; an asterisk marks the finding that decides."""
+    """Return a row for a person; an asterisk marks the finding that decides."""
     lines = [result["sentence"] + (f" ({result['model']})" if result["model"] else ""),
              f"  {result['verdict']}: {result['because']}"]
     for found in findings:
@@ -216,7 +216,7 @@ def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted
 
 
 def syntax_as_object(report: syntax.SyntaxReport) -> dict[str, object]:
-    """The report as JSON has it. What cannot be said, such as the accuracy on other sentences of a relation that
+    """Return the report as JSON has it. What cannot be said, such as the accuracy on other sentences of a relation that
     stands in one half only, is null. left_out and relations_left_out: how many, and why; alone: how many sentences keep
     their trees in the exchange; possible: the share of tests that the model's mask allows in each direction."""
     counts = report.counts
@@ -241,7 +241,7 @@ def _choice(choice: syntax.Choice) -> dict[str, object]:
 
 
 def syntax_as_text(report: syntax.SyntaxReport) -> str:
-    """The report for a person."""
+    """Return the report for a person."""
     counts = report.counts
     lines = [f"{counts.sentences:,} sentences, {len(counts.heads)} heads, looking from the dependent or from its head"]
     if counts.not_found + counts.too_long + counts.unplaced:

@@ -20,7 +20,7 @@ Array = TypeVar("Array", np.ndarray, "Tensor")
 
 
 def library(array: "np.ndarray | Tensor") -> Any:
-    """Whose array it is: numpy or torch."""
+    """Return whose array it is: numpy or torch."""
     if isinstance(array, np.ndarray):
         return np
     import torch
@@ -30,7 +30,7 @@ def library(array: "np.ndarray | Tensor") -> Any:
 
 def scores(query: Array, key: Array, *, scale: float | None = None, softcap: float | None = None,
            bias: Array | None = None) -> Array:
-    """The numbers before mask and softmax, (..., query, key): query · key · scale, capped, plus bias.
+    """Return the numbers before mask and softmax, (..., query, key): query · key · scale, capped, plus bias.
 
     `scale` is 1/√d_k unless given (section 3.2.1). `softcap` bounds them as cap · tanh(score / cap) (Gemma 2, 2024).
     """
@@ -43,12 +43,13 @@ def scores(query: Array, key: Array, *, scale: float | None = None, softcap: flo
 
 def softmax(scores: Array, allowed: Array | None = None, *, temperature: float | Array = 1.0,
             sink: Array | None = None) -> Array:
-    """Weights (..., query, key): softmax(scores / T) over the allowed keys. A row sums to 1, or to 1 minus the sink's
-    share.
+    """Return weights (..., query, key): softmax(scores / T) over the allowed keys. A row sums to 1, or to 1 minus the
+    sink's share.
 
     `allowed` is bool, broadcast over (..., query, key); a row that may look at nothing is NaN, as the formula has it.
     `temperature` and `sink` broadcast over (..., query, 1); the sink is one more logit that belongs to no key (Xiao et
-    al. 2024; gpt-oss). The row's maximum is subtracted before dividing, so that no temperature overflows. """
+    al. 2024; gpt-oss). The row's maximum is subtracted before dividing, so that no temperature overflows.
+    """
     xp = library(scores)
     if allowed is not None:
         scores = xp.where(allowed, scores, -math.inf)

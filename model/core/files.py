@@ -41,7 +41,7 @@ RUST = re.compile(r"\(os error (\d+)\)")   # how libraries in Rust end the text 
 
 
 def disk_error(error: BaseException) -> OSError | None:
-    """The error of the disk that `error` is, also as a library in Rust (safetensors, tokenizers) words it; else
+    """Return the error of the disk that `error` is, also as a library in Rust (safetensors, tokenizers) words it; else
     None."""
     if isinstance(error, OSError):
         return error
@@ -50,16 +50,17 @@ def disk_error(error: BaseException) -> OSError | None:
 
 
 def unwritable(place: Path | str, error: OSError) -> UserError:
-    """The sentence for a place that could not be written: why, and the way out."""
+    """Return the sentence for a place that could not be written: why, and the way out."""
     reason, way_out = REASONS.get(error.errno or 0, (first_line(error, 120), "choose another place"))
     return UserError(f"{place} could not be written, as {reason}; {way_out}.")
 
 
 def put(new: Path, place: Path) -> None:
-    """Moves a file over the one at `place`, or a folder to a place where there is none.
+    """Move a file over the one at `place`, or a folder to a place where there is none.
 
     Windows refuses while another program has a file open there, as a reader or a virus scanner has for milliseconds; so
-    it is tried for PATIENCE seconds before UserError is raised. """
+    it is tried for PATIENCE seconds before UserError is raised.
+    """
     end = time.perf_counter() + PATIENCE
     while True:
         try:
@@ -91,7 +92,7 @@ def locked(place: Path, waiting: Callable[[], None]) -> Iterator[None]:
 
 
 def write(place: Path, content: bytes) -> None:
-    """Writes a file whole or not at all. Raises UserError as `beside` does."""
+    """Write a file whole or not at all. Raises UserError as `beside` does."""
     with writing(place) as file:
         file.write(content)
 
@@ -144,7 +145,7 @@ def beside(place: Path) -> Iterator[Path]:
 
 
 def is_replaceable(place: Path) -> bool:
-    """Whether a file may be moved there: there is one, or nothing. Raises OSError for a folder."""
+    """Return whether a file may be moved there: there is one, or nothing. Raises OSError for a folder."""
     try:
         mode = place.stat().st_mode
     except FileNotFoundError:
@@ -155,7 +156,7 @@ def is_replaceable(place: Path) -> bool:
 
 
 def remove_abandoned(folder: Path) -> None:
-    """Removes what writers that were killed have left unfinished in a folder."""
+    """Remove what writers that were killed have left unfinished in a folder."""
     with suppress(OSError):
         for path in folder.iterdir():
             if UNFINISHED.fullmatch(path.name) and abs(time.time() - path.stat().st_mtime) > ABANDONED:
@@ -163,7 +164,7 @@ def remove_abandoned(folder: Path) -> None:
 
 
 def flush(place: Path) -> None:
-    """Sees a file, or every file of a folder, from the system's memory to the disk. Raises OSError."""
+    """See a file, or every file of a folder, from the system's memory to the disk. Raises OSError."""
     for path in place.rglob("*") if place.is_dir() else (place,):
         if path.is_file():
             with path.open("r+b") as file:
@@ -171,7 +172,7 @@ def flush(place: Path) -> None:
 
 
 def make_folder(folder: Path, mode: int = 0o777) -> None:
-    """Makes a folder and those that it is in, where they are not there. Raises UserError where that cannot be."""
+    """Make a folder and those that it is in, where they are not there. Raises UserError if that cannot be."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=mode)
     except OSError as error:
@@ -179,8 +180,7 @@ def make_folder(folder: Path, mode: int = 0o777) -> None:
 
 
 def refuse_overwriting(out: Path, *read: Path) -> None:
-    """Raises UserError where no file can be written there, or where it is one that is read, by whatever name or
-    link."""
+    """Raise UserError if no file can be written there, or where it is one that is read, by whatever name or link."""
     if out.exists() and not out.is_file():   # of a device a new file would take the place
         raise UserError(f"{out} is there and no file; choose another place.")
     if not out.absolute().parent.is_dir():
@@ -192,7 +192,7 @@ def refuse_overwriting(out: Path, *read: Path) -> None:
 
 
 def clear(folder: Path) -> None:
-    """Removes a folder. What Windows keeps because it is open is tried for PATIENCE seconds and then left there."""
+    """Remove a folder. What Windows keeps because it is open is tried for PATIENCE seconds and then left there."""
     end = time.perf_counter() + PATIENCE
     shutil.rmtree(folder, ignore_errors=True)
     while folder.exists() and time.perf_counter() < end:
@@ -201,13 +201,13 @@ def clear(folder: Path) -> None:
 
 
 def name_for(text: str, otherwise: str) -> str:
-    """A name for a file, without its ending, out of any text: letters, digits, dots and hyphens; `otherwise` where
-    nothing of it is left."""
+    """Return a name for a file, without its ending, out of any text: letters, digits, dots and hyphens; `otherwise`
+    where nothing of it is left."""
     return no_device(re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.")[:60].rstrip("-.") or otherwise)
 
 
 def no_device(name: str) -> str:
-    """The name, changed where Windows would take it for one of its devices."""
+    """Return the name, changed where Windows would take it for one of its devices."""
     return f"file-{name}" if name.partition(".")[0].upper() in DEVICES else name
 
 
@@ -216,7 +216,7 @@ class TemporaryFolder:
     that of the process."""
 
     def __init__(self, purpose: str) -> None:
-        """purpose: a word in its name. Raises UserError where it cannot be made."""
+        """purpose: a word in its name. Raises UserError if it cannot be made."""
         try:
             self._made = tempfile.TemporaryDirectory(prefix=f"clearhead-{purpose}-", ignore_cleanup_errors=True)
         except OSError as error:
@@ -224,7 +224,7 @@ class TemporaryFolder:
         self.path = Path(self._made.name)
 
     def remove(self) -> None:
-        """Removes the folder with all that is in it."""
+        """Remove the folder with all that is in it."""
         self._made.cleanup()
 
     def __enter__(self) -> Path:

@@ -28,7 +28,7 @@ class OverviewQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "Overview":
-        """The thumbnails of the query's record."""
+        """Return the thumbnails of the query's record."""
         return overview(models.record(self.query, report)[self.kind])
 
 
@@ -45,8 +45,8 @@ class Overview:
 
 def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
                   size: int = ROWS) -> Iterator[tuple[slice, slice, np.ndarray]]:
-    """Weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look outside
-    `keys`."""
+    """Yield weights of the layer in blocks of rows: (rows, keys, float32 (head, row, key)), where no row may look
+    outside `keys`."""
     _, n_queries, n_keys = layer.shape
     for start in range(0, n_queries, size):
         rows = slice(start, min(start + size, n_queries))
@@ -58,7 +58,7 @@ def weight_blocks(layer: Layer | Reported, heads: slice = slice(None),
 
 
 def whole(layer: Layer | Reported) -> np.ndarray:
-    """The weights of all heads of a layer, float32 (head, query, key)."""
+    """Return the weights of all heads of a layer, float32 (head, query, key)."""
     found = np.zeros(layer.shape, np.float32)
     for rows, keys, block in weight_blocks(layer):
         found[:, rows, keys] = block
@@ -66,8 +66,8 @@ def whole(layer: Layer | Reported) -> np.ndarray:
 
 
 def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray:
-    """The weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share, or to 0 where
-    it may look at nothing. `rows` takes some queries only."""
+    """Return the weights of one head, float32 (query, key); each row sums to 1, or to 1 minus the sink's share, or to 0
+    where it may look at nothing. `rows` takes some queries only."""
     rows = rows or slice(0, layer.shape[1])
     if isinstance(layer, Reported):
         return layer.weights[head, rows]
@@ -75,15 +75,15 @@ def weights(layer: Layer | Reported, head: int, rows: slice | None = None) -> np
 
 
 def sink_share(layer: Layer | Reported, head: int) -> np.ndarray | None:
-    """What the sink takes of each row of one head, float32 (query); None for a layer without a sink."""
+    """Return what the sink takes of each row of one head, float32 (query); None for a layer without a sink."""
     if isinstance(layer, Reported):
         return None if layer.sink_share is None else layer.sink_share[head]
     return None if layer.sink is None else np.maximum(0, 1 - weights(layer, head).sum(-1))
 
 
 def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.ndarray | None:
-    """The scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if the
-    model reports its weights only."""
+    """Return the scores of one head before mask and softmax, float32 (query, key), NaN where the mask forbids; None if
+    the model reports its weights only."""
     if isinstance(layer, Reported):
         return None
     rows = rows or slice(0, layer.shape[1])
@@ -94,33 +94,33 @@ def scores(layer: Layer | Reported, head: int, rows: slice | None = None) -> np.
 
 
 def share_among_heads(layer: Layer | Reported, head: int) -> np.ndarray:
-    """Each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum is 0:
-    how Tensor2Tensor's notebook hello_t2t normalises before it draws (visualization/attention.js, resize). Rows do not
-    sum to 1."""
+    """Return each cell's weight divided by its sum over all heads of the layer, float32 (query, key), 0 where that sum
+    is 0: how Tensor2Tensor's notebook hello_t2t normalises before it draws (visualization/attention.js, resize). Rows
+    do not sum to 1."""
     total = sum(weights(layer, other) for other in range(layer.heads))
     return np.divide(weights(layer, head), total, out=np.zeros(layer.shape[1:], np.float32), where=total > 0)
 
 
 def row_weights(layer: Layer | Reported, query: int) -> np.ndarray:
-    """What one token looks at in every head of the layer, float32 (head, key)."""
+    """Return what one token looks at in every head of the layer, float32 (head, key)."""
     if isinstance(layer, Reported):
         return layer.weights[:, query]
     return layer.weights(slice(None), slice(query, query + 1), slice(0, layer.shape[2]))[:, 0]
 
 
 def pair_weights(attention_map: AttentionMap, query: int, key: int) -> dict[HeadId, float]:
-    """The weight from one token to another in every head: {(layer, head): weight}."""
+    """Return the weight from one token to another in every head: {(layer, head): weight}."""
     return {(layer.index, head): float(weight)
             for layer in attention_map.layers for head, weight in enumerate(row_weights(layer, query)[:, key])}
 
 
 def rank_heads_for_pair(attention_map: AttentionMap, query: int, key: int) -> list[tuple[int, int, float]]:
-    """(layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
+    """Return (layer, head, weight) for a pair of tokens, the largest weight first; ties in the model's own order."""
     return largest_first(pair_weights(attention_map, query, key))
 
 
 def largest_first(values: dict[HeadId, float]) -> list[tuple[int, int, float]]:
-    """(layer, head, value) of {(layer, head): value}, the largest value first; ties in the model's own order."""
+    """Return (layer, head, value) of {(layer, head): value}, the largest value first; ties in the model's own order."""
     return sorted(((layer, head, value) for (layer, head), value in values.items()),
                   key=lambda entry: (-entry[2], entry[0], entry[1]))
 
@@ -147,8 +147,8 @@ def _thumbnails(layer: Layer | Reported, pool: tuple[int, int]) -> np.ndarray:
 
 
 def _pooled(block: np.ndarray, pool: tuple[int, int], before: int) -> np.ndarray:
-    """The largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the beginning
-    of its pool.
+    """Return the largest of every pool of a block (head, row, key) whose first key stands `before` keys behind the
+    beginning of its pool.
 
     Rows come first: their pools lie side by side in memory, and the keys are then so many times fewer.
     """
@@ -164,26 +164,26 @@ if TYPE_CHECKING:
 
 
 def head_ids(attention_map: AttentionMap) -> tuple[HeadId, ...]:
-    """Every head as (layer, head), in the model's order."""
+    """Return every head as (layer, head), in the model's order."""
     return tuple((layer.index, head) for layer in attention_map.layers for head in range(layer.heads))
 
 
 def by_head(heads: Sequence[HeadId], numbers: np.ndarray) -> dict[HeadId, float]:
-    """{(layer, head): number} of the heads that have one; NaN is none."""
+    """Return {(layer, head): number} of the heads that have one; NaN is none."""
     return {head: number for head, number in zip(heads, numbers.tolist(), strict=True) if not math.isnan(number)}
 
 
 def head_frame(heads: Sequence[HeadId], columns: Mapping[str, np.ndarray]) -> "DataFrame":
-    """A new frame with one row a head, indexed by (layer, head), and these columns (head) each."""
+    """Return a new frame with one row a head, indexed by (layer, head), and these columns (head) each."""
     from pandas import DataFrame, MultiIndex
 
     return DataFrame(dict(columns), MultiIndex.from_tuples(heads, names=["layer", "head"]))
 
 
 def as_csv(frame: "DataFrame", provenance: str) -> str:
-    """The frame with its index as CSV (RFC 4180), numbers in the fewest digits that give them back, none as an empty
-    cell; the provenance, JSON, is the last column of the first row, without the semicolon that some spreadsheets take
-    for a cell's end."""
+    """Return the frame with its index as CSV (RFC 4180), numbers in the fewest digits that give them back, none as an
+    empty cell; the provenance, JSON, is the last column of the first row, without the semicolon that some spreadsheets
+    take for a cell's end."""
     cells = [provenance.replace(";", "\\u003b"), *[""] * (len(frame) - 1)]
     return frame.assign(provenance=cells).to_csv(lineterminator="\r\n")
 
@@ -224,7 +224,7 @@ class MeasuresQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "HeadMeasures":
-        """The measures of the query's record."""
+        """Return the measures of the query's record."""
         return measure(models.record(self.query, report)[self.kind])
 
 
@@ -239,25 +239,25 @@ class HeadMeasures:
     left_out: np.ndarray             # rows that may look at nothing and count in no mean, int (head)
 
     def by_head(self, name: str) -> dict[HeadId, float]:
-        """{(layer, head): value} of one measure."""
+        """Return {(layer, head): value} of one measure."""
         return by_head(self.heads, self.values[name])
 
     def ranked(self, name: str) -> list[tuple[int, int, float]]:
-        """(layer, head, value), the largest first."""
+        """Return (layer, head, value), the largest first."""
         return largest_first(self.by_head(name))
 
     def frame(self) -> "DataFrame":
-        """One row a head, one column a measure, each in its own unit (MEASURES)."""
+        """Return one row a head, one column a measure, each in its own unit (MEASURES)."""
         return head_frame(self.heads, self.values)
 
     def uniform_frame(self) -> "DataFrame":
-        """The same of rows with equal weight on each allowed key."""
+        """Return the same of rows with equal weight on each allowed key."""
         return head_frame(self.heads, self.uniform)
 
 
 def _block_sums(block: np.ndarray, rows: slice, keys: slice, special: np.ndarray,
                 square: bool) -> dict[str, np.ndarray]:
-    """Sums over the rows of one block, (head) each. `block` is float32 (head, row, key)."""
+    """Sum over the rows of one block, (head) each. `block` is float32 (head, row, key)."""
     i, j = np.arange(rows.start, rows.stop), np.arange(keys.start, keys.stop)
     logs = np.log2(block, out=np.zeros_like(block), where=block > 0)
     sums = {"first": block[:, :, 0].sum(1) if keys.start == 0 else np.zeros(len(block)),
@@ -299,7 +299,7 @@ def uniform_blocks(allowed: Mask, shape: tuple[int, int], sees: np.ndarray | Non
 
 
 def measure(attention_map: AttentionMap) -> HeadMeasures:
-    """Every measure that has a meaning for this kind, for every head."""
+    """Return every measure that has a meaning for this kind, for every head."""
     special, square = np.array(attention_map.keys.special), attention_map.kind.base is not Kind.CROSS
     values: dict[str, list[np.ndarray]] = {measure.name: [] for measure in MEASURES if square or measure.crosses}
     uniform: dict[str, list[np.ndarray]] = {name: [] for name in values}

@@ -92,7 +92,7 @@ class Limits:
     trainings: int = 2
 
     def refuse_above(self, name: str, amount: float, whose: str, way_out: str) -> None:
-        """Raises UserError where `amount` is above the limit of this name. `whose`: the file or thing that has so much;
+        """Raise UserError if `amount` is above the limit of this name. `whose`: the file or thing that has so much;
         `way_out`: what can be done about it, beside another setting where there is one."""
         most = getattr(self, name)
         if amount > most:
@@ -129,7 +129,7 @@ UNITS = {"corpus_line": "bytes", "link_text": "bytes", "link_unpacked": "bytes",
 
 
 def setting_of(name: str) -> str:
-    """The variable of the environment that sets the limit of this name."""
+    """Return the variable of the environment that sets the limit of this name."""
     return f"CLEARHEAD_{name.upper().removesuffix('_BYTES')}{'_MB' if name.endswith('_bytes') else ''}"
 
 
@@ -145,7 +145,8 @@ def _written(amount: float, name: str) -> str:
 
 
 def from_environment(environment: Mapping[str, str]) -> Limits:
-    """The defaults, and what the environment sets otherwise. Raises UserError for a setting that is no number."""
+    """Return the defaults, and what the environment sets otherwise. Raises UserError for a setting that is no
+    number."""
     values: dict[str, Any] = {}
     for name in SETTINGS:
         if text := environment.get(setting_of(name), "").strip():
@@ -164,15 +165,15 @@ LIMITS = from_environment(os.environ)
 
 
 def as_rows(limits: Limits) -> list[dict[str, object]]:
-    """A row for each setting: its name, value and default, and what it bounds; values in the setting's unit."""
+    """Return a row for each setting: its name, value and default, and what it bounds; values in the setting's unit."""
     return [{"setting": setting_of(name), "of": of,
              **{key: getattr(each, name) / (MB if name.endswith("_bytes") else 1)
                 for key, each in (("value", limits), ("default", Limits()))}} for name, of in SETTINGS.items()]
 
 
 def parse_json(content: bytes, whose: str) -> Any:
-    """What `json.loads` makes of it. Raises UserError, beginning with `whose`, above the limits of bytes, of values and
-    of depth, and ValueError for what is no JSON."""
+    """Return what `json.loads` makes of it. Raises UserError, beginning with `whose`, above the limits of bytes, of
+    values and of depth, and ValueError for what is no JSON."""
     smaller = "choose a smaller one"
     LIMITS.refuse_above("json_bytes", len(content), whose, smaller)
     LIMITS.refuse_above("json_values", sum(map(content.count, (b"[", b"{", b","))), whose, smaller)
@@ -187,7 +188,7 @@ def parse_json(content: bytes, whose: str) -> Any:
 
 
 def depth_of(value: object) -> int:
-    """How many lists and objects stand within one another: 0 for a number, 1 for a list of numbers."""
+    """Return how many lists and objects stand within one another: 0 for a number, 1 for a list of numbers."""
     level, depth = [value], 0
     while level := [each for each in level if isinstance(each, dict | list)]:
         level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)]
@@ -235,7 +236,7 @@ class Plan:
 
 
 def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
-    """Raises UserError, with the numbers and the nearest length that fits, if n tokens need too much memory or time."""
+    """Raise UserError, with the numbers and the nearest length that fits, if n tokens need too much memory or time."""
     if plan.bytes_for(n) < SMALL_BYTES and plan.operations_for(n) < SMALL_OPERATIONS:
         return
     room, speed = memory_free(), operations_per_second()
@@ -255,7 +256,7 @@ def refuse_what_does_not_fit(plan: Plan, n: int, title: str) -> None:
 
 
 def refuse_weights(parameters: int, title: str) -> None:
-    """Raises UserError if a model's weights do not fit into memory as float32."""
+    """Raise UserError if a model's weights do not fit into memory as float32."""
     needed, room = FLOAT * parameters * 1.15, memory_free()
     if needed > room:
         raise UserError(f"{title} has {parameters / 1e9:,.2f} thousand million parameters, which take "
@@ -264,7 +265,7 @@ def refuse_weights(parameters: int, title: str) -> None:
 
 
 def memory_free() -> float:
-    """Bytes that may still be taken: what the system calls available, or what the container's limit leaves."""
+    """Return bytes that may still be taken: what the system calls available, or what the container's limit leaves."""
     free = float(psutil.virtual_memory().available)
     with suppress(OSError, ValueError):   # no container, or none with a limit
         limit, used = (float((CONTAINER / name).read_text(encoding="ascii"))
@@ -293,7 +294,7 @@ AT_ONCE = ("MAP_PRIVATE", "MAP_ANONYMOUS", "MAP_POPULATE")
 
 
 def on_own_pages(array: np.ndarray) -> np.ndarray:
-    """A float32 copy of the array in pages of its own.
+    """Return a float32 copy of the array in pages of its own.
 
     What is kept of each layer would otherwise lie between the numbers that the layer throws away, so that the heap grew
     by those too.
@@ -318,7 +319,7 @@ def share_heaps() -> None:
 
 
 def release_free_pages() -> None:
-    """Hands the heap's free pages back to the system, where the C library can (glibc's malloc_trim): what each layer
+    """Hand the heap's free pages back to the system, where the C library can (glibc's malloc_trim): what each layer
     throws away leaves holes that the next layer's numbers do not fit."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
     if trim is not None:
@@ -369,7 +370,7 @@ def stoppable(look: Callable[[], None]) -> Iterator[None]:
 
 
 def stop_between_layers(network: "nn.Module") -> None:
-    """Makes every layer of the network look before it runs. Called once, when the model is opened."""
+    """Make every layer of the network look before it runs. Called once, when the model is opened."""
     from torch import nn
 
     for stack in network.modules():
@@ -392,20 +393,21 @@ _drawing = threading.RLock()
 
 
 def one_thread() -> AbstractContextManager[None]:
-    """Lets torch use one thread, so that it adds in the same order every time; the earlier setting comes back."""
+    """Let torch use one thread, so that it adds in the same order every time; the earlier setting comes back."""
     return _threads(1)
 
 
 def limited_threads(operations: float) -> AbstractContextManager[None]:
-    """One thread for a pass of fewer than SINGLE_THREAD_OPERATIONS: several would wait for each other at every layer,
-    and all of them for whatever else the machine does, such as a browser that draws the answer before. Larger ones get
-    all that this block may have, also in a thread that began while another had one, which torch hands down."""
+    """Return one thread for a pass of fewer than SINGLE_THREAD_OPERATIONS: several would wait for each other at every
+    layer, and all of them for whatever else the machine does, such as a browser that draws the answer before. Larger
+    ones get all that this block may have, also in a thread that began while another had one, which torch hands down."""
     return _threads(1 if operations < SINGLE_THREAD_OPERATIONS else _usual())
 
 
 @functools.cache
 def _usual() -> int:
-    """What torch may use in this process by its own setting, read before it is changed here for the first time."""
+    """Return what torch may use in this process by its own setting, read before it is changed here for the first
+    time."""
     import torch
 
     return torch.get_num_threads()
@@ -426,7 +428,7 @@ def _threads(count: int) -> Iterator[None]:
 
 
 def for_this_thread(hook: Callable[..., Any]) -> Callable[..., Any]:
-    """A module's hook that is called only in passes of this thread. Others may run the same module at the same
+    """Return a module's hook that is called only in passes of this thread. Others may run the same module at the same
     time."""
     owner = threading.get_ident()
 

@@ -13,7 +13,7 @@ from model.core.query import Window as WindowEdit
 
 
 def frozen_array(values: npt.ArrayLike, dtype: npt.DTypeLike | None = None) -> np.ndarray:
-    """A read-only view of `values`, without a copy where the type already fits."""
+    """Return a read-only view of `values`, without a copy where the type already fits."""
     view = np.asarray(values, dtype=dtype).view()
     view.setflags(write=False)
     return view
@@ -28,11 +28,11 @@ class Full:
     """Every query may look at every key."""
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """The keys that any of these rows may look at."""
+        """Return the keys that any of these rows may look at."""
         return slice(0, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return np.ones((len(i), j.shape[1]), bool)
 
@@ -43,11 +43,11 @@ class Causal:
     3.2.3."""
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """The keys that any of these rows may look at."""
+        """Return the keys that any of these rows may look at."""
         return slice(0, min(rows.stop, n_keys))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return j <= i
 
@@ -65,11 +65,11 @@ class Window:
                              f"distances in tokens.")
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """The keys that any of these rows may look at."""
+        """Return the keys that any of these rows may look at."""
         return slice(max(0, rows.start - self.back), min(n_keys, rows.stop + self.ahead))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return (j >= i - self.back) & (j <= i + self.ahead)
 
@@ -85,11 +85,11 @@ class Chunk:
             raise ValueError(f"Chunk: expected a size of at least 1 token, got {self.size}; give the chunk's length.")
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """The keys that any of these rows may look at."""
+        """Return the keys that any of these rows may look at."""
         return slice(rows.start // self.size * self.size, min(rows.stop, n_keys))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Which keys each of these rows may look at, bool (row, key)."""
+        """Return which keys each of these rows may look at, bool (row, key)."""
         i, j = _positions(rows, keys)
         return (j <= i) & (j // self.size == i // self.size)
 
@@ -107,11 +107,11 @@ class Dense:
         object.__setattr__(self, "values", frozen_array(self.values))
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """The keys that any of these rows may look at."""
+        """Return the keys that any of these rows may look at."""
         return slice(0, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """The values for these rows and keys, (row, key) or (head, row, key)."""
+        """Return the values for these rows and keys, (row, key) or (head, row, key)."""
         return self.values[..., rows, keys]
 
 
@@ -123,11 +123,11 @@ class Hidden:
     hidden: tuple[int, ...]   # positions of keys
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """The keys that any of these rows may look at."""
+        """Return the keys that any of these rows may look at."""
         return self.base.reach(rows, n_keys)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
+        """Return which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
         return self.base.block(rows, keys) & ~np.isin(np.arange(keys.start, keys.stop), self.hidden)
 
 
@@ -141,12 +141,12 @@ class Narrowed:
     first: int   # keys
 
     def reach(self, rows: slice, n_keys: int) -> slice:
-        """The keys that any of these rows may look at."""
+        """Return the keys that any of these rows may look at."""
         whole = self.base.reach(rows, n_keys)
         return whole if self.first else slice(max(whole.start, rows.start - self.width + 1), whole.stop)
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """Which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
+        """Return which keys each of these rows may look at, bool (row, key) or (head, row, key)."""
         i, j = _positions(rows, keys)
         return self.base.block(rows, keys) & ((j > i - self.width) | (j < self.first))
 
@@ -166,7 +166,7 @@ class Relative:
         object.__setattr__(self, "by_offset", frozen_array(self.by_offset, np.float32))
 
     def block(self, rows: slice, keys: slice) -> np.ndarray:
-        """The bias for these rows and keys, float32 (head, row, key)."""
+        """Return the bias for these rows and keys, float32 (head, row, key)."""
         i, j = _positions(rows, keys)
         return self.by_offset[:, j - i + self.n_queries - 1]
 
@@ -177,7 +177,7 @@ ROWS = 256   # of a mask looked at together, so that a long text never costs n²
 
 
 def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:
-    """Which rows may look at nothing, bool (head or 1, query)."""
+    """Return which rows may look at nothing, bool (head or 1, query)."""
     if isinstance(allowed, Full | Causal):
         return np.zeros((1, n_queries), bool)
     if isinstance(allowed, Dense):
@@ -188,15 +188,15 @@ def empty_rows(allowed: Mask, n_queries: int, n_keys: int) -> np.ndarray:
 
 
 def arrays_of(part: Mask | Bias) -> list[np.ndarray]:
-    """The arrays that a mask or a bias holds, those of the mask inside it included."""
+    """Return the arrays that a mask or a bias holds, those of the mask inside it included."""
     held = [] if part is None else list(vars(part).values())
     inner = [arrays_of(each) for each in held if isinstance(each, Mask)]
     return [each for each in held if isinstance(each, np.ndarray)] + [array for each in inner for array in each]
 
 
 def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> Mask:
-    """The mask of an attention of one kind whose keys are the tokens of `side`, with a question's edits; `base` itself
-    where none of them changes it."""
+    """Return the mask of an attention of one kind whose keys are the tokens of `side`, with a question's edits; `base`
+    itself where none of them changes it."""
     allowed = base
     for edit in edits:
         if isinstance(edit, WindowEdit) and kind is Kind.CAUSAL:
@@ -206,8 +206,8 @@ def edited_mask(base: Mask, edits: Collection[Edit], kind: Kind, side: str) -> M
 
 
 def recognise_mask(allowed: np.ndarray) -> Mask:
-    """The rule behind a bool mask (query, key) or (head, query, key); `Dense` where none of the known rules gives
-    exactly it."""
+    """Return the rule behind a bool mask (query, key) or (head, query, key); `Dense` where none of the known rules
+    gives exactly it."""
     if allowed.ndim == 3 and (allowed == allowed[:1]).all():
         allowed = allowed[0]
     if allowed.ndim == 3:
@@ -232,7 +232,7 @@ def _candidates(allowed: np.ndarray) -> list[Mask]:
 
 
 def recognise_bias(bias: np.ndarray) -> Bias:
-    """The compact form of an additive bias, float32 (head, query, key): nothing if it is all 0, `Relative` if it
+    """Return the compact form of an additive bias, float32 (head, query, key): nothing if it is all 0, `Relative` if it
     follows the distance."""
     if not bias.any():
         return None

@@ -68,10 +68,10 @@ class Vocabulary(Protocol):
         """The ids that end a text."""
 
     def name(self, number: int) -> str:
-        """The word with this id."""
+        """Return the word with this id."""
 
     def number(self, word: str) -> int | None:
-        """The id of a word, or of its first piece; None for one that the vocabulary lacks."""
+        """Return the id of a word, or of its first piece; None for one that the vocabulary lacks."""
 
 
 class NamesModel(Protocol):
@@ -129,27 +129,27 @@ class OpenModel(Protocol):
         """The tokens whose vectors a sentence vector is made of: mean or first."""
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """The query as the network takes it."""
+        """Return the query as the network takes it."""
 
     def run(self, asked: ModelInput, edits: frozenset[Edit] = frozenset(), report: Progress = quiet, *,
             every: bool = False, rows: "list[dict[KindHeadId, Tensor]] | None" = None, last: bool = False) -> Pass:
-        """One captured pass. every: logits of all tokens, where a decoder would only compute the last. rows: that many
-        copies of the text, in each of which some heads' outputs (q, d_v) are replaced. last: keep the vectors of the
-        last block of each kind."""
+        """Return one captured pass. every: logits of all tokens, where a decoder would only compute the last. rows:
+        that many copies of the text, in each of which some heads' outputs (q, d_v) are replaced. last: keep the vectors
+        of the last block of each kind."""
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
-        """Logits (row, token, vocabulary) or sentence vectors (row, d) of a plain pass, through which gradients
+        """Return logits (row, token, vocabulary) or sentence vectors (row, d) of a plain pass, through which gradients
         flow."""
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """The record of the query's pass."""
+        """Return the record of the query's pass."""
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """Everything between the embeddings and the last block of the same pass."""
+        """Return everything between the embeddings and the last block of the same pass."""
 
 
 def check_lengths(other: Query, there: int, here: int) -> None:
-    """Raises UserError unless both passes have as many tokens on the side that looks."""
+    """Raise UserError unless both passes have as many tokens on the side that looks."""
     if there != here:
         raise UserError(f"A head's output is taken token by token, and there are {there} tokens in “{other.text[:60]}” "
                         f"and {here} here; choose a text of as many tokens.")
@@ -159,13 +159,14 @@ class Models(Protocol):
     """All open models, and the records and traces of their passes, each computed only if it is not there."""
 
     def open(self, asked: NamesModel, report: Progress) -> OpenModel:
-        """The model that a question is put to, opened if it is not. Raises UserError for one that is not there."""
+        """Return the model that a question is put to, opened if it is not. Raises UserError for one that is not
+        there."""
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """The answer to a query."""
+        """Return the answer to a query."""
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """The answer to its TraceQuery."""
+        """Return the answer to its TraceQuery."""
 
 
 @dataclass(frozen=True)
@@ -175,7 +176,7 @@ class TraceQuery:
     query: Query
 
     def answer(self, models: Models, report: Progress) -> Trace:
-        """The trace, of the very pass that the query's record comes from."""
+        """Return the trace, of the very pass that the query's record comes from."""
         return models.open(self.query, report).trace(self.query, report)
 
 
@@ -187,7 +188,7 @@ class LastVectorsQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> LastVectors:
-        """The vectors. Raises UserError where the model has no such block, or its blocks cannot be told."""
+        """Return the vectors. Raises UserError if the model has no such block, or its blocks cannot be told."""
         opened = models.open(self.query, report)
         done = opened.run(opened.tokens(self.query, report), self.query.edits, report, last=True)
         if self.kind not in done.last:

@@ -12,9 +12,9 @@ from model.core.record import AttentionMap, AttentionRecord, Tokens
 
 
 def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance: str | None = None) -> None:
-    """Writes float32 arrays KIND (layer, head, query, key), padded with NaN where layers differ in their number of
+    """Write float32 arrays KIND (layer, head, query, key), padded with NaN where layers differ in their number of
     heads, which heads_KIND (layer) then holds; queries_KIND and keys_KIND (token texts), layers_KIND (the layers'
-    numbers) and provenance (JSON; unless given, the question and its check). Raises UserError where the place cannot be
+    numbers) and provenance (JSON; unless given, the question and its check). Raises UserError if the place cannot be
     written.
 
     Where tokens are patches of a picture, boxes_KIND are float32 (token, 4): left, top, right, bottom as shares of the
@@ -24,7 +24,8 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
     Where a layer has a sink, rows sum to 1 minus its share, which sink_KIND, float32 (layer, head, query), holds: 0 in
     layers without one, NaN for heads that a layer does not have.
 
-    NUL in a token's text is written U+0000, because numpy drops it from the end of a string. """
+    NUL in a token's text is written U+0000, because numpy drops it from the end of a string.
+    """
     query = record.query
     asked: dict[str, object] = {"model": query.model, "revision": query.revision, "text": query.text,
                              "text_b": query.text_b, "target": query.target, "verification": record.verification.status}
@@ -43,7 +44,7 @@ def write_npz(record: AttentionRecord, target: str | Path | BinaryIO, provenance
 
 
 def boxes_of(tokens: Tokens) -> np.ndarray:
-    """float32 (token, 4): left, top, right, bottom as shares of the picture; NaN for a token without a box."""
+    """Return float32 (token, 4): left, top, right, bottom as shares of the picture; NaN for a token without a box."""
     return np.array([box or (np.nan,) * 4 for box in tokens.boxes], np.float32)
 
 

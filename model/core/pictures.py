@@ -27,15 +27,15 @@ _decoding = threading.Lock()   # one at a time, as each may take LIMITS.picture_
 
 
 def decode(content: bytes, name: str) -> "Image":
-    """The picture in a file, upright, in RGB without anything but its pixels, of at most LIMITS.picture_kept of them.
-    Raises UserError for what is no picture, is damaged or is too large, before memory is spent on it."""
+    """Return the picture in a file, upright, in RGB without anything but its pixels, of at most LIMITS.picture_kept of
+    them. Raises UserError for what is no picture, is damaged or is too large, before memory is spent on it."""
     LIMITS.refuse_above("picture_bytes", len(content), name, "make it smaller")
     _refuse_format(content, name)
     return _upright(content, name)
 
 
 def _refuse_format(content: bytes, name: str) -> None:
-    """Raises UserError for another format, by its first bytes, so that none of Pillow's other readers ever runs."""
+    """Raise UserError for another format, by its first bytes, so that none of Pillow's other readers ever runs."""
     webp = (content[:4], content[8:12]) == (b"RIFF", b"WEBP")
     if not webp and not content.startswith((b"\x89PNG", b"\xff\xd8\xff")):
         raise UserError(f"{name} is no PNG, JPEG or WebP picture; share or export it as one of these, a telephone's "
@@ -74,7 +74,7 @@ def _upright(content: bytes, name: str) -> "Image":
 
 
 def _refuse_size(width: int, height: int, packed: int, name: str) -> None:
-    """Raises UserError for a picture of too many pixels, by itself or for the bytes of its file: a few kilobytes of one
+    """Raise UserError for a picture of too many pixels, by itself or for the bytes of its file: a few kilobytes of one
     colour may state millions of them."""
     whose, pixels = f"{name} ({width:,} × {height:,})", width * height
     LIMITS.refuse_above("picture_pixels", pixels, whose, "make it smaller")
@@ -105,7 +105,7 @@ def _refuse_work(amount: int, whose: str) -> None:
 
 
 def _shrunk(image: "Image", size: tuple[int, int]) -> "Image":
-    """The picture in RGB and in this size. What its memory would not show (a palette, 16 bits, transparency) is
+    """Return the picture in RGB and in this size. What its memory would not show (a palette, 16 bits, transparency) is
     converted a band at a time, and each band is made smaller by a whole number before the rest is."""
     from PIL import Image
 
@@ -144,8 +144,8 @@ GONE = ("That picture is no longer in this server's memory, which takes {session
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A picture as it is held: upright, in red, green and blue, without what else its file said (place, camera, date).
-    """
+    """A picture as it is held: upright, in red, green and blue, without what else its file said (place, camera,
+    date)."""
 
     sha256: str      # of the file that was brought, 64 hexadecimal digits
     name: str        # of the file, or of a shipped picture its title
@@ -161,7 +161,7 @@ class Picture:
         return len(self.encoded)
 
     def pixels(self) -> np.ndarray:
-        """uint8 (height, width, 3), from black 0 to white 255."""
+        """Return uint8 (height, width, 3), from black 0 to white 255."""
         from PIL import Image
 
         with Image.open(io.BytesIO(self.encoded), formats=("PNG",)) as image:
@@ -189,8 +189,8 @@ _store: SessionStore[Picture] = SessionStore(LIMITS.picture_session_bytes, LIMIT
 
 
 def keep(content: bytes, name: str, session: str = "") -> Picture:
-    """The picture in a file, held from now on. session: who brings it, for the bound of each. Raises UserError for what
-    is no picture, is damaged or is too large, before memory is spent on it."""
+    """Return the picture in a file, held from now on. session: who brings it, for the bound of each. Raises UserError
+    for what is no picture, is damaged or is too large, before memory is spent on it."""
     digest = hashlib.sha256(content).hexdigest()
     if digest in _shipped_by_hash():
         return _read_shipped(digest)
@@ -200,30 +200,31 @@ def keep(content: bytes, name: str, session: str = "") -> Picture:
 
 
 def find(sha256: str) -> Picture:
-    """The picture with this hash: one that is shipped, or one that is held. Raises UserError if it is neither."""
+    """Return the picture with this hash: one that is shipped, or one that is held. Raises UserError if it is
+    neither."""
     return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.get(sha256)
 
 
 def join(sha256: str, session: str) -> Picture:
-    """The same, which stays as long as this session too: it followed a link to it, or reloaded its page. Raises
+    """Return the same, which stays as long as this session too: it followed a link to it, or reloaded its page. Raises
     UserError as `find`."""
     return _read_shipped(sha256) if sha256 in _shipped_by_hash() else _store.join(sha256, session)
 
 
 def forget(session: str) -> None:
-    """Drops what a session brought or joined, and no other has: it ended."""
+    """Drop what a session brought or joined, and no other has: it ended."""
     _store.forget(session)
 
 
 @functools.cache
 def shipped() -> tuple[Shipped, ...]:
-    """The pictures that come with the program, in the order of their list."""
+    """Return the pictures that come with the program, in the order of their list."""
     return _listed(SHIPPED)
 
 
 @functools.cache
 def examples() -> dict[str, tuple[Shipped, ...]]:
-    """{model: the pictures that come with the program for it alone}, of the models trained here."""
+    """Return {model: the pictures that come with the program for it alone}, of the models trained here."""
     return {folder.name: _listed(folder) for folder in sorted(EXAMPLES.iterdir())}
 
 
@@ -233,13 +234,13 @@ def _listed(folder: Path) -> tuple[Shipped, ...]:
 
 
 def offered(model: str) -> tuple[Shipped, ...]:
-    """The pictures that are offered for a model: its own, where it has some, before those for every model."""
+    """Return the pictures that are offered for a model: its own, where it has some, before those for every model."""
     return (*examples().get(model.split("@")[0], ()), *shipped())
 
 
 def fitting(model: str, sha256: str) -> str:
-    """The picture to begin with when this model takes another's place: the same one, unless it is shipped and this
-    model has pictures of its own, or it belongs to another model."""
+    """Return the picture to begin with when this model takes another's place: the same one, unless it is shipped and
+    this model has pictures of its own, or it belongs to another model."""
     own = {entry.sha256 for entry in examples().get(model.split("@")[0], ())}
     of_others = {entry.sha256 for entries in examples().values() for entry in entries} - own
     fits = sha256 in own if own else sha256 not in of_others
@@ -258,7 +259,7 @@ def _read_shipped(sha256: str) -> Picture:
 
 
 def _read(content: bytes, digest: str, name: str, licence: str, source: str) -> Picture:
-    """The picture in a file. Raises UserError for a file that is refused."""
+    """Return the picture in a file. Raises UserError for a file that is refused."""
     upright = decode(content, name)
     target = io.BytesIO()
     upright.save(target, "PNG", compress_level=1)   # 6 takes five times as long for little

@@ -20,14 +20,14 @@ class Reads(Protocol[Record]):
     file cannot import the record's."""
 
     def record(self, query: "Query", report: Callable[[float, str], None]) -> Record:
-        """The record of the query's pass."""
+        """Return the record of the query's pass."""
 
 
 class Opens(Protocol[Record]):
     """`model.core.models.Models` as far as a query needs it."""
 
     def open(self, asked: "Query", report: Callable[[float, str], None]) -> Reads[Record]:
-        """The model that the query is put to."""
+        """Return the model that the query is put to."""
 
 
 class Kind(StrEnum):
@@ -39,7 +39,7 @@ class Kind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> "Kind | None":
-        """A further stream of the same wiring, as of a second encoder: "self 2" is one, up to MOST_STREAMS."""
+        """Return a further stream of the same wiring, as of a second encoder: "self 2" is one, up to MOST_STREAMS."""
         base, _, number = str(value).partition(" ")
         if base not in cls.__members__.values() or number not in map(str, range(2, MOST_STREAMS + 1)):
             return None
@@ -49,7 +49,7 @@ class Kind(StrEnum):
 
     @classmethod
     def every(cls) -> "list[Kind]":
-        """All wirings, each with its further streams."""
+        """Return all wirings, each with its further streams."""
         return [cls(name) for base in cls for name in (base, *(f"{base} {n}" for n in range(2, MOST_STREAMS + 1)))]
 
     @property
@@ -58,7 +58,7 @@ class Kind(StrEnum):
         return Kind(self.partition(" ")[0])
 
     def label(self, words: Mapping[str, str]) -> str:
-        """Its name in these words for each wiring, numbered where it is a further stream."""
+        """Return its name in these words for each wiring, numbered where it is a further stream."""
         return words[self.base] if self is self.base else f"{words[self.base]} (stream {self.partition(' ')[2]})"
 
 
@@ -67,7 +67,7 @@ class UserError(Exception):
 
 
 def first_line(error: BaseException, longest: int) -> str:
-    """The first line of an error's message, its type's name where it has none, cut to so many characters."""
+    """Return the first line of an error's message, its type's name where it has none, cut to so many characters."""
     try:
         said = str(error)
     except Exception:   # of an error that somebody else wrote, and that cannot say what it is
@@ -178,19 +178,19 @@ Edit = Silence | Temper | Hide | Window | Patch
 
 
 def no_last_keys(title: str) -> UserError:
-    """Why a model without a decoder takes no `Window`."""
+    """Return why a model without a decoder takes no `Window`."""
     return UserError(f"{title} has no attention that only looks back, so its tokens have no last keys; choose a "
                      f"decoder, such as SmolLM2.")
 
 
 def text_only(title: str) -> UserError:
-    """Why a model of texts takes no picture."""
+    """Return why a model of texts takes no picture."""
     return UserError(f"{title} reads text and no pictures; choose a model of pictures, such as dinov2-small, or leave "
                      f"the picture out.")
 
 
 def pictures_only(title: str) -> UserError:
-    """Why a model of pictures takes no text."""
+    """Return why a model of pictures takes no text."""
     return UserError(f"{title} reads pictures, not text; choose or open a picture, or choose a text model.")
 
 
@@ -225,7 +225,7 @@ class Query:
             raise UserError("Two windows at once leave open which keys are seen; take one away.")
 
     def answer(self, models: Opens[Record], report: Callable[[float, str], None]) -> Record:
-        """The `model.core.record.AttentionRecord` of the pass. Raises UserError where there is none."""
+        """Return the `model.core.record.AttentionRecord` of the pass. Raises UserError if there is none."""
         return models.open(self, report).record(self, report)
 
 
@@ -246,7 +246,7 @@ class Box(NamedTuple):
 
 
 def head_label(layer: int, head: int) -> str:
-    """A head: its layer and its number in it, both from 0."""
+    """Return a head: its layer and its number in it, both from 0."""
     return f"{layer}·{head}"
 
 
@@ -271,12 +271,12 @@ class NotFinite(UserError, ValueError):
 
 
 def check_finite(where: str, numbers: npt.ArrayLike) -> None:
-    """Raises NotFinite unless all numbers are finite. `where` follows "NaN or infinity": in the keys of layer 3."""
+    """Raise NotFinite unless all numbers are finite. `where` follows "NaN or infinity": in the keys of layer 3."""
     if not np.logical_and.reduce(np.isfinite(numbers), axis=None):
         raise NotFinite(where)
 
 
 def largest(errors: Iterable[float]) -> float:
-    """The largest of some differences, 0 of none, infinity where any is no number: `max` would pass over NaN."""
+    """Return the largest of some differences, 0 of none, infinity where any is no number: `max` would pass over NaN."""
     numbers = np.array([0.0, *errors])
     return float(numbers.max()) if np.isfinite(numbers).all() else float("inf")

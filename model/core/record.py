@@ -21,8 +21,8 @@ CLS = "[CLS]"   # the token that a vision Transformer puts before the patches
 
 
 def special_ids(tokenizer: object) -> frozenset[int]:
-    """The ids of the marks of a tokenizer of the Hugging Face kind, which count as special where they are typed, too:
-    [SEP], </s>, <|im_start|>. What stands in the place of words, an unknown word's token and a mask, is none."""
+    """Return the ids of the marks of a tokenizer of the Hugging Face kind, which count as special where they are typed,
+    too: [SEP], </s>, <|im_start|>. What stands in the place of words, an unknown word's token and a mask, is none."""
     added = getattr(tokenizer, "added_tokens_decoder", {})
     marks = {*getattr(tokenizer, "all_special_ids", ()), *(number for number, each in added.items() if each.special)}
     return frozenset(marks - {getattr(tokenizer, name, None) for name in ("unk_token_id", "mask_token_id")})
@@ -62,7 +62,7 @@ class Tokens:
         return len(self.texts)
 
     def index(self, wanted: object) -> int:
-        """The position of a token: by its number, by its text, or by text#2 for the second of this text. Raises
+        """Return the position of a token: by its number, by its text, or by text#2 for the second of this text. Raises
         UserError for anything else, and for a text that several tokens have."""
         if isinstance(wanted, SupportsIndex) and not isinstance(wanted, bool):
             if 0 <= (place := wanted.__index__()) < len(self):
@@ -109,11 +109,11 @@ class Tokens:
                 for token, (top, left) in zip(self.patches, self._corners, strict=True)}
 
     def place(self, token: int) -> tuple[int, int] | None:
-        """(row, column) of a patch in the grid, from 0; None for a token that is no patch."""
+        """Return (row, column) of a patch in the grid, from 0; None for a token that is no patch."""
         return self._places.get(token)
 
     def patch_at(self, row: int, column: int) -> int | None:
-        """The token of the patch in this row and column; None where there is none."""
+        """Return the token of the patch in this row and column; None where there is none."""
         return self._tokens_by_place.get((row, column))
 
     @cached_property
@@ -123,10 +123,12 @@ class Tokens:
 
 def patch_tokens(rows: int, columns: int, before: Sequence[str] = (CLS,), after: Sequence[str] = (),
                  covered: tuple[float, float] = (1, 1)) -> Tokens:
-    """The tokens of a picture that is cut into rows × columns patches, with special tokens before and after them.
+    """Return the tokens of a picture that is cut into rows × columns patches, with special tokens before and after
+    them.
 
     covered: the shares of the picture's width and height that the patches cover together, from its upper left corner;
-    what is left over at the right and at the bottom no patch sees. """
+    what is left over at the right and at the bottom no patch sees.
+    """
     width, height = covered[0] / columns, covered[1] / rows
     boxes = [Box(column * width, row * height, min((column + 1) * width, 1), min((row + 1) * height, 1))
              for row in range(rows) for column in range(columns)]
@@ -158,7 +160,7 @@ SMALL = 2**20   # weights that numpy computes at once about as quickly as torch,
 
 
 def tensor_of(array: np.ndarray) -> "Tensor":
-    """The array's memory as a tensor, without a copy where possible; nothing here writes to it."""
+    """Return the array's memory as a tensor, without a copy where possible; nothing here writes to it."""
     import torch
 
     try:
@@ -177,7 +179,8 @@ def _block(part: Mask | Relative, rows: slice | np.ndarray, keys: slice) -> np.n
 
 
 def _additive(allowed: Mask, rows: slice | np.ndarray, keys: slice) -> tuple[np.ndarray, np.ndarray] | None:
-    """(0 where a row may look and -∞ elsewhere, which rows may look at nothing); None where all may look at all."""
+    """Return (0 where a row may look and -∞ elsewhere, which rows may look at nothing); None where all may look at
+    all."""
     block = _block(allowed, rows, keys)
     if block.all():
         return None
@@ -204,11 +207,11 @@ class Attends:
     temperature: np.ndarray | None   # (head)
 
     def scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
-        """The scores of some heads and rows over some keys, before mask and softmax, (head, row, key)."""
+        """Return the scores of some heads and rows over some keys, before mask and softmax, (head, row, key)."""
         return np.asarray(self._scores(heads, rows, keys))
 
     def _scores(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> "np.ndarray | Tensor":
-        """The same as an array of the library that is the better one for so many."""
+        """Return the same as an array of the library that is the better one for so many."""
         from model.core import attention
 
         wanted = np.arange(len(self.query))[heads]
@@ -226,8 +229,8 @@ class Attends:
         return scores + give(np.ascontiguousarray(bias[wanted] if bias.ndim == 3 else bias))
 
     def weights(self, heads: slice, rows: slice | np.ndarray, keys: slice) -> np.ndarray:
-        """The weights of some heads and rows, (head, row, key); 0 in a row that may look at nothing. `keys` must hold
-        every key that these rows may look at."""
+        """Return the weights of some heads and rows, (head, row, key); 0 in a row that may look at nothing. `keys` must
+        hold every key that these rows may look at."""
         from model.core import attention
 
         scores, wanted = self._scores(heads, rows, keys), np.arange(len(self.query))[heads]
@@ -400,14 +403,14 @@ class AttentionMap:
                              f"number them as the model does.")
 
     def layer(self, index: int) -> Layer | Reported:
-        """The layer with this number in the model. Raises KeyError if it has no softmax attention."""
+        """Return the layer with this number in the model. Raises KeyError if it has no softmax attention."""
         for layer in self.layers:
             if layer.index == index:
                 return layer
         raise KeyError(f"no attention layer {index}")
 
     def has(self, layer: int, head: int) -> bool:
-        """Whether the model has this head: layer and head by number."""
+        """Return whether the model has this head: layer and head by number."""
         return any(known.index == layer and 0 <= head < known.heads for known in self.layers)
 
 
@@ -530,6 +533,6 @@ class AttentionRecord:
         return sum(arrays.values()) + sum(array.nbytes for array in others if array is not None)
 
     def save(self, path: str | Path) -> Path:
-        """Writes everything that it takes to draw the record again into a file whose name ends in .safetensors; the
-        app and `python -m viz export --record` open it. Raises UserError where that cannot be."""
+        """Write everything that it takes to draw the record again into a file whose name ends in .safetensors; the app
+        and `python -m viz export --record` open it. Raises UserError if that cannot be."""
         return record_file.save(self, path)

@@ -29,7 +29,7 @@ class _Arrays:
         self._names: dict[tuple, str] = {}
 
     def add(self, name: str, array: np.ndarray) -> dict[str, str]:
-        """What stands for the array in the JSON."""
+        """Return what stands for the array in the JSON."""
         identity = (array.__array_interface__["data"][0], array.shape, array.strides, array.dtype.str)
         known = self._names.setdefault(identity, name)
         if known == name:
@@ -38,7 +38,7 @@ class _Arrays:
 
 
 def save(record: Any, path: str | Path) -> Path:
-    """Writes the record and says where. Raises UserError for a name without the ending, for a record that no Clearhead
+    """Write the record and says where. Raises UserError for a name without the ending, for a record that no Clearhead
     would open again by its limits, and where the place cannot be written."""
     place = Path(path)
     if place.suffix.lower() != SUFFIX:
@@ -50,7 +50,7 @@ def save(record: Any, path: str | Path) -> Path:
 
 
 def encode(record: Any, **more: Any) -> bytes:
-    """The file's content. more: other parts of the record, by their names."""
+    """Return the file's content. more: other parts of the record, by their names."""
     import safetensors.numpy
 
     arrays = _Arrays()
@@ -65,14 +65,14 @@ def encode(record: Any, **more: Any) -> bytes:
 
 
 def query_of(query: Any) -> dict[str, Any]:
-    """The question's texts; edits in words, as they cannot be asked again of a file."""
+    """Return the question's texts; edits in words, as they cannot be asked again of a file."""
     names = ("model", "revision", "text", "text_b", "target", "image", "chat")
     edits = sorted(repr(edit)[:300] for edit in query.edits)
     return {name: getattr(query, name, None) for name in names} | {"edits": edits}
 
 
 def _typed(value: Any, name: str, arrays: _Arrays) -> dict[str, Any]:
-    """A value of one of several types, by its type and its fields."""
+    """Return a value of one of several types, by its type and its fields."""
     fields = {field.name: _value(getattr(value, field.name), f"{name}.{field.name}", arrays)
               for field in dataclasses.fields(value)}
     return {"type": type(value).__name__, **fields}
@@ -87,7 +87,7 @@ def _value(value: Any, name: str, arrays: _Arrays) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can hold: NaN, which says that something was not measured, is null."""
+    """Return what JSON can hold: NaN, which says that something was not measured, is null."""
     if dataclasses.is_dataclass(value):
         return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
     if isinstance(value, tuple | list):

@@ -44,7 +44,7 @@ class SessionStore(Generic[File]):
         self._lock = threading.Lock()
 
     def put(self, fingerprint: str, file: File, session: str) -> None:
-        """Keeps a file, and drops what no longer has room beside it."""
+        """Keep a file, and drops what no longer has room beside it."""
         with self._lock:
             self._drop_ended()
             held = self._files.get(fingerprint)
@@ -57,7 +57,7 @@ class SessionStore(Generic[File]):
         return [key for key, held in self._files.items() if session in held.sessions]
 
     def _drop(self, most: int, among: list[str]) -> None:
-        """Drops the first of these until they have room; the newest stays, as it has been held against its limits."""
+        """Drop the first of these until they have room; the newest stays, as it has been held against its limits."""
         size = sum(self._files[key].file.nbytes for key in among)
         for key in among[:-1]:
             if size <= most:
@@ -65,7 +65,7 @@ class SessionStore(Generic[File]):
             size -= self._files.pop(key).file.nbytes
 
     def get(self, fingerprint: str) -> File:
-        """The file, which was used now. Raises UserError for one that is not there."""
+        """Return the file, which was used now. Raises UserError for one that is not there."""
         with self._lock:
             self._drop_ended()
             if fingerprint not in self._files:
@@ -74,16 +74,16 @@ class SessionStore(Generic[File]):
             return self._files[fingerprint].file
 
     def join(self, fingerprint: str, session: str) -> File:
-        """The file, which from now on stays for this session too: it reloaded its page, or followed a link. Raises
-        UserError for one that is not there."""
+        """Return the file, which from now on stays for this session too: it reloaded its page, or followed a link.
+        Raises UserError for one that is not there."""
         file = self.get(fingerprint)
         self.put(fingerprint, file, session)
         return file
 
     def forget(self, session: str) -> None:
-        """Drops what this session has and no other. It never waits, so that a session that is taken
-        out of memory may call it wherever that happens, in the midst of another call of this store too; who comes next
-        drops the files then."""
+        """Drop what this session has and no other. It never waits, so that a session that is taken out of memory may
+        call it wherever that happens, in the midst of another call of this store too; who comes next drops the files
+        then."""
         self._ended.append(session)
         if self._lock.acquire(blocking=False):
             try:

@@ -38,7 +38,7 @@ def cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def unit_rows(vectors: np.ndarray) -> np.ndarray:
-    """Each row of vectors (..., d) divided by its length, float64; a row of length 0 stays 0."""
+    """Return each row of vectors (..., d) divided by its length, float64; a row of length 0 stays 0."""
     vectors = vectors.astype(np.float64)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-30)
 
@@ -49,8 +49,8 @@ def cosines(one: np.ndarray, other: np.ndarray) -> np.ndarray:
 
 
 def rounded_shares(values: np.ndarray) -> np.ndarray:
-    """The values as shares of the row's largest to ten decimals, (..., value), so that what differs by rounding only is
-    equal."""
+    """Return the values as shares of the row's largest to ten decimals, (..., value), so that what differs by rounding
+    only is equal."""
     values = np.asarray(values, np.float64)
     return np.round(values / np.maximum(np.abs(values).max(-1, keepdims=True, initial=0), 1e-300), 10)
 
@@ -75,8 +75,8 @@ def spearman(first: np.ndarray, second: np.ndarray) -> float:
 
 @functools.lru_cache(maxsize=256)
 def critical_rho(count: int, draws: int = 20_000) -> float:
-    """The |ρ| that two unrelated rankings of so many values reach at most one time in twenty, over random orders with a
-    fixed seed."""
+    """Return the |ρ| that two unrelated rankings of so many values reach at most one time in twenty, over random orders
+    with a fixed seed."""
     rng = np.random.default_rng(SEED)
     order = rng.permuted(np.tile(np.arange(count, dtype=np.float64), (draws, 1)), axis=1)
     centred = np.arange(count) - (count - 1) / 2
@@ -100,15 +100,15 @@ UNMEASURED = MeanInterval(math.nan, math.nan, math.nan, 0)
 
 
 def sums_by_group(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Sums over the texts of each group: (group, …) of (text, …). groups (text): the number of each text's group."""
+    """Sum over the texts of each group: (group, …) of (text, …). groups (text): the number of each text's group."""
     total = np.zeros((groups.max() + 1, *values.shape[1:]))
     np.add.at(total, groups, values)
     return total
 
 
 def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list[MeanInterval]:
-    """The mean of each column of `values` (text, column), NaN left out, with the percentile interval of a bootstrap
-    (Efron 1979) over groups of texts."""
+    """Return the mean of each column of `values` (text, column), NaN left out, with the percentile interval of a
+    bootstrap (Efron 1979) over groups of texts."""
     values = np.asarray(values, np.float64)
     groups = np.arange(len(values)) if groups is None else np.unique(groups, return_inverse=True)[1]
     there = np.isfinite(values)
@@ -122,7 +122,7 @@ def mean_intervals(values: np.ndarray, groups: np.ndarray | None = None) -> list
 
 
 def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """The percentile interval of Σ above / Σ below, both (group), when groups are drawn together."""
+    """Return the percentile interval of Σ above / Σ below, both (group), when groups are drawn together."""
     from scipy import stats
 
     with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
@@ -135,12 +135,13 @@ def ratio_interval(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
 
 
 def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> list[MeanInterval]:
-    """The mean of each column of `correct` (text, column), 0 to 1, with the expanded percentile interval of a bootstrap
-    over groups of texts.
+    """Return the mean of each column of `correct` (text, column), 0 to 1, with the expanded percentile interval of a
+    bootstrap over groups of texts.
 
     The percentiles are widened for few groups (Hesterberg 2015, section 5.3: z becomes t √(n / (n - 1)) with n groups).
     Where every group has the same share, which no drawing can widen, the exact bound for n groups stands in (Clopper
-    and Pearson 1934). """
+    and Pearson 1934).
+    """
     from scipy import stats
 
     values, count = correct.mean(0), int(groups.max()) + 1
@@ -168,8 +169,8 @@ class Luck:
 
 
 def max_statistic_null(correct: np.ndarray, groups: np.ndarray, draws: int = DRAWS) -> Luck:
-    """How far the best column of `correct` (text, column) is beyond what the best of as many that know nothing would
-    reach."""
+    """Return how far the best column of `correct` (text, column) is beyond what the best of as many that know nothing
+    would reach."""
     leaning = sums_by_group(correct - 0.5, groups)
     signs = np.random.default_rng(SEED).choice((-1.0, 1.0), (draws, len(leaning)))
     swapped = 0.5 + (signs @ leaning).max(1) / len(correct)

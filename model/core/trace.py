@@ -18,7 +18,7 @@ CLOSE = 1e-4
 
 
 def same_numbers(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two arrays are the same numbers, up to rounding (CLOSE)."""
+    """Return whether two arrays are the same numbers, up to rounding (CLOSE)."""
     if one.shape != other.shape:
         return False
     largest = max(float(np.abs(other).max(initial=0)), 1e-30)
@@ -42,7 +42,7 @@ class LastVectors:
 
 
 def _freeze(owner: object, **axes: int) -> None:
-    """Checks the named arrays' numbers of axes and makes them read-only; None stays None."""
+    """Check the named arrays' numbers of axes and makes them read-only; None stays None."""
     for name, count in axes.items():
         array = getattr(owner, name)
         if array is None:
@@ -200,7 +200,7 @@ class Unembedding:
     scale: float              # 1 but for models that divide the last vectors or their logits
 
     def logits(self, x: np.ndarray, ids: Sequence[int] | slice = slice(None)) -> np.ndarray:
-        """The logits of vectors x (…, d_model), of all words or of these ids, float64 (…, id)."""
+        """Return the logits of vectors x (…, d_model), of all words or of these ids, float64 (…, id)."""
         found = x.astype(np.float64) @ self.weight[ids].T.astype(np.float64) * self.scale
         return found if self.bias is None else found + self.bias[ids]
 
@@ -216,15 +216,15 @@ class Trace:
     unembedding: Unembedding | None = None    # None where logits are no linear function of the last vectors
 
     def block(self, kind: Kind, index: int) -> Block:
-        """The block whose attention of this kind has this number. Raises KeyError if there is none."""
+        """Return the block whose attention of this kind has this number. Raises KeyError if there is none."""
         return self.find(kind, index)[0]
 
     def attention(self, kind: Kind, index: int) -> AttentionTrace:
-        """The attention of this kind and layer. Raises KeyError if there is none."""
+        """Return the attention of this kind and layer. Raises KeyError if there is none."""
         return self.find(kind, index)[1]
 
     def find(self, kind: Kind, index: int) -> tuple[Block, AttentionTrace]:
-        """The block and its attention of this kind and layer. Raises KeyError if there is none."""
+        """Return the block and its attention of this kind and layer. Raises KeyError if there is none."""
         for block in self.blocks:
             for attention in block.attentions:
                 if (attention.kind, attention.index) == (kind, index):
@@ -232,12 +232,13 @@ class Trace:
         raise KeyError(f"no {kind} attention in layer {index}")
 
     def start(self, kind: Kind) -> Embedded:
-        """How the stack that these queries belong to begins; cross-attention's queries belong to the decoder."""
+        """Return how the stack that these queries belong to begins; cross-attention's queries belong to the decoder."""
         stack = Kind.CAUSAL if kind is Kind.CROSS else kind
         return next(embedded for embedded in self.embedded if embedded.kind is stack)
 
     def last(self, kind: Kind) -> tuple[Block, Norm | None]:
-        """The last block of a stack, and the norm of what it puts out; cross-attention belongs to the decoder."""
+        """Return the last block of a stack, and the norm of what it puts out; cross-attention belongs to the
+        decoder."""
         stack = Kind.CAUSAL if kind is Kind.CROSS else kind
         block = [block for block in self.blocks if block.kind is stack][-1]
         return block, next((norm for norm in self.final if same_numbers(norm.input, block.after)), None)

@@ -9,7 +9,7 @@ VERSION = "1.0.0"
 
 @functools.cache
 def commit() -> str:
-    """The commit, 40 hexadecimal digits: written into a wheel when it is built, else asked of git; "" if neither
+    """Return the commit, 40 hexadecimal digits: written into a wheel when it is built, else asked of git; "" if neither
     knows it."""
     written = ROOT / "clearhead" / "commit.txt"
     if written.is_file():

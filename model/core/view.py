@@ -87,15 +87,15 @@ class DisplayedHead:
     blind: tuple[int, ...] = ()    # rows that see nothing: the mask allows them no key
 
     def row_of(self, token: int | None) -> int | None:
-        """The row in which this query token stands, if it is shown."""
+        """Return the row in which this query token stands, if it is shown."""
         return _index_of(self.rows, token)
 
     def column_of(self, token: int | None) -> int | None:
-        """The column in which this key token stands, if it is shown."""
+        """Return the column in which this key token stands, if it is shown."""
         return _index_of(self.columns, token)
 
     def cell_of(self, pair: tuple[int, int]) -> tuple[int, int] | None:
-        """The row and column of a query and a key token, if both are shown."""
+        """Return the row and column of a query and a key token, if both are shown."""
         row, column = self.row_of(pair[0]), self.column_of(pair[1])
         return None if row is None or column is None else (row, column)
 
@@ -105,7 +105,7 @@ def _index_of(items: tuple[AxisItem, ...], token: int | None) -> int | None:
 
 
 def axis_items(tokens: Tokens, words: bool) -> tuple[AxisItem, ...]:
-    """The rows or columns that a list of tokens makes: one each, or one a word."""
+    """Return the rows or columns that a list of tokens makes: one each, or one a word."""
     groups: list[list[int]] = []
     for token in range(len(tokens)):
         groups[-1].append(token) if words and _joined(tokens, token) else groups.append([token])
@@ -120,7 +120,7 @@ def _axis_item(tokens: Tokens, group: list[int]) -> AxisItem:
 
 
 def _joined(tokens: Tokens, token: int) -> bool:
-    """Whether a token continues the word of the token before it."""
+    """Return whether a token continues the word of the token before it."""
     return (token > 0 and tokens.words[token] >= 0 and tokens.words[token] == tokens.words[token - 1]
             and tokens.segments[token] == tokens.segments[token - 1])
 
@@ -140,7 +140,7 @@ def telling_token(tokens: Tokens) -> int:
 
 
 def _bare(piece: str) -> str:
-    """A word piece without the mark that says it continues a word."""
+    """Return a word piece without the mark that says it continues a word."""
     return piece.removeprefix("##")
 
 
@@ -155,8 +155,8 @@ def _by_word(weights: np.ndarray, nothing: np.ndarray, rows: tuple[AxisItem, ...
 
 
 def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
-    """The fewest largest weights of each row that together reach `share` of the row's sum; the others become 0. float32
-    (row, column)."""
+    """Return the fewest largest weights of each row that together reach `share` of the row's sum; the others become 0.
+    float32 (row, column)."""
     order = np.argsort(-weights, axis=1, kind="stable")
     ranked = np.take_along_axis(weights, order, 1)
     before = np.cumsum(ranked, axis=1) - ranked
@@ -165,15 +165,16 @@ def keep_mass(weights: np.ndarray, share: float) -> np.ndarray:
 
 
 def _visible(tokens: Tokens, items: tuple[AxisItem, ...], view: View, letter: str) -> list[int]:
-    """The indices of the items that the view's filters leave; `letter` of the quadrant says which text."""
+    """Return the indices of the items that the view's filters leave; `letter` of the quadrant says which text."""
     segment = {"A": 0, "B": 1}.get(letter)
     return [index for index, item in enumerate(items) if not (view.hide_special and item.special)
             and (segment is None or tokens.segments[item.tokens[0]] == segment)]
 
 
 def displayed_rows(attention_map: AttentionMap, view: View) -> tuple[np.ndarray, ...]:
-    """What the view's token looks at in every head: for each layer float32 (head, key) after the view's filters, as
-    rows of `displayed_head` without words and quadrants; NaN where the mask forbids a key or a filter leaves it out."""
+    """Return what the view's token looks at in every head: for each layer float32 (head, key) after the view's filters,
+    as rows of `displayed_head` without words and quadrants; NaN where the mask forbids a key or a filter leaves it
+    out."""
     token = view.token or 0
     visible = np.array([not (view.hide_special and special) for special in attention_map.keys.special])
     return tuple(_filtered_row(heads.row_weights(layer, token), allowed_keys(layer, token) & visible, view)
@@ -186,19 +187,19 @@ def _filtered_row(weights: np.ndarray, shown: np.ndarray, view: View) -> np.ndar
 
 
 def allowed_keys(layer: Layer | Reported, query: int) -> np.ndarray:
-    """Where a token may look, bool (head or 1, key)."""
+    """Return where a token may look, bool (head or 1, key)."""
     n_keys = layer.shape[2]
     return layer.allowed.block(slice(query, query + 1), slice(0, n_keys)).reshape(-1, n_keys)
 
 
 def overlaid_heads(record: AttentionRecord, view: View) -> list[DisplayedHead]:
-    """The further heads that the lines lens draws over the open one, in the view's order."""
+    """Return the further heads that the lines lens draws over the open one, in the view's order."""
     further = view.overlay if view.lens == "lines" else ()
     return [displayed_head(record, replace(view, layer=layer, head=head)) for layer, head in further]
 
 
 def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
-    """The open head of a view. Raises UserError where the record has no such head or the filters leave nothing to
+    """Return the open head of a view. Raises UserError if the record has no such head or the filters leave nothing to
     show."""
     if view.kind not in record.kinds or not record[view.kind].has(view.layer, view.head):
         raise UserError(f"This model has no {view.kind} attention in layer {view.layer} head {view.head}; choose a "
@@ -228,7 +229,7 @@ def displayed_head(record: AttentionRecord, view: View) -> DisplayedHead:
 
 
 def _blind_notes(blind: list[AxisItem], count: int) -> tuple[str, ...]:
-    """Which rows see nothing, in words."""
+    """Return which rows see nothing, in words."""
     if not blind:
         return ()
     if len(blind) == count:
@@ -248,8 +249,8 @@ def _filtered(weights: np.ndarray, view: View) -> np.ndarray:
 
 
 def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) -> DisplayedHead:
-    """A head of more than MAX_UNPOOLED tokens: the largest weight of every size × size tokens, made block by block, so
-    that nothing n² is ever held."""
+    """Return a head of more than MAX_UNPOOLED tokens: the largest weight of every size × size tokens, made block by
+    block, so that nothing n² is ever held."""
     size = -(-max(layer.shape[1:]) // MAX_UNPOOLED)
     rows, columns = (_pools(tokens, size) for tokens in (attention_map.queries, attention_map.keys))
     weights = np.zeros((len(rows), len(columns)), np.float32)
@@ -267,14 +268,14 @@ def _pooled(attention_map: AttentionMap, layer: Layer | Reported, view: View) ->
 
 
 def _pools(tokens: Tokens, size: int) -> tuple[AxisItem, ...]:
-    """Rows or columns of `size` tokens each."""
+    """Return rows or columns of `size` tokens each."""
     return tuple(AxisItem(tokens.texts[start], tuple(range(start, min(start + size, len(tokens)))),
                           tokens.special[start], tokens.unknown[start], False)
                  for start in range(0, len(tokens), size))
 
 
 def _notes(layer: Layer | Reported, view: View, cut: bool) -> tuple[str, ...]:
-    """What a reader must know so that the picture is not taken for the plain head."""
+    """Return what a reader must know so that the picture is not taken for the plain head."""
     notes = []
     if view.words:
         notes.append("words: summed over the pieces attended to, averaged over the pieces attending")
@@ -300,7 +301,7 @@ class TokenRankingQuery:
     token: int   # a position in the map's queries
 
     def answer(self, models: Models, report: Progress) -> "TokenRanking":
-        """The ranking in the query's record."""
+        """Return the ranking in the query's record."""
         return token_ranking(models.record(self.query, report)[self.kind], self.token)
 
 
@@ -323,9 +324,9 @@ class TokenRanking:
 
 
 def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
-    """The ranking for one token. The token itself, its neighbours, the first token of a model that reads left to right
-    and those that the tokenizer added are no partners: most heads rest on them. A head whose weights to all partners
-    are 0 does not stand in it."""
+    """Return the ranking for one token. The token itself, its neighbours, the first token of a model that reads left to
+    right and those that the tokenizer added are no partners: most heads rest on them. A head whose weights to all
+    partners are 0 does not stand in it."""
     if attention_map.kind.base is Kind.CROSS:
         return TokenRanking(links_from(attention_map, token), ())
     columns = ((layer.index, _column(layer, token)) for layer in attention_map.layers)
@@ -333,7 +334,7 @@ def token_ranking(attention_map: AttentionMap, token: int) -> TokenRanking:
 
 
 def links_from(attention_map: AttentionMap, token: int) -> tuple[Link, ...]:
-    """The first side of `token_ranking`, which needs one row of each head."""
+    """Return the first side of `token_ranking`, which needs one row of each head."""
     partners = _partners(attention_map.keys, None if attention_map.kind.base is Kind.CROSS else token)
     if attention_map.kind.base is Kind.CAUSAL:
         partners[0] = False
@@ -348,7 +349,7 @@ def _partners(side: Tokens, token: int | None) -> np.ndarray:
 
 
 def _column(layer: Layer | Reported, key: int) -> np.ndarray:
-    """What one token gets in every head of the layer, float32 (head, query)."""
+    """Return what one token gets in every head of the layer, float32 (head, query)."""
     column = np.zeros(layer.shape[:2], np.float32)
     for rows, keys, block in heads.weight_blocks(layer):
         if keys.start <= key < keys.stop:
@@ -357,7 +358,7 @@ def _column(layer: Layer | Reported, key: int) -> np.ndarray:
 
 
 def _largest(layers: Iterator[tuple[int, np.ndarray]], partners: np.ndarray) -> tuple[Link, ...]:
-    """The largest weight of every head among the partners; `layers` gives (number, (head, token))."""
+    """Return the largest weight of every head among the partners; `layers` gives (number, (head, token))."""
     links = []
     for layer, numbers in layers:
         among = np.where(partners, numbers, 0)

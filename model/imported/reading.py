@@ -57,7 +57,7 @@ class Arrays:
                                "numpy.savez")
 
     def refused(self, why: str) -> UserError:
-        """The sentence on the file."""
+        """Return the sentence on the file."""
         return UserError(f"{self.name}: {why}.")
 
     def __contains__(self, array: object) -> bool:
@@ -90,7 +90,7 @@ class Arrays:
         return values
 
     def weights(self, array: str, axes: str) -> np.ndarray:
-        """An array of float16, float32 or float64 as float32, none of whose axes is empty. axes: their names."""
+        """Return an array of float16, float32 or float64 as float32, none of whose axes is empty. axes: their names."""
         values = np.ascontiguousarray(self._read(array, "f"), np.float32)
         if values.ndim != axes.count(",") + 1 or not values.size or max(values.shape[2:]) > LIMITS.tokens:
             raise self.refused(f"{array} has the shape {str(values.shape)[:100]}, and ({axes}) with 1 to "
@@ -138,7 +138,7 @@ class ImportedFile:
 
 
 def read_attention(file: BinaryIO, name: str) -> ImportedFile:
-    """The attention in an NPZ file. Raises UserError for a file that holds none or is too large."""
+    """Return the attention in an NPZ file. Raises UserError for a file that holds none or is too large."""
     arrays = Arrays(file, name)
     plain = next((array for array in PLAIN if array in arrays), None)
     kinds = [kind for kind in Kind.every() if kind.value in arrays]
@@ -160,7 +160,7 @@ def read_attention(file: BinaryIO, name: str) -> ImportedFile:
 
 
 def _plain(arrays: Arrays, array: str) -> AttentionMap:
-    """The map of a file with one array of attention."""
+    """Return the map of a file with one array of attention."""
     weights = arrays.weights(array, "layer, head, query, key")
     if "queries" in arrays and "keys" in arrays:
         return _map(arrays, Kind.CROSS, ("queries", "keys"), dict(enumerate(weights)), "sink")
@@ -170,7 +170,7 @@ def _plain(arrays: Arrays, array: str) -> AttentionMap:
 
 
 def _ours(arrays: Arrays, kind: Kind) -> AttentionMap:
-    """A map of a file that Clearhead exported: what stands behind a layer's number of heads is padding."""
+    """Return a map of a file that Clearhead exported: what stands behind a layer's number of heads is padding."""
     weights = arrays.weights(kind.value, "layer, head, query, key")
     count, most = weights.shape[:2]
     heads = arrays.integers(f"heads_{kind}", [most] * count, 1, most)
@@ -197,7 +197,7 @@ def _map(arrays: Arrays, kind: Kind, sides: tuple[str, str], layers: dict[int, n
 
 
 def _shares(arrays: Arrays, array: str, layers: dict[int, np.ndarray]) -> dict[int, np.ndarray]:
-    """What a sink takes of each row, (head, query) by the layer's number."""
+    """Return what a sink takes of each row, (head, query) by the layer's number."""
     values, queries = arrays.weights(array, "layer, head, query"), next(iter(layers.values())).shape[1]
     if len(values) != len(layers) or values.shape[1] < max(map(len, layers.values())) or values.shape[2] != queries:
         raise arrays.refused(f"{array} has the shape {values.shape}, and (layer, head, query) of the weights is "
@@ -210,13 +210,13 @@ def _shares(arrays: Arrays, array: str, layers: dict[int, np.ndarray]) -> dict[i
 
 
 def _sums(weights: np.ndarray, share: np.ndarray | None) -> np.ndarray:
-    """The sums of the rows with the sink's share, (head, query)."""
+    """Return the sums of the rows with the sink's share, (head, query)."""
     return weights.sum(-1) if share is None else weights.sum(-1) + share
 
 
 def _rounding(weights: np.ndarray) -> tuple[str, float]:
-    """The 16-bit type that holds all of these float32 weights, and how far from 1 a row may sum that was computed or
-    rounded in it: one step of the type at 1, and half of its smallest number a key."""
+    """Return the 16-bit type that holds all of these float32 weights, and how far from 1 a row may sum that was
+    computed or rounded in it: one step of the type at 1, and half of its smallest number a key."""
     bits = np.ascontiguousarray(weights, np.float32).view(np.uint32)
     with np.errstate(over="ignore"):
         half = (weights.astype(np.float16) == weights).all()
@@ -228,7 +228,7 @@ def _rounding(weights: np.ndarray) -> tuple[str, float]:
 
 
 def _check(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: np.ndarray | None) -> None:
-    """Raises UserError, with the place and the likely cause, where the numbers are no softmax weights."""
+    """Raise UserError, with the place and the likely cause, where the numbers are no softmax weights."""
     low, high, tolerance = float(weights.min()), float(weights.max()), _rounding(weights)[1]
     if not np.isfinite(weights).all():
         raise arrays.refused(f"layer {index} has NaN or infinite weights; {_not_finite(weights)}")
@@ -247,7 +247,7 @@ def _check(arrays: Arrays, kind: Kind, index: int, weights: np.ndarray, share: n
 
 
 def _not_finite(weights: np.ndarray) -> str:
-    """Why some numbers are not finite, and the way out."""
+    """Return why some numbers are not finite, and the way out."""
     if np.isneginf(weights).any() and not np.isnan(weights).any():
         return "-inf is what a mask adds before the softmax, so save them after it"
     if (np.isnan(weights).all(-1) == np.isnan(weights).any(-1)).all():
@@ -256,7 +256,7 @@ def _not_finite(weights: np.ndarray) -> str:
 
 
 def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
-    """Why finite numbers are no rows of weights that sum to 1, and the way out."""
+    """Return why finite numbers are no rows of weights that sum to 1, and the way out."""
     if weights.max() <= 0 and np.abs(np.exp(weights).sum(-1) - 1).max() < 0.01:
         return "they are logarithms of weights, so save their exponential"
     if weights.min() < 0:
@@ -277,7 +277,7 @@ def _cause(weights: np.ndarray, sums: np.ndarray, tolerance: float) -> str:
 
 
 def _tokens(arrays: Arrays, array: str, count: int) -> Tokens:
-    """Tokens that are known by their texts only: equal texts have equal numbers, brackets mark special ones, ##
+    """Return tokens that are known by their texts only: equal texts have equal numbers, brackets mark special ones, ##
     continues a word."""
     texts = arrays.texts(array)
     if len(texts) != count:

@@ -57,12 +57,12 @@ class Tensors:
         self.nbytes = len(content) + 2 * len(json.dumps(self.about))
 
     def damaged(self, why: str) -> UserError:
-        """The sentence for a file that is not what a record is saved as."""
+        """Return the sentence for a file that is not what a record is saved as."""
         printable = "".join(sign if sign.isprintable() else " " for sign in why)   # it may quote the file
         return UserError(f"{self.name} is not a record that can be read ({printable}); {SAVE_AGAIN}.")
 
     def array(self, name: Any, kind: str = "F32") -> np.ndarray:
-        """A tensor of this type, with an axis to three and at least one number."""
+        """Return a tensor of this type, with an axis to three and at least one number."""
         values = self._arrays[name]
         if values.dtype != TYPES[kind] or not 1 <= values.ndim <= 3 or not values.size:
             raise ValueError(f"{name[:60]} is {values.dtype} {values.shape}")
@@ -90,7 +90,7 @@ class RecordFile(ImportedFile):
 
 
 def read_record(file: BinaryIO, name: str) -> RecordFile:
-    """The record in a safetensors file. Raises UserError for a file that holds none, is damaged or too large."""
+    """Return the record in a safetensors file. Raises UserError for a file that holds none, is damaged or too large."""
     tensors = Tensors(file, name)
     try:
         return _Reader(tensors).record()
@@ -101,8 +101,8 @@ def read_record(file: BinaryIO, name: str) -> RecordFile:
 
 
 def read_kept(content: bytes, query: Query) -> AttentionRecord:
-    """The record of this query that this program kept for itself, with its prediction, as it was. Raises UserError for
-    a file that is damaged, or of another query."""
+    """Return the record of this query that this program kept for itself, with its prediction, as it was. Raises
+    UserError for a file that is damaged, or of another query."""
     tensors = Tensors(io.BytesIO(content), "a kept record")
     try:
         return _Reader(tensors).kept(query)
@@ -185,8 +185,8 @@ class _Reader:
         return layer
 
     def _made(self, kind: Any, given: Any, array: str = "F32") -> Any:
-        """The value of this type that JSON holds as `model.core.record_file` writes it: one of several types by its
-        name, an array as {"array": its tensor}, NaN as null. array: the type of the tensors."""
+        """Return the value of this type that JSON holds as `model.core.record_file` writes it: one of several types by
+        its name, an array as {"array": its tensor}, NaN as null. array: the type of the tensors."""
         parts = get_args(kind)
         if isinstance(kind, UnionType):
             if given is None and type(None) in parts:
@@ -220,8 +220,8 @@ class _Reader:
         return replace(card, note=" ".join(filter(None, [f"{self.name}: {OF_RECORD}", card.note])), changed="")
 
     def _verification(self) -> Verification:
-        """The proof as the file states it: recorded where it says that every layer was verified, within a tolerance
-        that it states too; else imported, which is never verified."""
+        """Return the proof as the file states it: recorded where it says that every layer was verified, within a
+        tolerance that it states too; else imported, which is never verified."""
         stated: Verification = self._made(Verification, self.about["verification"])
         proved = stated.status in ("verified", "recorded") and 0 <= stated.max_error <= stated.tolerance <= 0.1
         return replace(stated, status="recorded" if proved else "imported", reasons=stated.reasons[:20])
@@ -234,8 +234,8 @@ def _typed(value: Any, kind: type) -> Any:
 
 
 def _asked(query: dict[str, Any], tokens: Tokens) -> str:
-    """What a record without a text was asked about: of a picture its name, licence and hash, if it is one of those that
-    are shipped, else its hash; of anything else the tokens."""
+    """Return what a record without a text was asked about: of a picture its name, licence and hash, if it is one of
+    those that are shipped, else its hash; of anything else the tokens."""
     image = query.get("image")
     if not isinstance(image, str) or not HASH.fullmatch(image) or tokens.grid is None:
         return " ".join(tokens.texts)

@@ -32,13 +32,13 @@ _store = Store(LIMITS.session_bytes, LIMITS.total_bytes)
 
 
 def is_imported(model_id: str) -> bool:
-    """Whether the id is one of an imported file, which may be gone."""
+    """Return whether the id is one of an imported file, which may be gone."""
     return model_id.startswith(PREFIX)
 
 
 def store(content: bytes, name: str, session: str = "") -> tuple[str, str]:
-    """(model id, text) under which the file can be asked for from now on. session: who brings it, for the bound of
-    each. Raises UserError for one that is no attention or too large."""
+    """Return (model id, text) under which the file can be asked for from now on. session: who brings it, for the bound
+    of each. Raises UserError for one that is no attention or too large."""
     LIMITS.refuse_above("file_bytes", len(content), name, "save fewer layers")
     read = READERS.get(PurePath(name).suffix.lower())
     if read is None:
@@ -54,7 +54,7 @@ def _file(model_id: str) -> ImportedFile:
 
 
 def title(model_id: str) -> str:
-    """The file's name, or that it is gone."""
+    """Return the file's name, or that it is gone."""
     try:
         return _file(model_id).name
     except UserError:
@@ -62,13 +62,13 @@ def title(model_id: str) -> str:
 
 
 def revision(model_id: str) -> str:
-    """The fingerprint of the file. Raises UserError if it is not there."""
+    """Return the fingerprint of the file. Raises UserError if it is not there."""
     _file(model_id)
     return model_id.removeprefix(PREFIX)
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """What the file can be asked beside its text: nothing."""
+    """Return what the file can be asked beside its text: nothing."""
     return frozenset()
 
 
@@ -93,7 +93,7 @@ class OpenedFile:
                     note=f"Imported from {file.name}, not verified. {stated}")
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """The file's attention as a record. Raises UserError for another text, and for edits."""
+        """Return the file's attention as a record. Raises UserError for another text, and for edits."""
         file = _file(self.id)
         if query.edits or query.continuation:
             raise UserError(ONLY_WEIGHTS)
@@ -117,6 +117,6 @@ class OpenedFile:
 
 
 def open_model(model_id: str, report: Progress = quiet) -> OpenedFile:
-    """The file, to be asked like a model. Raises UserError if it is not there."""
+    """Return the file, to be asked like a model. Raises UserError if it is not there."""
     _file(model_id)
     return OpenedFile(model_id)

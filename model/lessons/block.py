@@ -32,9 +32,9 @@ class Box:
 
 
 def boxes(block: Block) -> list[Box]:
-    """The block's boxes from the bottom up, told by the numbers: a norm stands before a sub-layer if it reads the
-    stream, behind it if it reads what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it reads
-    their sum and the model is post-LN."""
+    """Return the block's boxes from the bottom up, told by the numbers: a norm stands before a sub-layer if it reads
+    the stream, behind it if it reads what the sub-layer put out (Gemma 2, OLMo 2), and is part of *add & norm* if it
+    reads their sum and the model is post-LN."""
     left, stream = list(block.norms), block.before
     stack = [Box("in", "in", stream)]
     parts: list[tuple[str, np.ndarray | None]] = [("cross" if each.kind is Kind.CROSS else "attention", each.output)
@@ -54,7 +54,7 @@ def boxes(block: Block) -> list[Box]:
 
 
 def _reading(norms: list[Norm], read: np.ndarray | None) -> Norm | None:
-    """Takes out of `norms` the first that read these vectors (t, d), within rounding."""
+    """Take out of `norms` the first that read these vectors (t, d), within rounding."""
     for norm in norms:
         if read is not None and np.abs(norm.input - read).max() <= 1e-4 * np.abs(read).max():
             norms.remove(norm)
@@ -92,8 +92,8 @@ def rms_norm(x: np.ndarray, gain: np.ndarray, epsilon: float = 1e-6) -> Steps:
 
 
 def inactive_shares(before: np.ndarray, active: np.ndarray, share: float = 0.01) -> tuple[float, float, float]:
-    """(share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU would make
-    0), each 0 to 1."""
+    """Return (share of activations that are exactly 0, share smaller than `share` of the largest, share that a ReLU
+    would make 0), each 0 to 1."""
     size = np.abs(active)
     return float((active == 0).mean()), float((size < share * size.max(initial=0)).mean()), float((before <= 0).mean())
 
@@ -106,8 +106,8 @@ def drop(x: np.ndarray, rate: float, seed: int, draws: int = 1) -> np.ndarray:
 
 
 def bent_fit(target: np.ndarray, x: np.ndarray, units: int) -> np.ndarray:
-    """The least-squares fit to target (n) at x (n) of a line and so many ReLU units with evenly spaced bends: what a
-    feed-forward layer of that width can do for one feature; float64 (n)."""
+    """Return the least-squares fit to target (n) at x (n) of a line and so many ReLU units with evenly spaced bends:
+    what a feed-forward layer of that width can do for one feature; float64 (n)."""
     bends = np.linspace(x[0], x[-1], units + 2)[1:-1]
     columns = np.column_stack([np.ones_like(x), x, *(np.maximum(0, x - bend) for bend in bends)])
     return columns @ np.linalg.lstsq(columns, target, rcond=None)[0]
@@ -115,11 +115,12 @@ def bent_fit(target: np.ndarray, x: np.ndarray, units: int) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def depth(layers: int, norm_first: bool, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
-    """(mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2), both
-    float64 (layer).
+    """Return (mean length of the residual stream after each block, Frobenius norm of the gradient of each block's W_2),
+    both float64 (layer).
 
     An encoder of ours at initialisation (width 64, Xavier), random texts, the loss of naming random tokens from the
-    last block's output: what Xiong et al. 2020 plot in figure 3. Pre-LN gets its final norm. """
+    last block's output: what Xiong et al. 2020 plot in figure 3. Pre-LN gets its final norm.
+    """
     import torch
 
     from model.scratch.transformer import Config, EncoderLayer, Transformer
@@ -150,7 +151,8 @@ class DepthRuns:
 
 @cache
 def depth_runs() -> tuple[dict[str, dict[int, DepthRuns]], dict]:
-    """({"post" or "pre": {layers: runs}}, {what the file says of itself}) of the runs that come with the program."""
+    """Return ({"post" or "pre": {layers: runs}}, {what the file says of itself}) of the runs that come with the
+    program."""
     stored = json.loads(RUNS.read_text(encoding="utf-8"))
     return {kind: {int(layers): DepthRuns(**{name: np.array(numbers) for name, numbers in found.items()})
                    for layers, found in stored.pop(kind).items()} for kind in ("post", "pre")}, stored

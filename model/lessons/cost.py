@@ -50,7 +50,7 @@ class CostQuery:
     again: int = 0
 
     def answer(self, models: Models, report: Progress) -> "Cost":
-        """The measurement. Raises UserError for what is no question or does not fit."""
+        """Return the measurement. Raises UserError for what is no question or does not fit."""
         return measure(self, report)
 
 
@@ -97,8 +97,8 @@ def window(query: "Tensor", key: "Tensor", value: "Tensor", side: int = WINDOW) 
 
 
 def linear(tokens: "Tensor", weights: "Sequence[Tensor]") -> "Tensor":
-    """Everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads, and the
-    feed-forward layer of 4 d."""
+    """Return everything else in a layer, (n, d_model): the projections to queries, keys, values and out of the heads,
+    and the feed-forward layer of 4 d."""
     *projections, up, down = weights
     for projection in projections:
         tokens = tokens @ projection
@@ -117,13 +117,13 @@ def multiplications(way: str, n: np.ndarray | float, d_model: int, side: int = W
 
 
 def balanced_length(d_model: int) -> int:
-    """The length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12 n
-    d²."""
+    """Return the length n = 6 d at which scores and mix need as many multiplications as the linear layers: 2 n² d = 12
+    n d²."""
     return 6 * d_model
 
 
 def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) -> np.ndarray | int:
-    """Bytes that the formulas ask for at once: scores and weights of every head (one number a row for the fused
+    """Return bytes that the formulas ask for at once: scores and weights of every head (one number a row for the fused
     kernel), and the output."""
     heads = d_model // D_K
     numbers = {"plain": 2 * heads * n * n, "fused": heads * n, "window": 2 * heads * n * np.minimum(n, 2 * side + 1)}
@@ -131,7 +131,7 @@ def bytes_held(way: str, n: np.ndarray | int, d_model: int, side: int = WINDOW) 
 
 
 def bytes_needed(way: str, n: int, d_model: int) -> int:
-    """What a computation takes at most on its way, in bytes, given and made: decides whether it may run."""
+    """Return what a computation takes at most on its way, in bytes, given and made: decides whether it may run."""
     heads = d_model // D_K
     held = {"plain": 2 * heads * n * n, "fused": 2 * n * d_model + BLOCK,
             "window": 12 * heads * n * WINDOW + n * d_model, "linear": 8 * n * d_model}
@@ -139,14 +139,15 @@ def bytes_needed(way: str, n: int, d_model: int) -> int:
 
 
 def bytes_allowed() -> float:
-    """Bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is free."""
+    """Return bytes that a measurement may take: CLEARHEAD_MEASURE_MB (1024), and never more than a quarter of what is
+    free."""
     from model.core.limits import memory_free
 
     return min(LIMITS.measure_bytes, SHARE * memory_free())
 
 
 def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | None:
-    """Why length n is not measured: "memory", "time" (by what n/2 took), "length"; None if it is."""
+    """Return why length n is not measured: "memory", "time" (by what n/2 took), "length"; None if it is."""
     if n > END:
         return "length"
     if bytes_needed(way, n, d_model) > bytes_allowed():
@@ -156,7 +157,7 @@ def stop_reason(way: str, n: int, d_model: int, before: Cost | None) -> str | No
 
 
 def prepare(way: str, n: int, d_model: int) -> Callable:
-    """The computation on random numbers, ready to be called."""
+    """Return the computation on random numbers, ready to be called."""
     import torch
 
     def random(*shape: int) -> "Tensor":
@@ -172,7 +173,7 @@ def prepare(way: str, n: int, d_model: int) -> Callable:
 
 
 def peak_bytes(call: Callable) -> int:
-    """The most bytes that torch held at once for a call, beyond what it was given; by torch's own count of every
+    """Return the most bytes that torch held at once for a call, beyond what it was given; by torch's own count of every
     allocation."""
     os.environ.setdefault("KINETO_LOG_LEVEL", "99")   # else each profile writes to the server's log
     from torch.autograd.profiler import profile
@@ -194,8 +195,8 @@ def clock() -> Callable[[], float]:
 
 
 def seconds_of(call: Callable) -> float:
-    """Seconds by that clock, the shortest of as many calls as fit into ENOUGH, at least one: what else the machine does
-    only ever adds."""
+    """Return seconds by that clock, the shortest of as many calls as fit into ENOUGH, at least one: what else the
+    machine does only ever adds."""
     now, best, spent = clock(), math.inf, 0.0
     while spent < ENOUGH:
         start = now()
@@ -230,7 +231,7 @@ def measure(question: CostQuery, report: Progress) -> Cost:
 
 
 def machine() -> dict[str, str]:
-    """What measured: the version of torch and the system."""
+    """Return what measured: the version of torch and the system."""
     import platform
 
     import torch
@@ -239,15 +240,15 @@ def machine() -> dict[str, str]:
 
 
 def power(lengths: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:
-    """(exponent p, factor c) of numbers ≈ c · nᵖ by least squares on both logarithms, over the FITTED longest
+    """Return (exponent p, factor c) of numbers ≈ c · nᵖ by least squares on both logarithms, over the FITTED longest
     lengths."""
     p, log_c = np.polyfit(np.log(lengths[-FITTED:]), np.log(numbers[-FITTED:]), 1)
     return float(p), float(np.exp(log_c))
 
 
 def crossing(one: Mapping[int, float], other: Mapping[int, float]) -> float | None:
-    """The length from which `one` costs more than `other` for good, between measured lengths by powers; None if there
-    is none."""
+    """Return the length from which `one` costs more than `other` for good, between measured lengths by powers; None if
+    there is none."""
     lengths = sorted(set(one) & set(other))
     gaps = [math.log(one[n] / other[n]) for n in lengths]
     below = [place for place, gap in enumerate(gaps) if gap <= 0]
@@ -275,8 +276,8 @@ class Step:
 
 
 def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
-    """One row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer is the
-    row's output."""
+    """Return one row's scores (key) and the values (key, d_v), `tile` keys at a time; float64. The last step's answer
+    is the row's output."""
     tiles = []
     m, total, mix = -np.inf, 0.0, np.zeros(values.shape[1])
     for start in range(0, len(scores), tile):
@@ -289,8 +290,8 @@ def steps(scores: np.ndarray, values: np.ndarray, tile: int) -> list[Step]:
 
 
 def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile: int) -> np.ndarray:
-    """softmax(Q Kᵀ / √d_k) V, (query, d_v), with no more than tile × tile scores at a time: all rows of a tile of
-    queries take the steps at once."""
+    """Return softmax(Q Kᵀ / √d_k) V, (query, d_v), with no more than tile × tile scores at a time: all rows of a tile
+    of queries take the steps at once."""
     out = np.empty((len(query), value.shape[1]), query.dtype)
     for first in range(0, len(query), tile):
         rows = query[first:first + tile]
@@ -308,8 +309,8 @@ def tiled_attention(query: np.ndarray, key: np.ndarray, value: np.ndarray, tile:
 
 @functools.cache
 def agreement(n: int, tile: int, d_k: int = 64, seed: int = 0) -> tuple[float, float]:
-    """The largest differences from equation (1) in float64 of the same attention on random numbers in float32: in
-    tiles, and by torch's fused kernel."""
+    """Return the largest differences from equation (1) in float64 of the same attention on random numbers in float32:
+    in tiles, and by torch's fused kernel."""
     import torch
 
     from model.core import attention
@@ -328,7 +329,7 @@ KERNEL, NEAR = 3, 5         # of the layers that it is put through
 
 
 def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str, np.ndarray | float]:
-    """One row of table 1, for every n: complexity of a layer, sequential steps, longest path between two tokens.
+    """Return one row of table 1, for every n: complexity of a layer, sequential steps, longest path between two tokens.
 
     The convolution is dilated, log_k n; one with a contiguous kernel needs n / k layers (the paper, section 4).
     """
@@ -340,7 +341,7 @@ def table(kind: str, n: np.ndarray | float, d: int, k: int, r: int) -> dict[str,
 
 
 def cheapest(n: int, d: int, k: int, r: int) -> tuple[str, ...]:
-    """The types with the least complexity: several where they are equal."""
+    """Return the types with the least complexity: several where they are equal."""
     costs = {kind: table(kind, n, d, k, r)["complexity"] for kind in TYPES}
     return tuple(kind for kind, cost in costs.items() if cost == min(costs.values()))
 
@@ -356,15 +357,15 @@ class Weights:
 
 
 def weights(k: int = KERNEL, seed: int = 0) -> Weights:
-    """Weights drawn with a seed, for a convolution of k tokens."""
+    """Return weights drawn with a seed, for a convolution of k tokens."""
     rng = np.random.default_rng(seed)
     a, b, c = rng.standard_normal((3, WIDTH, WIDTH)) / np.sqrt(WIDTH)
     return Weights(a, b, c, rng.standard_normal((k, WIDTH, WIDTH)) / np.sqrt(k * WIDTH))
 
 
 def run(kind: str, tokens: np.ndarray, w: Weights, r: int = NEAR) -> np.ndarray:
-    """One layer of this type without positions over tokens (n, d), float64. restricted: the r keys nearest to each
-    token's own place."""
+    """Return one layer of this type without positions over tokens (n, d), float64. restricted: the r keys nearest to
+    each token's own place."""
     if kind == "recurrent":
         return _recurrent(tokens, w)
     if kind == "convolution":
@@ -407,8 +408,8 @@ Unit = tuple[int, int]   # (its layer, its place); layer 0 are the tokens
 
 
 def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
-    """What is joined to what in as many layers of this type (attention, recurrent, convolution) as it takes to bring
-    two of the tokens together, at least one."""
+    """Return what is joined to what in as many layers of this type (attention, recurrent, convolution) as it takes to
+    bring two of the tokens together, at least one."""
     places = range(tokens)
     if kind == "recurrent":
         return [((0, place), (1, place)) for place in places] + [((1, place), (1, place + 1)) for place in places[:-1]]
@@ -418,14 +419,15 @@ def units(kind: str, tokens: int, first: int, second: int, k: int = KERNEL) -> l
 
 
 def path_length(kind: str, first: int, second: int, k: int = KERNEL) -> int:
-    """How many layers (attention, a contiguous convolution) or steps (a recurrence) it takes until one unit has
+    """Return how many layers (attention, a contiguous convolution) or steps (a recurrence) it takes until one unit has
     something of both tokens; 0 for a token and itself."""
     apart = abs(second - first)
     return {"attention": min(apart, 1), "recurrent": apart, "convolution": -(-apart // (k - 1))}[kind]
 
 
 def path(kind: str, first: int, second: int, k: int = KERNEL) -> list[tuple[Unit, Unit]]:
-    """The shortest way on which something of both tokens comes together, edge by edge; none for a token and itself."""
+    """Return the shortest way on which something of both tokens comes together, edge by edge; none for a token and
+    itself."""
     low, high = sorted((first, second))
     if low == high:
         return []

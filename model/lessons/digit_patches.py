@@ -34,7 +34,7 @@ class DigitRunQuery:
     seed: int = 1               # of the first weights, of which digits, and of their order
 
     def answer(self, models: Models, report: Progress) -> "DigitRun":
-        """The curves of the training."""
+        """Return the curves of the training."""
         return run(self, report)
 
 
@@ -50,7 +50,7 @@ class DigitRun:
 
 
 def network(kind: str, seed: int) -> "nn.Module":
-    """An untrained network of this kind: ink (b, 8, 8) in, logits (b, 10) out."""
+    """Return an untrained network of this kind: ink (b, 8, 8) in, logits (b, 10) out."""
     from torch import nn
 
     from model.scratch.canvas import CLASSES, SIDE
@@ -72,7 +72,7 @@ def network(kind: str, seed: int) -> "nn.Module":
 
 @cache
 def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
-    """The digits to learn from: ink (digit, 8, 8) and what they are (digit)."""
+    """Return the digits to learn from: ink (digit, 8, 8) and what they are (digit)."""
     import torch
 
     from model.scratch.canvas import digits
@@ -83,7 +83,7 @@ def lessons(count: int, seed: int) -> "tuple[Tensor, Tensor]":
 
 
 def rate(step: int) -> float:
-    """The learning rate of a step: a linear warm-up, then a linear fall to 0."""
+    """Return the learning rate of a step: a linear warm-up, then a linear fall to 0."""
     return RATE * min((step + 1) / WARM_UP, (STEPS - step) / (STEPS - WARM_UP))
 
 
@@ -120,7 +120,7 @@ def run(question: DigitRunQuery, report: Progress = quiet) -> DigitRun:
 
 
 def share_right(model: "nn.Module", ink: "Tensor", labels: "Tensor") -> float:
-    """The share of digits that the model reads right."""
+    """Return the share of digits that the model reads right."""
     import torch
 
     with torch.no_grad():
@@ -135,7 +135,7 @@ PICTURES = 8         # canvases to choose from, held out of training
 
 @cache
 def patch_network() -> "Transformer":
-    """The trained model."""
+    """Return the trained model."""
     from model.scratch import models
     from model.scratch.source import weights_file
 
@@ -144,15 +144,15 @@ def patch_network() -> "Transformer":
 
 @cache
 def canvases() -> "tuple[Canvas, ...]":
-    """The first pictures of the test, twins beside each other."""
+    """Return the first pictures of the test, twins beside each other."""
     from model.scratch.tasks.marked_digit import test_canvases
 
     return tuple(test_canvases("test", PICTURES))
 
 
 def swapped(patches: int, moved: int, seed: int) -> np.ndarray:
-    """An order of so many patches in which `moved` of them have changed places in a ring, int (patch): where the patch
-    of each place came from. One patch alone cannot move."""
+    """Return an order of so many patches in which `moved` of them have changed places in a ring, int (patch): where the
+    patch of each place came from. One patch alone cannot move."""
     order, chosen = np.arange(patches), np.random.default_rng(seed).permutation(patches)[:moved]
     order[chosen] = np.roll(chosen, 1)
     return order
@@ -171,8 +171,9 @@ def laid(patches: np.ndarray, columns: int) -> np.ndarray:
 
 
 def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
-    """The logits at [CLS], float32 (digit), of a picture (row, column), uint8, from black 0 to white 255. placed: with
-    the learned places; without them every token has its content alone, all else being as it was trained."""
+    """Return the logits at [CLS], float32 (digit), of a picture (row, column), uint8, from black 0 to white 255.
+    placed: with the learned places; without them every token has its content alone, all else being as it was
+    trained."""
     import torch
 
     from model.scratch.tasks.marked_digit import ink
@@ -186,18 +187,18 @@ def read(pixels: np.ndarray, placed: bool) -> np.ndarray:
 
 
 def place_vectors() -> np.ndarray:
-    """The learned vector of each place, float64 (place, d_model), [CLS]'s left out."""
+    """Return the learned vector of each place, float64 (place, d_model), [CLS]'s left out."""
     return patch_network().embedding.positions.table.detach().double().numpy()[1:]
 
 
 def numbers(height: int, width: int, side: int, d_model: int) -> dict[str, int]:
-    """What a patch's side in pixels decides: tokens, with [CLS]; pixels a patch; weights of a head's matrix; numbers of
-    the linear map with its bias, and of the table of places."""
+    """Return what a patch's side in pixels decides: tokens, with [CLS]; pixels a patch; weights of a head's matrix;
+    numbers of the linear map with its bias, and of the table of places."""
     patches = (height // side) * (width // side)
     return {"tokens": patches + 1, "pixels": side**2, "weights": (patches + 1) ** 2,
             "map": side**2 * d_model + d_model, "places": (patches + 1) * d_model}
 
 
 def blocks() -> int:
-    """Numbers in the blocks of the model, which know nothing of pictures."""
+    """Return numbers in the blocks of the model, which know nothing of pictures."""
     return sum(parameter.numel() for parameter in patch_network().encoder.parameters())

@@ -47,6 +47,6 @@ def wiring(trace: Trace, record: AttentionRecord) -> Wiring:
 
 
 def moved(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """How far each token's vector (token, d_model) moved, relative to its length, float64 (token)."""
+    """Return how far each token's vector (token, d_model) moved, relative to its length, float64 (token)."""
     first, second = before.astype(np.float64), after.astype(np.float64)
     return np.linalg.norm(second - first, axis=-1) / np.linalg.norm(first, axis=-1)

@@ -31,7 +31,7 @@ class HeadSteps:
 
 
 def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
-    """Every step of one head for one token, float64."""
+    """Return every step of one head for one token, float64."""
     shared = head * len(layer.key) // layer.heads
     query, keys, values = (each.astype(np.float64)
                            for each in (layer.query[head, token], layer.key[shared], layer.value[shared]))
@@ -52,13 +52,13 @@ def head_steps(layer: Layer, head: int, token: int) -> HeadSteps:
 
 
 def _row(block: np.ndarray, head: int) -> np.ndarray:
-    """The only row of a mask or bias, (key)."""
+    """Return the only row of a mask or bias, (key)."""
     row = (block[head if len(block) > 1 else 0] if block.ndim == 3 else block)[0]
     return row if row.dtype == bool else row.astype(np.float64)
 
 
 def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = None) -> tuple[np.ndarray, float]:
-    """softmax over the allowed keys (key), and the share of a sink: one more logit that no token owns."""
+    """Return softmax over the allowed keys (key), and the share of a sink: one more logit that no token owns."""
     top = max(float(logits[allowed].max(initial=-np.inf)), -np.inf if sink is None else sink)
     raised = np.where(allowed, np.exp(np.where(allowed, logits - top, 0)), 0)
     rest = 0.0 if sink is None else float(np.exp(sink - top))
@@ -67,11 +67,12 @@ def row_softmax(logits: np.ndarray, allowed: np.ndarray, sink: float | None = No
 
 def ranked_products(products: np.ndarray, keep: int,
                     pairs: tuple[tuple[int, int], ...] = ()) -> list[tuple[str, float]]:
-    """(name, share of q·k) of the `keep` largest in size, in their order, and the small rest as one; the sum of all is
-    q·k.
+    """Return (name, share of q·k) of the `keep` largest in size, in their order, and the small rest as one; the sum of
+    all is q·k.
 
     products (d_k). Dimensions that rotary positions turn together stand together, since only their sum keeps its
-    meaning under the turn. """
+    meaning under the turn.
+    """
     paired = {each for pair in pairs for each in pair}
     named = [(f"{a}+{b}", float(products[a] + products[b])) for a, b in pairs]
     named += [(str(place), float(product)) for place, product in enumerate(products) if place not in paired]
@@ -81,8 +82,8 @@ def ranked_products(products: np.ndarray, keep: int,
 
 
 def angle(one: np.ndarray, other: np.ndarray) -> float:
-    """The angle between two vectors in degrees, 0 to 180; exact near both ends (Kahan 2006): 2 atan2(‖a−b‖, ‖a+b‖) of
-    the unit vectors."""
+    """Return the angle between two vectors in degrees, 0 to 180; exact near both ends (Kahan 2006): 2 atan2(‖a−b‖,
+    ‖a+b‖) of the unit vectors."""
     lengths = np.linalg.norm(one), np.linalg.norm(other)
     if min(lengths) == 0:
         return float("nan")
@@ -91,8 +92,8 @@ def angle(one: np.ndarray, other: np.ndarray) -> float:
 
 
 def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The plane that shows most of these points (point, d): (centre (d), axes (2, d), share of their variance that it
-    shows, 0 to 1).
+    """Return the plane that shows most of these points (point, d): (centre (d), axes (2, d), share of their variance
+    that it shows, 0 to 1).
 
     Principal components (Pearson 1901). The picture of a point is (point − centre) · axesᵀ.
     """
@@ -105,8 +106,8 @@ def plane(points: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def hull(points: np.ndarray) -> np.ndarray:
-    """The corners of the convex hull of points in a plane (point, 2), counter-clockwise, as places in `points`; of
-    points on one line its two ends."""
+    """Return the corners of the convex hull of points in a plane (point, 2), counter-clockwise, as places in `points`;
+    of points on one line its two ends."""
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -124,9 +125,9 @@ def not_a_projection(weights: np.ndarray) -> float:
 
 
 def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
-    """What each head adds to the residual stream, float64 (head, d_model): its mixed values (head, d_v) through its
-    rows of W_O (head, d_v, d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is missing
-    to the sub-layer's output is its bias."""
+    """Return what each head adds to the residual stream, float64 (head, d_model): its mixed values (head, d_v) through
+    its rows of W_O (head, d_v, d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is
+    missing to the sub-layer's output is its bias."""
     return np.einsum("hd,hdm->hm", mixed.astype(np.float64), w_output.astype(np.float64))
 
 
@@ -141,7 +142,7 @@ class SmallHead:
 
 
 def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead:
-    """What a query (2) makes of keys and values (key, 2)."""
+    """Return what a query (2) makes of keys and values (key, 2)."""
     dots = keys @ query
     scores = dots / np.sqrt(2)
     weights, _ = row_softmax(scores, np.ones(len(keys), bool))
@@ -149,8 +150,8 @@ def attend(query: np.ndarray, keys: np.ndarray, values: np.ndarray) -> SmallHead
 
 
 def inside_by(point: np.ndarray, values: np.ndarray) -> float:
-    """How far a point (2) of the hull of values (value, 2) is from its nearest edge; below 0 for one beyond it, 0 where
-    the hull is a line or a point."""
+    """Return how far a point (2) of the hull of values (value, 2) is from its nearest edge; below 0 for one beyond it,
+    0 where the hull is a line or a point."""
     corners = values[hull(values)]
     if len(corners) < 3:
         return 0.0

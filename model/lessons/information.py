@@ -35,7 +35,7 @@ class InformationQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "Information":
-        """The measures of the query's record. Raises UserError for a text that is too long."""
+        """Return the measures of the query's record. Raises UserError for a text that is too long."""
         return measure_text(models.record(self.query, report)[self.kind], report)
 
 
@@ -58,8 +58,8 @@ def mutual(weights: np.ndarray) -> np.ndarray:
 
 
 def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
-    """A head of n tokens that does one thing, (query, key): share `sharpness` of it, the rest spread evenly over what
-    it may see."""
+    """Return a head of n tokens that does one thing, (query, key): share `sharpness` of it, the rest spread evenly over
+    what it may see."""
     full, causal = np.full((n, n), 1 / n), np.tril(np.ones((n, n))) / np.arange(1, n + 1)[:, None]
     if name in ("uniform", "causal"):
         return full if name == "uniform" else causal
@@ -68,7 +68,7 @@ def toy(name: str, n: int, sharpness: float = 1.0) -> np.ndarray:
 
 
 def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
-    """Everything on one text. A layer's sink is one more thing to attend to, so that rows always sum to 1."""
+    """Return everything on one text. A layer's sink is one more thing to attend to, so that rows always sum to 1."""
     shape = len(attention_map.queries), len(attention_map.keys)
     if max(shape) > LONGEST:
         raise UserError(f"The text has {max(shape):,} tokens, and heads are compared on at most {LONGEST:,}; shorten "
@@ -92,13 +92,13 @@ def measure_text(attention_map: AttentionMap, report: Progress) -> Information:
 
 
 def _rows(n_heads: int, queries: int, keys: int) -> np.ndarray:
-    """The queries whose rows are compared: all, or as many as BUDGET allows, evenly spaced."""
+    """Return the queries whose rows are compared: all, or as many as BUDGET allows, evenly spaced."""
     wanted = max(1, min(queries, int(BUDGET / (n_heads**2 / 2 * (keys + 1)))))
     return np.unique(np.linspace(0, queries - 1, wanted).round().astype(int))
 
 
 def _whole(layer: Layer | Reported, head: int) -> np.ndarray:
-    """The head's rows in float64, each summing to 1: a sink's share is the last column."""
+    """Return the head's rows in float64, each summing to 1: a sink's share is the last column."""
     weights = heads.weights(layer, head).astype(np.float64)
     rest = 1 - weights.sum(1, keepdims=True)
     return np.hstack([weights, np.maximum(rest, 0)]) if rest.max() > 1e-3 else weights / weights.sum(1, keepdims=True)
@@ -127,7 +127,7 @@ def divergences(weights: np.ndarray, report: Progress) -> np.ndarray:
 
 
 def mean_over_texts(texts: Sequence[Information]) -> Information:
-    """The mean over texts of one model, each text counting alike."""
+    """Return the mean over texts of one model, each text counting alike."""
     first = texts[0]
 
     def mean(field: str) -> dict[str, np.ndarray]:
@@ -158,8 +158,8 @@ class Bound:
 
 
 def bound(strength: float, shares: np.ndarray, size: int = 6, seed: int = 0) -> Bound:
-    """A random joint p(x, y); the model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it knows how often each y comes, at s = 1
-    everything; beyond, too sure.
+    """Return a random joint p(x, y); the model is q ∝ p(y)^(1−s) p(y|x)^s: at s = 0 it knows how often each y comes, at
+    s = 1 everything; beyond, too sure.
 
     −E log₂ q(y|x) is the cross-entropy; I(X;Y) ≥ H(Y) − cross-entropy, with equality for q = p (Barber & Agakov 2003).
     """
@@ -192,19 +192,20 @@ def stress(points: np.ndarray, wanted: np.ndarray) -> float:
 
 
 def classical(wanted: np.ndarray, dimensions: int = 2) -> np.ndarray:
-    """The plane that keeps most of the doubly centred squares −½ J D² J; exact if the dissimilarities are distances in
-    a plane."""
+    """Return the plane that keeps most of the doubly centred squares −½ J D² J; exact if the dissimilarities are
+    distances in a plane."""
     centre = np.eye(len(wanted)) - 1 / len(wanted)
     values, vectors = np.linalg.eigh(-centre @ wanted**2 @ centre / 2)
     return vectors[:, ::-1][:, :dimensions] * np.sqrt(np.maximum(values[::-1][:dimensions], 0))
 
 
 def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[np.ndarray, list[float]]:
-    """Points with a locally least Σ (distance − wanted)², from `start`, and the raw stress after each step, which never
-    grows.
+    """Return points with a locally least Σ (distance − wanted)², from `start`, and the raw stress after each step,
+    which never grows.
 
     Each step is the Guttman transform X ← B(X) X / n with b_ij = −wanted_ij / distance_ij beside the diagonal, whose
-    rows sum to 0. """
+    rows sum to 0.
+    """
     points, apart, raw = start.copy(), between(start), []
     for _ in range(steps):
         ratio = np.divide(wanted, apart, out=np.zeros_like(apart), where=apart > 0)
@@ -217,7 +218,7 @@ def smacof(wanted: np.ndarray, start: np.ndarray, steps: int = STEPS) -> tuple[n
 
 
 def plane(wanted: np.ndarray, method: str) -> np.ndarray:
-    """Points (point, 2) by "classical" or, from there, by "smacof"."""
+    """Return points (point, 2) by "classical" or, from there, by "smacof"."""
     return classical(wanted) if method == "classical" else smacof(wanted, classical(wanted))[0]
 
 
@@ -236,7 +237,7 @@ class SubspacesQuery:
     layer: int
 
     def answer(self, models: Models, report: Progress) -> "Subspaces":
-        """The measures. Raises UserError for a model whose matrices cannot be had."""
+        """Return the measures. Raises UserError for a model whose matrices cannot be had."""
         trace, record = models.trace(self.query, report), models.record(self.query, report)
         layer = record[self.kind].layer(self.layer)
         if not isinstance(layer, Layer):
@@ -285,13 +286,13 @@ def bases(matrices: np.ndarray) -> np.ndarray:
 
 
 def _counted(sizes: np.ndarray, largest_side: int) -> np.ndarray:
-    """How many singular values (..., value) of matrices of float32 are more than rounding, (...)."""
+    """Return how many singular values (..., value) of matrices of float32 are more than rounding, (...)."""
     return (sizes > sizes.max(-1, keepdims=True) * largest_side * np.finfo(np.float32).eps).sum(-1)
 
 
 def principal_angles(one: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """The angles between subspaces given by orthonormal bases (..., d_model, d), radians, smallest first (..., d): the
-    arc cosines of the singular values of oneᵀ other, which are good to about 1e-8."""
+    """Return the angles between subspaces given by orthonormal bases (..., d_model, d), radians, smallest first (...,
+    d): the arc cosines of the singular values of oneᵀ other, which are good to about 1e-8."""
     import torch
 
     cosines = torch.linalg.svdvals(torch.tensor(one).mT @ torch.tensor(other))
@@ -313,8 +314,8 @@ def ranges(matrices: np.ndarray) -> Ranges:
 
 
 def sliced(projection: Projection) -> Projection:
-    """The matrix with everything put to 0 that a head would read outside its slice of d_model, which is cut into as
-    many equal ones as there are heads."""
+    """Return the matrix with everything put to 0 that a head would read outside its slice of d_model, which is cut into
+    as many equal ones as there are heads."""
     weight = np.zeros_like(projection.weight)
     count, d_model, _ = weight.shape
     for head, matrix in enumerate(projection.weight):
@@ -324,7 +325,7 @@ def sliced(projection: Projection) -> Projection:
 
 
 def measure(attention: AttentionTrace, layer: Layer) -> Subspaces:
-    """Everything of one layer."""
+    """Return everything of one layer."""
     parts = {name: getattr(attention, name) for name in MATRICES}
     inside = {name: float(np.mean((sliced(part).weight**2).sum((1, 2)) / (part.weight**2).sum((1, 2))))
               for name, part in parts.items()}
@@ -347,7 +348,8 @@ def _own(parts: dict[str, Projection]) -> dict[str, float]:
 
 
 def with_vectors(layer: Layer, attention: AttentionTrace, query: Projection, key: Projection) -> Layer:
-    """The layer with queries and keys made by other matrices from the same x, turned by the same rotary positions."""
+    """Return the layer with queries and keys made by other matrices from the same x, turned by the same rotary
+    positions."""
     made = {}
     for name, old, new, x in (("query", attention.query, query, attention.x),
                               ("key", attention.key, key, attention.memory)):

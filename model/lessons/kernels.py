@@ -29,8 +29,8 @@ def log_kernel(u: np.ndarray, name: str) -> np.ndarray:
 
 
 def kernel_weights(query: np.ndarray, keys: np.ndarray, h: float, name: str = "gaussian") -> np.ndarray:
-    """Each key's share of the kernel at each query, (query, key): rows sum to 1, and are NaN where no key is within
-    reach (0/0).
+    """Return each key's share of the kernel at each query, (query, key): rows sum to 1, and are NaN where no key is
+    within reach (0/0).
 
     Distances are Euclidean. The largest logarithm of a row is subtracted before exp, so that no bandwidth is too small.
     """
@@ -52,8 +52,8 @@ def nearest_weights(query: np.ndarray, keys: np.ndarray, k: int) -> np.ndarray:
 
 def dot_product_weights(query: np.ndarray, keys: np.ndarray, temperature: float,
                         bias: np.ndarray | None = None) -> np.ndarray:
-    """softmax((q · k + bias) / T), (query, key), by equation (1) of the Transformer: the function that draws every
-    head. bias: one number a key."""
+    """Return softmax((q · k + bias) / T), (query, key), by equation (1) of the Transformer: the function that draws
+    every head. bias: one number a key."""
     import torch
 
     from model.core import attention
@@ -101,7 +101,7 @@ class CopyQuery:
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Copying":
-        """What they learn, the same in every process."""
+        """Return what they learn, the same in every process."""
         with one_thread():
             return run(LIVE, SHORT, self.seed, report)
 
@@ -119,7 +119,7 @@ class Copying:
 
 
 def run(kinds: tuple[str, ...], steps: int, seed: int, report: Progress) -> Copying:
-    """Trains the kinds, of which the last is attention, and measures each. The alignment is that of one text of TRAINED
+    """Train the kinds, of which the last is attention, and measures each. The alignment is that of one text of TRAINED
     symbols."""
     import torch
 
@@ -155,22 +155,23 @@ KEYS, VALUES = "01234567", "ABCDEFGH"
 
 
 def stored_pairs(pairs: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first pairs of the memory: keys and values, float64 (pair, 35) each, pixels row by row."""
+    """Return the first pairs of the memory: keys and values, float64 (pair, 35) each, pixels row by row."""
     keys, values = (np.array([[1.0 if pixel == "#" else -1.0 for pixel in GLYPHS[name].replace(" ", "")]
                               for name in names[:pairs]]) for names in (KEYS, VALUES))
     return keys, values
 
 
 def damage(key: np.ndarray, share: float, seed: int, count: int = 1) -> np.ndarray:
-    """The key `count` times with each pixel turned over with probability `share`, (count, 35); for one seed more noise
-    only turns more over."""
+    """Return the key `count` times with each pixel turned over with probability `share`, (count, 35); for one seed more
+    noise only turns more over."""
     turned = np.random.default_rng(seed).random((count, len(key))) < share
     return np.where(turned, -key, key)
 
 
 def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray,
            temperature: float) -> tuple[np.ndarray, np.ndarray]:
-    """What comes back (query, 35), between −1 and 1 in each pixel, and the weights (query, pair) that mixed it."""
+    """Return what comes back (query, 35), between −1 and 1 in each pixel, and the weights (query, pair) that mixed
+    it."""
     import torch
 
     from model.core import attention
@@ -181,11 +182,13 @@ def recall(query: np.ndarray, keys: np.ndarray, values: np.ndarray,
 
 
 def best_temperature(share: float) -> float:
-    """The T at which the weights are the probabilities of the stored keys, given the damaged one: 2 / ln((1 − p)/p).
+    """Return the T at which the weights are the probabilities of the stored keys, given the damaged one: 2 / ln((1 −
+    p)/p).
 
     A key that agrees with the query in a of n pixels has the likelihood (1 − p)^a p^(n−a), and q · k = 2a − n; Bayes'
     rule over keys that are equally likely is then this softmax. The mean over these probabilities has the least squared
-    error that any answer can have. """
+    error that any answer can have.
+    """
     return 2 / np.log((1 - share) / share)
 
 

@@ -47,7 +47,7 @@ class RunQuery:
     fresh: bool = False          # "other" from untrained weights, to compare with
 
     def answer(self, models: Models, report: Progress) -> "ShortRun":
-        """The curves of the training."""
+        """Return the curves of the training."""
         return run(self, report)
 
 
@@ -65,8 +65,8 @@ class ShortRun:
 
 @lru_cache(maxsize=2 * STEPS)
 def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
-    """(ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences; step −1 is
-    the test."""
+    """Return (ids (b, t), place of "it" (b), id of its noun (b), id of the other noun (b)) of one step's sentences;
+    step −1 is the test."""
     import torch
 
     from model.scratch import grammar
@@ -83,7 +83,7 @@ def sentences(seed: int, step: int) -> "tuple[Tensor, Tensor, Tensor, Tensor]":
 
 
 def untrained_model(seed: int) -> "Transformer":
-    """The tiny encoder: the wide resolver with d_model 32."""
+    """Return the tiny encoder: the wide resolver with d_model 32."""
     from model.scratch.tasks import resolver
     from model.scratch.transformer import Transformer
 
@@ -92,12 +92,12 @@ def untrained_model(seed: int) -> "Transformer":
 
 
 def at_it(model: "Transformer", ids: "Tensor", places: "Tensor") -> "Tensor":
-    """Logits at "it" (b, word)."""
+    """Return logits at "it" (b, word)."""
     return model.output(model.encode(ids)[range(len(ids)), places])
 
 
 def targets(question: RunQuery, step: int, teacher: "Transformer | None", words: int) -> "Tensor":
-    """What the model should say at "it", float32 (b, word): the P in −Σ P ln Q."""
+    """Return what the model should say at "it", float32 (b, word): the P in −Σ P ln Q."""
     import torch
 
     ids, places, nouns, others = sentences(question.seed, step)
@@ -112,12 +112,12 @@ def targets(question: RunQuery, step: int, teacher: "Transformer | None", words:
 
 @lru_cache(maxsize=4)
 def trained_plainly(seed: int) -> "Transformer":
-    """The plain run's trained model: the teacher of distillation, the start of fine-tuning."""
+    """Return the plain run's trained model: the teacher of distillation, the start of fine-tuning."""
     return train(RunQuery(seed=seed), untrained_model(seed), None, quiet)[0]
 
 
 def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
-    """Trains with these settings, a few seconds on one core; report is called after every step and stops it by
+    """Train with these settings, a few seconds on one core; report is called after every step and stops it by
     raising."""
     from model.core.limits import one_thread
 
@@ -134,7 +134,7 @@ def run(question: RunQuery, report: Progress = quiet) -> ShortRun:
 
 def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None",
           report: Progress) -> "tuple[Transformer, ShortRun]":
-    """(the trained model, its curves)."""
+    """Return (the trained model, its curves)."""
     import torch
 
     adam = torch.optim.Adam(model.parameters(), betas=(0.9, question.beta2), eps=question.adam_epsilon)
@@ -158,7 +158,7 @@ def train(question: RunQuery, model: "Transformer", teacher: "Transformer | None
 
 
 def _test(model: "Transformer", question: RunQuery) -> tuple[float, float]:
-    """(−ln p of the right word, share right) on sentences that are never trained."""
+    """Return (−ln p of the right word, share right) on sentences that are never trained."""
     import torch
 
     ids, places, nouns, others = sentences(0, -1)
@@ -188,7 +188,8 @@ def signal(kind: str) -> np.ndarray:
 
 
 def adam(gradients: np.ndarray, beta1: float = 0.9, beta2: float = 0.98, epsilon: float = 1e-9) -> np.ndarray:
-    """The steps of Adam in units of the learning rate, float64 (step): m̂ / (√v̂ + ε), Kingma and Ba 2015, algorithm 1.
+    """Return the steps of Adam in units of the learning rate, float64 (step): m̂ / (√v̂ + ε), Kingma and Ba 2015,
+    algorithm 1.
 
     The defaults are those of Vaswani et al. 2017, section 5.3.
     """
@@ -208,22 +209,22 @@ def rate(step: np.ndarray, d_model: int, warm_up: int) -> np.ndarray:
 
 
 def scaled_rate(step: int, peak: float, warm_up: int, decay: bool) -> float:
-    """The shape of equation (3) with a peak of one's own, for steps from 1. warm_up 0: none. Without decay the rate
-    stays at its peak."""
+    """Return the shape of equation (3) with a peak of one's own, for steps from 1. warm_up 0: none. Without decay the
+    rate stays at its peak."""
     rising = min(1.0, step / warm_up) if warm_up else 1.0
     return peak * rising * (min(1.0, (max(1, warm_up) / step) ** 0.5) if decay else 1.0)
 
 
 def clip(gradient: np.ndarray, limit: float) -> np.ndarray:
-    """The gradient, shortened to length `limit` if it is longer; its direction stays (Pascanu et al. 2013, algorithm
-    1). 0: never."""
+    """Return the gradient, shortened to length `limit` if it is longer; its direction stays (Pascanu et al. 2013,
+    algorithm 1). 0: never."""
     length = np.linalg.norm(gradient)
     return gradient if not limit or length <= limit else gradient * (limit / length)
 
 
 def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 times from 0.5, whose σ(h) should be
-    0.7, squared.
+    """Return (loss (...), its gradient (..., 2)) of one recurrent unit h ← w σ(h) + b, 50 times from 0.5, whose σ(h)
+    should be 0.7, squared.
 
     The landscape of Pascanu et al. 2013, figure 6: nearly flat, with a wall where the unit tips over.
     """
@@ -238,14 +239,14 @@ def cliff(weight: np.ndarray, bias: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 def landscape(size: int = 120) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(weights (x), biases (y), loss (y, x)) of the drawn corner."""
+    """Return (weights (x), biases (y), loss (y, x)) of the drawn corner."""
     weights, biases = (np.linspace(low, high, size) for low, high in zip(LOW, HIGH, strict=True))
     return weights, biases, cliff(weights[None], biases[:, None])[0]
 
 
 def descend(start: tuple[float, float], step: float, limit: float, steps: int = 60) -> tuple[np.ndarray, np.ndarray]:
-    """(places (steps + 1, 2), length of each gradient before clipping (steps)) of plain gradient descent on the cliff,
-    without momentum."""
+    """Return (places (steps + 1, 2), length of each gradient before clipping (steps)) of plain gradient descent on the
+    cliff, without momentum."""
     places, lengths = [np.array(start, np.float64)], []
     for _ in range(steps):
         gradient = cliff(*places[-1])[1]
@@ -258,7 +259,7 @@ TEACHER = "induction"   # the trained decoder; its students are its own snapshot
 
 
 def steps() -> list[int]:
-    """The steps of training at which the teacher was photographed, the first untrained."""
+    """Return the steps of training at which the teacher was photographed, the first untrained."""
     from model.scratch import models
     from model.scratch.source import film_path, weights_file
 
@@ -266,28 +267,29 @@ def steps() -> list[int]:
 
 
 def student(step: int) -> str:
-    """The id of the teacher as it was after `step` steps."""
+    """Return the id of the teacher as it was after `step` steps."""
     from model.scratch.source import SNAPSHOT
 
     return f"{TEACHER}{SNAPSHOT}{step}"
 
 
 def vocabulary() -> tuple[str, ...]:
-    """The letters and digits that teacher and students know, by id."""
+    """Return the letters and digits that teacher and students know, by id."""
     from model.scratch.tasks.induction import WORDS
 
     return tuple(WORDS)
 
 
 def one_hot(right: int, words: int) -> np.ndarray:
-    """All probability on one word, float64 (word): what a text says comes next."""
+    """Return all probability on one word, float64 (word): what a text says comes next."""
     probabilities = np.zeros(words)
     probabilities[right] = 1
     return probabilities
 
 
 def parts(target: np.ndarray, guess: np.ndarray) -> tuple[float, float, float]:
-    """(H(target), D_KL(target‖guess), −Σ target ln guess), nats: the floor, what learning can take away, the loss."""
+    """Return (H(target), D_KL(target‖guess), −Σ target ln guess), nats: the floor, what learning can take away, the
+    loss."""
     return float(entropy(target, base=math.e)), float(divergence(target, guess)), float(cross_entropy(target, guess))
 
 
@@ -317,24 +319,25 @@ def divergence(p: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def smoothed_target(right: int, words: int, epsilon: float, definition: str) -> np.ndarray:
-    """The target when word `right` of `words` is true, float64 (word).
+    """Return the target when word `right` of `words` is true, float64 (word).
 
     "all": (1 − ε) on the right word and ε / K on every word, itself included (Szegedy et al. 2016, section 7; torch's
     label_smoothing). "others": 1 − ε on the right word and ε / (K − 1) on each of the others (tensor2tensor, the code
-    of the paper). """
+    of the paper).
+    """
     target = np.full(words, epsilon / words if definition == "all" else epsilon / (words - 1))
     target[right] = 1 - epsilon + (epsilon / words if definition == "all" else 0)
     return target
 
 
 def peak(words: int, epsilon: float, definition: str) -> float:
-    """The share of the right word in the smoothed target: where the loss is least, in closed form."""
+    """Return the share of the right word in the smoothed target: where the loss is least, in closed form."""
     return 1 - epsilon + (epsilon / words if definition == "all" else 0.0)
 
 
 def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definition: str) -> np.ndarray:
-    """The smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest evenly over
-    the others."""
+    """Return the smoothed loss in nats (...) of a model that gives `share` to the right word and spreads the rest
+    evenly over the others."""
     top = peak(words, epsilon, definition)
     share = np.asarray(share, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -343,12 +346,12 @@ def smooth_loss(share: np.ndarray | float, words: int, epsilon: float, definitio
 
 
 def floor(words: int, epsilon: float, definition: str) -> float:
-    """The least loss that any model can reach, in nats: the entropy of the smoothed target, −q ln q − (1 − q) ln((1 −
-    q) / (K − 1))."""
+    """Return the least loss that any model can reach, in nats: the entropy of the smoothed target, −q ln q − (1 − q)
+    ln((1 − q) / (K − 1))."""
     return float(smooth_loss(peak(words, epsilon, definition), words, epsilon, definition))
 
 
 def gap(words: int, epsilon: float, definition: str) -> float:
-    """How far the right word's logit stands above the others at that least loss; infinite without smoothing."""
+    """Return how far the right word's logit stands above the others at that least loss; infinite without smoothing."""
     top = peak(words, epsilon, definition)
     return float(np.log(top * (words - 1) / (1 - top))) if top < 1 else float("inf")

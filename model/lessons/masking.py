@@ -28,13 +28,13 @@ def padding_mask(n: int, padded: int) -> np.ndarray:
 
 
 def look_ahead_mask(n: int) -> np.ndarray:
-    """A token may look at itself and at what stands before it (Vaswani et al. 2017, section 3.2.3), bool (query,
+    """Return a token may look at itself and at what stands before it (Vaswani et al. 2017, section 3.2.3), bool (query,
     key)."""
     return np.tril(np.ones((n, n), bool))
 
 
 def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.ndarray:
-    """The weights, float64 (query, key), by one of METHODS.
+    """Return the weights, float64 (query, key), by one of METHODS.
 
     before: −∞ on forbidden scores, then softmax; a row without any allowed key is 0/0, NaN. finite: LARGE instead of
     −∞. after: softmax over everything, then 0 where forbidden. renormalised: the same, and each row divided by its sum.
@@ -55,15 +55,15 @@ def masked_weights(scores: np.ndarray, allowed: np.ndarray, method: str) -> np.n
 
 
 def leak(scores: np.ndarray, allowed: np.ndarray, row: int, moved: np.ndarray, method: str) -> np.ndarray:
-    """How the weights that a row may see (moved, key) answer when its first forbidden score is moved by each number of
-    `moved`."""
+    """Return how the weights that a row may see (moved, key) answer when its first forbidden score is moved by each
+    number of `moved`."""
     rows = np.repeat(scores[row][None], len(moved), axis=0)
     rows[:, np.flatnonzero(~allowed[row])[0]] += moved
     return masked_weights(rows, np.repeat(allowed[row][None], len(moved), axis=0), method)[:, allowed[row]]
 
 
 def blind_row(n: int) -> dict[str, str]:
-    """What a row that may look at nothing becomes, by each method and by torch's own two functions, as words."""
+    """Return what a row that may look at nothing becomes, by each method and by torch's own two functions, as words."""
     import torch
 
     scores, nothing = toy_scores(n, 0), np.zeros((n, n), bool)
@@ -105,7 +105,7 @@ def distance(n: int) -> np.ndarray:
 
 
 def window(n: int, shape: Shape) -> np.ndarray:
-    """`window` tokens to each side, and itself."""
+    """Return `window` tokens to each side, and itself."""
     return distance(n) <= shape.window
 
 
@@ -115,13 +115,13 @@ def dilated_window(n: int, shape: Shape) -> np.ndarray:
 
 
 def global_tokens(n: int, shape: Shape) -> np.ndarray:
-    """The first `tokens` tokens look at all and are looked at by all."""
+    """Return the first `tokens` tokens look at all and are looked at by all."""
     first = np.arange(n) < shape.tokens
     return first[:, None] | first[None, :] | np.eye(n, dtype=bool)
 
 
 def random_keys(n: int, shape: Shape) -> np.ndarray:
-    """Each token looks at itself and at `random` tokens drawn for it; always the same ones for the same seed."""
+    """Return each token looks at itself and at `random` tokens drawn for it; always the same ones for the same seed."""
     allowed = np.eye(n, dtype=bool)
     for row in range(n):
         allowed[row, np.random.default_rng([shape.seed, row, n]).choice(n, min(shape.random, n), replace=False)] = True
@@ -129,7 +129,7 @@ def random_keys(n: int, shape: Shape) -> np.ndarray:
 
 
 def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray:
-    """One of NAMES for n tokens; with `causal`, nobody looks ahead as well."""
+    """Return one of NAMES for n tokens; with `causal`, nobody looks ahead as well."""
     parts = {"full": lambda: np.ones((n, n), bool), "window": lambda: window(n, shape),
              "dilated": lambda: dilated_window(n, shape),
              "global": lambda: window(n, shape) | global_tokens(n, shape), "random": lambda: random_keys(n, shape),
@@ -138,11 +138,12 @@ def pattern(name: str, n: int, shape: Shape, causal: bool = False) -> np.ndarray
 
 
 def reach(allowed: np.ndarray, causal: bool = False) -> np.ndarray:
-    """Share of the pairs (query, key) that are connected after 1, 2, … layers, until no more are; 1 at the end if every
-    token reaches every other.
+    """Return share of the pairs (query, key) that are connected after 1, 2, … layers, until no more are; 1 at the end
+    if every token reaches every other.
 
     With `causal` only pairs with the key before the query count. What a token has seen after L layers is row i of the
-    L-th Boolean power. """
+    L-th Boolean power.
+    """
     wanted = np.tril(np.ones_like(allowed)) if causal else np.ones_like(allowed)
     seen, step, shares = allowed.copy(), allowed.astype(np.float32), [float((allowed & wanted).sum() / wanted.sum())]
     while shares[-1] < 1:
@@ -160,7 +161,8 @@ def layers_needed(shares: np.ndarray) -> int | None:
 
 
 def lost_weight(attention_map: AttentionMap, allowed: np.ndarray) -> dict[HeadId, float]:
-    """{(layer, head): share of the head's weight that lies outside the pattern}, the mean over the text's queries."""
+    """Return {(layer, head): share of the head's weight that lies outside the pattern}, the mean over the text's
+    queries."""
     lost: dict[HeadId, float] = {}
     for layer in attention_map.layers:
         inside, total = np.zeros((2, layer.heads))

@@ -34,8 +34,8 @@ def sinusoidal(positions: np.ndarray | Sequence[float], width: int) -> np.ndarra
 
 
 def shift(steps: float, width: int) -> np.ndarray:
-    """The matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: in each pair a rotation by steps · r_c, the
-    same everywhere."""
+    """Return the matrix (d, d) with PE(p + steps) = PE(p) · matrix for every p: in each pair a rotation by steps · r_c,
+    the same everywhere."""
     matrix = np.zeros((width, width))
     for pair, angle in enumerate(steps * rates(width)):
         a, b = 2 * pair, 2 * pair + 1
@@ -45,7 +45,7 @@ def shift(steps: float, width: int) -> np.ndarray:
 
 
 def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(mean, lowest, highest) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n − 1)."""
+    """Return (mean, lowest, highest) of a square matrix at each distance j − i from −(n−1) to n−1, float64 (2n − 1)."""
     n = len(square)
     diagonals = [np.diagonal(square, offset) for offset in range(1 - n, n)]
     across = lambda kind: np.array([kind(diagonal) for diagonal in diagonals])
@@ -53,9 +53,9 @@ def by_distance(square: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def strongest_wave(table: np.ndarray) -> np.ndarray:
-    """The wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d): n / f for the
-    largest of the discrete Fourier transform's sizes at f = 1 … n/2 (the mean, f = 0, is no wave). n is the number of
-    rows, so nothing longer than n can be told."""
+    """Return the wavelength in positions of the strongest wave in each dimension of a table (p, d), float64 (d): n / f
+    for the largest of the discrete Fourier transform's sizes at f = 1 … n/2 (the mean, f = 0, is no wave). n is the
+    number of rows, so nothing longer than n can be told."""
     sizes = np.abs(np.fft.rfft(np.asarray(table, np.float64), axis=0))[1:]
     return len(table) / (1.0 + sizes.argmax(0))
 
@@ -95,8 +95,8 @@ def alibi_bias(heads: int, length: int) -> np.ndarray:
 
 
 def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, farthest: int = 128) -> np.ndarray:
-    """The bucket of each offset j − i, int64: the nearest have one each, the farther ones share on a log scale, all
-    beyond `farthest` the last.
+    """Return the bucket of each offset j − i, int64: the nearest have one each, the farther ones share on a log scale,
+    all beyond `farthest` the last.
 
     An encoder (`both_ways`) uses half of the buckets for each direction; a decoder has all for what stands before.
     """
@@ -111,11 +111,12 @@ def t5_bucket(offset: np.ndarray, both_ways: bool = True, buckets: int = 32, far
 
 
 def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[np.ndarray, np.ndarray]:
-    """(outputs of the words in their order, outputs of the same words when they are read in `order`), both float64
-    (word, d), row w for word w.
+    """Return (outputs of the words in their order, outputs of the same words when they are read in `order`), both
+    float64 (word, d), row w for word w.
 
     A small untrained model of ours, encoder or decoder, with fixed random weights; `scheme` is one of
-    model.scratch.transformer. """
+    model.scratch.transformer.
+    """
     import torch
 
     from model.scratch.transformer import Config, Transformer
@@ -133,12 +134,12 @@ def shuffle_outputs(order: tuple[int, ...], scheme: str, causal: bool) -> tuple[
 
 
 def changes(before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """How far each row moved, as a share of its length, float64 (row)."""
+    """Return how far each row moved, as a share of its length, float64 (row)."""
     return np.linalg.norm(after - before, axis=-1) / np.linalg.norm(before, axis=-1)
 
 
 @cache
 def beyond() -> dict:
-    """The runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of one, and
-    how they were made."""
+    """Return the runs of `python -m benchmarks.positions`: accuracy {scheme: [seed][position]}, the learned table of
+    one, and how they were made."""
     return json.loads(BEYOND.read_text(encoding="utf-8"))

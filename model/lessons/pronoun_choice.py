@@ -32,8 +32,8 @@ class DecisionQuery:
     twin: str = ""
 
     def answer(self, models: Models, report: Progress) -> "Decision":
-        """What its pronoun depends on. Raises UserError for another model than our translator and for a translation
-        without il or elle."""
+        """Return what its pronoun depends on. Raises UserError for another model than our translator and for a
+        translation without il or elle."""
         return decide(self, translator_of(models.open(self, report)), report)
 
 
@@ -64,7 +64,7 @@ class DecisionSetQuery:
     pairs: int = 100
 
     def answer(self, models: Models, report: Progress) -> "DecisionSet":
-        """What their pronouns hang on. Raises UserError for another model than our translator."""
+        """Return what their pronouns hang on. Raises UserError for another model than our translator."""
         return decide_set(self, translator_of(models.open(self, report)), report)
 
 
@@ -82,7 +82,8 @@ class DecisionSet:
 
 
 def translator_of(opened: OpenModel) -> "Translator":
-    """The model, if it is our translator. Raises UserError for any other: only its choice is known well enough."""
+    """Return the model, if it is our translator. Raises UserError for any other: only its choice is known well
+    enough."""
     from model.scratch.models import Translator
 
     if not isinstance(opened, Translator):
@@ -117,7 +118,7 @@ class _Reading:
 
     def share(self, silences: Iterable[Silence] = (), memory: "Tensor | None" = None,
               source: "Tensor | None" = None) -> float:
-        """The share of the pronoun. source: another sentence to read. memory: another encoder output."""
+        """Return the share of the pronoun. source: another sentence to read. memory: another encoder output."""
         from model.capture import forward_pass
 
         source = self.source if source is None else source
@@ -130,7 +131,7 @@ class _Reading:
 
 
 def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> Decision:
-    """Where the translator decides in one sentence. Raises UserError for a translation without il or elle."""
+    """Return where the translator decides in one sentence. Raises UserError for a translation without il or elle."""
     reading = _Reading(opened, question.text)
     attentions = [(slot.kind, slot.index) for slot in opened.wiring.slots.values()] if opened.wiring else []
     count = opened.card.heads
@@ -156,7 +157,7 @@ def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> D
 
 
 def decide_set(question: DecisionSetQuery, opened: "Translator", report: Progress) -> DecisionSet:
-    """The same over test sentences."""
+    """Return the same over test sentences."""
     from model.scratch.head_scores import flip_rate, noun_weights, right_twins
     from model.scratch.tasks import translator
 

@@ -38,8 +38,8 @@ class Copier(nn.Module):
         return torch.softmax(torch.tanh(self.w_query(state)[:, None] + keys) @ self.v, -1)
 
     def forward(self, source: Tensor, given: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Logits (b, t, symbol) and the weights (b, step, t) of attention, all 0 without it. Each step reads the symbol
-        before it in `given`, or what it wrote itself."""
+        """Return logits (b, t, symbol) and the weights (b, step, t) of attention, all 0 without it. Each step reads the
+        symbol before it in `given`, or what it wrote itself."""
         memory, last = self.encoder(self.embedding(source))
         state = context = last[0]
         keys = self.w_key(memory) if self.attends else None
@@ -57,7 +57,7 @@ class Copier(nn.Module):
 
 
 def train(kind: str, longest: int, steps: int, seed: int, report: Callable[[int], None]) -> Copier:
-    """Trains on random texts of 1 to `longest` symbols, all of a batch equally long."""
+    """Train on random texts of 1 to `longest` symbols, all of a batch equally long."""
     draw = torch.Generator().manual_seed(seed)
     with seeded(seed):
         model = Copier(kind)
@@ -77,7 +77,7 @@ def train(kind: str, longest: int, steps: int, seed: int, report: Callable[[int]
 
 
 def accuracy(model: Copier, lengths: Sequence[int], seed: int) -> list[float]:
-    """The share of right symbols at each length, on texts that no training drew on purpose."""
+    """Return the share of right symbols at each length, on texts that no training drew on purpose."""
     draw = torch.Generator().manual_seed(10_000 + seed)
     shares = []
     with torch.inference_mode():

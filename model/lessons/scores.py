@@ -36,7 +36,7 @@ class ScoresQuery:
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Scores":
-        """What the trainings did, the same in every process."""
+        """Return what the trainings did, the same in every process."""
         with one_thread():
             return side_by_side(self, report)
 
@@ -53,8 +53,8 @@ class Scores:
 
 
 def score(kind: str, query: "Tensor", key: "Tensor", v: "Tensor") -> "Tensor":
-    """The scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive one's
-    own vector."""
+    """Return the scores (..., query, key) of query (..., query, d_k) and key (..., key, d_k). v (d_k) is the additive
+    one's own vector."""
     import torch
 
     from model.core import attention
@@ -77,7 +77,8 @@ def rows(seed: int, count: int) -> "Iterator[tuple[Tensor, Tensor, Tensor, Tenso
 
 
 def start(d_k: int, seed: int) -> "dict[str, Tensor]":
-    """The parameters at the start: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE, class)."""
+    """Return the parameters at the start: W_q, W_k (symbol, d_k), v (d_k), values (class, D_VALUE), out (D_VALUE,
+    class)."""
     import torch
 
     draw = torch.Generator().manual_seed(seed)
@@ -90,9 +91,9 @@ def start(d_k: int, seed: int) -> "dict[str, Tensor]":
 
 def train(part: "dict[str, Tensor]", score: "Callable[[Tensor, Tensor], Tensor]", seed: int,
           done: Callable[[int], None]) -> tuple[np.ndarray, np.ndarray]:
-    """Trains `part` in place and returns the loss and the share right of each step's batch before its step, (step)
-    each. score(query (b, 1, d_k), key (b, LENGTH, d_k)): what goes into the softmax. done(step) is called after every
-    step, from 1."""
+    """Train `part` in place and returns the loss and the share right of each step's batch before its step, (step) each.
+    score(query (b, 1, d_k), key (b, LENGTH, d_k)): what goes into the softmax. done(step) is called after every step,
+    from 1."""
     import torch
 
     curves, optimiser = [], torch.optim.Adam(part.values(), RATE)
@@ -120,7 +121,7 @@ def untrained_entropy(kind: str, d_k: int, seed: int) -> float:
 
 
 def scoring_seconds(kind: str, d_k: int) -> float:
-    """Seconds for the scores of TIMED queries over TIMED keys, the shortest of TIMED goes."""
+    """Return seconds for the scores of TIMED queries over TIMED keys, the shortest of TIMED goes."""
     import torch
 
     query, key, v = torch.randn(TIMED, d_k), torch.randn(TIMED, d_k), torch.randn(d_k)
@@ -134,7 +135,7 @@ def scoring_seconds(kind: str, d_k: int) -> float:
 
 
 def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
-    """All three on the same rows from the same start."""
+    """Return all three on the same rows from the same start."""
     found = Scores({}, {}, {}, {}, {})
     for number, kind in enumerate(KINDS):
         part, begun = start(question.d_k, question.seed), time.perf_counter()
@@ -151,6 +152,6 @@ def side_by_side(question: ScoresQuery, report: Progress) -> Scores:
 
 
 def operations(kind: str, d_k: int) -> dict[str, int]:
-    """What one score takes once queries and keys are there: multiplications, additions, and values of tanh."""
+    """Return what one score takes once queries and keys are there: multiplications, additions, and values of tanh."""
     return {"multiplications": d_k, "additions": 2 * d_k - 1 if kind == "additive" else d_k - 1,
             "tanh": d_k if kind == "additive" else 0}

@@ -29,7 +29,7 @@ class Node:
 
 
 def greedy(next_words: NextWords, prompt: Path, steps: int) -> Path:
-    """The likeliest word at each step."""
+    """Return the likeliest word at each step."""
     written: Path = ()
     for _ in range(steps):
         written += (int(next_words(prompt + written).argmax()),)
@@ -37,7 +37,7 @@ def greedy(next_words: NextWords, prompt: Path, steps: int) -> Path:
 
 
 def beam(next_words: NextWords, prompt: Path, steps: int, width: int) -> list[list[tuple[Path, float]]]:
-    """The `width` likeliest (path, ln P) after each step, continued from those of the step before, the likeliest
+    """Return the `width` likeliest (path, ln P) after each step, continued from those of the step before, the likeliest
     first."""
     found: list[list[tuple[Path, float]]] = [[((), 0.0)]]
     for _ in range(steps):
@@ -66,7 +66,7 @@ def top_p(probabilities: np.ndarray, p: float) -> np.ndarray:
 
 
 def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
-    """The likeliest path of all and its P, found exactly: no word is left out whose path could still be it."""
+    """Return the likeliest path of all and its P, found exactly: no word is left out whose path could still be it."""
     found: Path = ()
     largest, waiting = -np.inf, [(found, 0.0)]
     while waiting:
@@ -81,8 +81,8 @@ def best(next_words: NextWords, prompt: Path, steps: int) -> tuple[Path, float]:
 
 def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount: float,
          branches: int = 3) -> list[Node]:
-    """The tree's nodes by depth: of every node drawn the `branches` likeliest words, and whatever the strategy keeps on
-    its way (greedy and beam) among them. amount: the beam's width, k, or p."""
+    """Return the tree's nodes by depth: of every node drawn the `branches` likeliest words, and whatever the strategy
+    keeps on its way (greedy and beam) among them. amount: the beam's width, k, or p."""
     ways: set[Path] = set()
     if strategy == "greedy":
         written = greedy(next_words, prompt, steps)
@@ -100,7 +100,7 @@ def tree(next_words: NextWords, prompt: Path, steps: int, strategy: str, amount:
 
 def _children(node: Node, given: np.ndarray, strategy: str, amount: float, branches: int,
               ways: set[Path]) -> list[Node]:
-    """The node's children that are drawn, the likeliest first."""
+    """Return the node's children that are drawn, the likeliest first."""
     drawn = np.argsort(-given, kind="stable")[:branches].tolist()
     if strategy == "top_k":
         share = top_k(given, int(amount))
@@ -149,7 +149,8 @@ class Outcome:
 
 
 def parameters(design: Design) -> dict[str, int]:
-    """How many numbers training sets, by part: attention, feed_forward, norms. Sinusoids and rotations have none."""
+    """Return how many numbers training sets, by part: attention, feed_forward, norms. Sinusoids and rotations have
+    none."""
     kept, inner = design.groups * HEAD, INNER * 2 // 3 if design.swiglu else INNER
     matrices, biases = (3, 2 * inner + WIDTH) if design.swiglu else (2, inner + WIDTH)
     offsets = 0 if design.bare else 1
@@ -159,7 +160,7 @@ def parameters(design: Design) -> dict[str, int]:
 
 
 def cache_bytes(design: Design) -> int:
-    """Bytes that a token leaves in the block's key–value cache: one key and one value per group."""
+    """Return bytes that a token leaves in the block's key–value cache: one key and one value per group."""
     return 2 * design.groups * HEAD * BYTES
 
 
@@ -170,13 +171,13 @@ def merge(matrix: np.ndarray, groups: int) -> np.ndarray:
 
 
 def group_of(groups: int) -> np.ndarray:
-    """The group that each head reads (head)."""
+    """Return the group that each head reads (head)."""
     return np.repeat(np.arange(groups), [len(part) for part in np.array_split(np.arange(HEADS), groups)])
 
 
 @lru_cache(maxsize=1)
 def weights() -> dict[str, np.ndarray]:
-    """The block's random weights, drawn once: what a switch leaves alone stays as it is."""
+    """Return the block's random weights, drawn once: what a switch leaves alone stays as it is."""
     rng = np.random.default_rng(2017)
 
     def drawn(*shape: int) -> np.ndarray:
@@ -193,7 +194,7 @@ def weights() -> dict[str, np.ndarray]:
 
 
 def normalised(x: np.ndarray, rms: bool) -> np.ndarray:
-    """Each row (…, width) by itself, before gain and bias: RMSNorm leaves its mean where it is."""
+    """Return each row (…, width) by itself, before gain and bias: RMSNorm leaves its mean where it is."""
     centred = x if rms else x - x.mean(-1, keepdims=True)
     return centred / np.sqrt((centred**2).mean(-1, keepdims=True) + 1e-6)
 
@@ -211,7 +212,7 @@ def turned(x: np.ndarray, places: np.ndarray) -> np.ndarray:
 
 
 def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, ...]:
-    """(mixed (token, width), weights, keys, values) of causal attention over x (token, width)."""
+    """Return (mixed (token, width), weights, keys, values) of causal attention over x (token, width)."""
     learned, offset = weights(), 0.0 if design.bare else 1.0
     query, key, value = (np.einsum("td,hde->hte", x, merge(learned[name], count))
                          + offset * merge(learned[f"b_{name}"], count)[:, None]
@@ -228,7 +229,7 @@ def attention(design: Design, x: np.ndarray, places: np.ndarray) -> tuple[np.nda
 
 
 def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(what it puts out, what its last matrix reads) for x (token, width)."""
+    """Return (what it puts out, what its last matrix reads) for x (token, width)."""
     learned, offset = weights(), 0.0 if design.bare else 1.0
     if not design.swiglu:
         inner = np.maximum(0, x @ learned["up"] + offset * learned["b_up"])
@@ -240,7 +241,7 @@ def feed_forward(design: Design, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 @lru_cache(maxsize=256)
 def run(design: Design, start: int = 0) -> Outcome:
-    """The same text through the block; `start` is the position of its first token."""
+    """Return the same text through the block; `start` is the position of its first token."""
     places = np.arange(TOKENS) + start
     x = weights()["text"]
     if not design.rotary:
@@ -271,7 +272,7 @@ class Numbers:
 
 
 def numbers(design: Design) -> Numbers:
-    """The numbers that the switches change."""
+    """Return the numbers that the switches change."""
     here, later = run(design), run(design, 1)
     return Numbers(sum(parameters(design).values()), cache_bytes(design),
                    float(np.linalg.norm(here.output, axis=-1).mean()), float(np.abs(here.normal.mean(-1)).max()),
@@ -286,9 +287,10 @@ Weights = dict[str, "Tensor"]
 
 
 def forward(weights: Weights, ids: "Tensor") -> "tuple[Tensor, Tensor]":
-    """(logits (b, t, word), what the router gives each expert (b, t, expert)) for ids (b, t).
+    """Return (logits (b, t, word), what the router gives each expert (b, t, expert)) for ids (b, t).
 
-    Every expert is computed here and the chosen one kept; a large model computes only that one. """
+    Every expert is computed here and the chosen one kept; a large model computes only that one.
+    """
     import torch
 
     def norm(x: "Tensor") -> "Tensor":
@@ -320,7 +322,7 @@ def balancing(gates: "Tensor", there: "Tensor") -> "Tensor":
 
 @lru_cache(maxsize=1)
 def shipped() -> dict[bool, Weights]:
-    """The weights that come with the program: trained with the balancing loss (True) and without it (False)."""
+    """Return the weights that come with the program: trained with the balancing loss (True) and without it (False)."""
     from safetensors.torch import load_file
 
     stored = load_file(FILE)
@@ -330,7 +332,7 @@ def shipped() -> dict[bool, Weights]:
 
 
 def route(words: list[str], balanced: bool) -> np.ndarray:
-    """What the router gives each expert at each word, float64 (word, expert)."""
+    """Return what the router gives each expert at each word, float64 (word, expert)."""
     import torch
 
     with torch.no_grad():
@@ -347,9 +349,9 @@ def next_words(prefix: tuple[int, ...], balanced: bool = True) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def trainings() -> dict:
-    """What benchmarks.experts found on HELD_OUT sentences that were not trained on, by "balanced" and "free": `shares`
-    of the tokens that each expert got and `nats` of the shipped weights, and the share of the `busiest` expert by
-    seed."""
+    """Return what benchmarks.experts found on HELD_OUT sentences that were not trained on, by "balanced" and "free":
+    `shares` of the tokens that each expert got and `nats` of the shipped weights, and the share of the `busiest` expert
+    by seed."""
     from safetensors import safe_open
 
     with safe_open(FILE, "pt") as file:
@@ -413,7 +415,7 @@ MODELS = (
 
 
 def model_cache_bytes(model: RealModel, tokens: np.ndarray | int) -> np.ndarray:
-    """Bytes of the cache after so many tokens of one text."""
+    """Return bytes of the cache after so many tokens of one text."""
     return np.asarray(tokens, np.float64) * model.bytes_per_token
 
 
@@ -436,7 +438,7 @@ class Law:
         return self.floor + self.a / np.asarray(parameters)**self.alpha + self.b / np.asarray(tokens)**self.beta
 
     def best(self, compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-        """(parameters, tokens) of the smallest loss with 6 N D = compute, in closed form."""
+        """Return (parameters, tokens) of the smallest loss with 6 N D = compute, in closed form."""
         pairs = np.asarray(compute, np.float64) / PER_TOKEN
         ratio = (self.alpha * self.a / (self.beta * self.b)) ** (1 / (self.alpha + self.beta))
         parameters = ratio * pairs ** (self.beta / (self.alpha + self.beta))
@@ -448,8 +450,8 @@ BESIROGLU = Law(1.8172, 482.01, 2085.43, 0.3478, 0.3658)
 
 
 def kaplan(compute: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
-    """(parameters without embeddings, tokens) that Kaplan et al. advise: N = 1.3e9 · C^0.73, with C in petaflop-days;
-    tokens from 6 N D = C."""
+    """Return (parameters without embeddings, tokens) that Kaplan et al. advise: N = 1.3e9 · C^0.73, with C in
+    petaflop-days; tokens from 6 N D = C."""
     parameters = 1.3e9 * (np.asarray(compute, np.float64) / PETAFLOP_DAY) ** 0.73
     return parameters, np.asarray(compute) / PER_TOKEN / parameters
 

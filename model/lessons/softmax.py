@@ -15,11 +15,12 @@ from model.core.statistics import cosine, entropy
 
 def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
                  allowed: np.ndarray | None = None) -> np.ndarray:
-    """softmax(z / T) at every temperature, float64 (temperature, key), over the keys that `allowed` (bool, key) lets
-    through.
+    """Return softmax(z / T) at every temperature, float64 (temperature, key), over the keys that `allowed` (bool, key)
+    lets through.
 
     This is the function that trains the from-scratch model and draws every head: it subtracts the row's maximum before
-    it divides by T, so that no temperature overflows. """
+    it divides by T, so that no temperature overflows.
+    """
     import torch
 
     from model.core import attention
@@ -30,8 +31,8 @@ def softmax_rows(logits: np.ndarray, temperatures: np.ndarray | Sequence[float],
 
 
 def naive_softmax(logits: np.ndarray, temperature: float, dtype: type = np.float32) -> np.ndarray:
-    """exp(z / T) over its sum along the last axis, as the formula is written and in the precision `dtype`: NaN as soon
-    as an exponential overflows."""
+    """Return exp(z / T) over its sum along the last axis, as the formula is written and in the precision `dtype`: NaN
+    as soon as an exponential overflows."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         raised = np.exp(np.asarray(logits, dtype) / dtype(temperature))
         return raised / raised.sum(-1, keepdims=True)
@@ -48,10 +49,11 @@ def jacobian(weights: np.ndarray, temperature: float) -> np.ndarray:
 
 
 def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.ndarray:
-    """Its Frobenius norm (...), without the matrix: Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i² p_j² under the root.
+    """Return its Frobenius norm (...), without the matrix: Σ p_i² (1 − p_i)² + 2 Σ_{i<j} p_i² p_j² under the root.
 
     Every term is positive and 1 − p of the largest weight is the sum of the others, so that nothing cancels where the
-    norm is tiny. """
+    norm is tiny.
+    """
     ranked = -np.sort(-weights, axis=-1)
     others = 1 - ranked
     others[..., 0] = ranked[..., 1:].sum(-1)
@@ -61,8 +63,8 @@ def jacobian_norm(weights: np.ndarray, temperatures: np.ndarray | float) -> np.n
 
 
 def limits(logits: np.ndarray, allowed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The rows at T → 0 (argmax over the allowed keys; exact ties share evenly) and at T → ∞ (uniform over the allowed
-    keys)."""
+    """Return the rows at T → 0 (argmax over the allowed keys; exact ties share evenly) and at T → ∞ (uniform over the
+    allowed keys)."""
     logits = np.asarray(logits, np.float64)
     best = allowed & (logits == logits[allowed].max())
     return best / best.sum(), allowed / allowed.sum()
@@ -74,7 +76,7 @@ def row_change(before: np.ndarray, after: np.ndarray) -> np.ndarray:
 
 
 def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) -> dict[HeadId, float]:
-    """{(layer, head): share of the attention that moved}, the mean over the text's queries."""
+    """Return {(layer, head): share of the attention that moved}, the mean over the text's queries."""
     moved: dict[HeadId, float] = {}
     for old, new in zip(before[kind].layers, after[kind].layers, strict=True):
         totals = np.zeros(old.heads)
@@ -85,8 +87,8 @@ def head_changes(before: AttentionRecord, after: AttentionRecord, kind: Kind) ->
 
 
 def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
-    """The same numbers as float64 (layer, head), NaN where a layer has no such head, and the layers' numbers in the
-    model."""
+    """Return the same numbers as float64 (layer, head), NaN where a layer has no such head, and the layers' numbers in
+    the model."""
     layers = sorted({layer for layer, _ in values})
     grid = np.full((len(layers), 1 + max(head for _, head in values)), np.nan)
     for (layer, head), value in values.items():
@@ -95,9 +97,9 @@ def by_layer(values: dict[HeadId, float]) -> tuple[np.ndarray, list[int]]:
 
 
 def answer_change(before: Prediction | None, after: Prediction | None) -> tuple[str, float]:
-    """(what was compared, its change): "vector" with 1 − cosine of the sentence vectors; else "probability" with how
-    far the best guess's probability moved at the last position; "none" for a model that predicts nothing, or whose best
-    guess left the twenty that are kept."""
+    """Return (what was compared, its change): "vector" with 1 − cosine of the sentence vectors; else "probability" with
+    how far the best guess's probability moved at the last position; "none" for a model that predicts nothing, or whose
+    best guess left the twenty that are kept."""
     if before is not None and after is not None:
         if before.vector is not None and after.vector is not None:
             return "vector", max(0.0, 1 - cosine(before.vector, after.vector))   # rounding can bring it below 0

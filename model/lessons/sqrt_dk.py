@@ -36,7 +36,7 @@ def components(shape: tuple[int, ...], rng: np.random.Generator, kind: str) -> n
 
 
 def draws(n_keys: int) -> int:
-    """How many rows are drawn: more of short ones, whose medians another seed moves further."""
+    """Return how many rows are drawn: more of short ones, whose medians another seed moves further."""
     return DRAWS * min(4, max(1, 64 // n_keys))
 
 
@@ -52,7 +52,7 @@ def rows_of(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[np.ndarray, np
 
 
 def weights_of(dots: np.ndarray, divisor: float) -> np.ndarray:
-    """softmax(q · k / divisor), float64 (head, query, key), by the function that draws every head."""
+    """Return softmax(q · k / divisor), float64 (head, query, key), by the function that draws every head."""
     import torch
 
     from model.core import attention
@@ -90,7 +90,7 @@ class Survey:
 
 @functools.lru_cache(maxsize=64)   # half a megabyte each
 def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.ndarray]:
-    """What one width does, and its rows' q · k, float64 (head, query, key)."""
+    """Return what one width does, and its rows' q · k, float64 (head, query, key)."""
     _, keys, dots = rows_of(d_k, n_keys, seed, kind)
     apart, found = distances(keys), Survey(dots.var(-1).ravel(), {}, {}, {})
     for name, divisor in (("plain", 1.0), ("scaled", d_k**0.5)):
@@ -103,7 +103,7 @@ def at_width(d_k: int, n_keys: int, seed: int, kind: str) -> tuple[Survey, np.nd
 
 @functools.lru_cache(maxsize=8)
 def survey(n_keys: int, seed: int, kind: str) -> Survey:
-    """Every width of WIDTHS."""
+    """Return every width of WIDTHS."""
     with ThreadPoolExecutor() as pool:   # numpy draws and multiplies without Python's lock
         found = list(pool.map(lambda d_k: at_width(d_k, n_keys, seed, kind)[0], WIDTHS[::-1]))[::-1]
     curves = {name: {which: np.array([getattr(each, name)[which] for each in found]) for which in ("plain", "scaled")}
@@ -112,8 +112,8 @@ def survey(n_keys: int, seed: int, kind: str) -> Survey:
 
 
 def crossing(found: Survey) -> float | None:
-    """The d_k from which on the median gradient is smaller without the division than with it, interpolated between
-    WIDTHS on logarithms; None where it never is."""
+    """Return the d_k from which on the median gradient is smaller without the division than with it, interpolated
+    between WIDTHS on logarithms; None where it never is."""
     plain, scaled = (np.log(np.maximum(np.median(found.gradient[which], axis=1), 1e-300))
                      for which in ("plain", "scaled"))
     ahead, widths = plain - scaled, np.log(np.array(WIDTHS))
@@ -148,10 +148,12 @@ def t5_variance(d_model: int = 32, starts: int = 20, n_keys: int = 32) -> np.nda
 
 @functools.lru_cache(maxsize=256)
 def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
-    """Share of rows in which e^(q · k / divisor) of some key passes float32's largest number, for normal components.
+    """Return share of rows in which e^(q · k / divisor) of some key passes float32's largest number, for normal
+    components.
 
     Integrated, not drawn: for a query of length r, of which r² has the χ² distribution with d_k degrees of freedom, the
-    scores of its keys are independent and normal with deviation r / divisor. """
+    scores of its keys are independent and normal with deviation r / divisor.
+    """
     from scipy import stats
 
     shares = (np.arange(INTEGRATED) + 0.5) / INTEGRATED
@@ -160,15 +162,16 @@ def overflow_share(d_k: int, n_keys: int, divisor: float = 1.0) -> float:
 
 
 def entropy_over(dots: np.ndarray, temperatures: np.ndarray) -> np.ndarray:
-    """Entropy in bits of softmax(q · k / T), (temperature, draw): √d_k is one of these temperatures."""
+    """Return entropy in bits of softmax(q · k / T), (temperature, draw): √d_k is one of these temperatures."""
     return np.array([entropy(weights_of(dots, temperature), base=2).ravel() for temperature in temperatures])
 
 
 @functools.lru_cache(maxsize=64)
 def numbers_at(d_k: int, n_keys: int, seed: int, kind: str) -> dict[str, float]:
-    """The four reasons of the textbooks, measured on the rows of one width, {name_plain and name_scaled: number}:
-    medians of `entropy`, `slope`, `gradient` and `largest` weight, `gradient_mean`, `spread` (standard deviation) of
-    what goes into the softmax, and root mean square of a component of the `output` for values of variance 1."""
+    """Return the four reasons of the textbooks, measured on the rows of one width, {name_plain and name_scaled:
+    number}: medians of `entropy`, `slope`, `gradient` and `largest` weight, `gradient_mean`, `spread` (standard
+    deviation) of what goes into the softmax, and root mean square of a component of the `output` for values of variance
+    1."""
     found, dots = at_width(d_k, n_keys, seed, kind)
     values = components((len(dots), n_keys, 64), np.random.default_rng(seed + 1), kind)
     numbers: dict[str, float] = {}
@@ -195,7 +198,7 @@ class HeadScale:
 
 
 def head_scale(layer: Layer, head: int) -> HeadScale:
-    """What the division does to this head, and what the head looks like when only the division is taken away."""
+    """Return what the division does to this head, and what the head looks like when only the division is taken away."""
     import torch
 
     from model.core import attention
@@ -229,7 +232,7 @@ class TrainingQuery:
     seed: int
 
     def answer(self, models: Models, report: Progress) -> "Trainings":
-        """What the trainings did, the same in every process."""
+        """Return what the trainings did, the same in every process."""
         with one_thread():
             return run(self, report)
 
@@ -242,7 +245,7 @@ class Trainings:
     film: dict[str, np.ndarray]    # weights of every symbol's query over all symbols' keys (frame, query, key)
 
     def end(self, which: str) -> float:
-        """Share answered rightly at the end, the mean of the last LAST steps."""
+        """Return share answered rightly at the end, the mean of the last LAST steps."""
         return float(self.right[which][-LAST:].mean())
 
     def bits(self, which: str) -> float:
@@ -251,8 +254,8 @@ class Trainings:
 
 
 def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
-    """All three from the same start on the same rows, with a frame before the first step and after every EVERY-th;
-    report stops it by raising."""
+    """Return all three from the same start on the same rows, with a frame before the first step and after every
+    EVERY-th; report stops it by raising."""
     right, film = {}, {}
     for number, (which, divisor) in enumerate(zip(DIVISORS, (1.0, question.d_k**0.5, question.d_k), strict=True)):
         part = scores.start(question.d_k, question.seed)
@@ -273,7 +276,7 @@ def run(question: TrainingQuery, report: Progress = quiet) -> Trainings:
 
 
 def _all_weights(part: dict, divisor: float) -> np.ndarray:
-    """The weights of every symbol's query over all symbols' keys, float64 (query, key)."""
+    """Return the weights of every symbol's query over all symbols' keys, float64 (query, key)."""
     import torch
 
     with torch.no_grad():

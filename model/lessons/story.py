@@ -21,7 +21,8 @@ class StoryQuery:
     query: Query
 
     def answer(self, models: Models, report: Progress) -> "Story":
-        """Every stage. Raises NoNextWord for a model that is no decoder, UserError for one that cannot be followed."""
+        """Return every stage. Raises NoNextWord for a model that is no decoder, UserError for one that cannot be
+        followed."""
         word = NextWordQuery(self.query).answer(models, report)
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         if not all(block.norm_first and block.feed_forward is not None for block in trace.blocks):
@@ -72,7 +73,7 @@ class Lengths:
 
 
 def lengths(trace: Trace) -> Lengths:
-    """How long the last token's vectors are, by layer."""
+    """Return how long the last token's vectors are, by layer."""
     parts = [(block.before, block.attentions[0].output, _feed_forward(block).output, block.after)
              for block in trace.blocks]
     return Lengths(*(tuple(float(np.linalg.norm(rows[-1].astype(np.float64))) for rows in each)
@@ -85,20 +86,20 @@ def _feed_forward(block: Block) -> FeedForwardTrace:
 
 
 def looks_back(rows: np.ndarray) -> np.ndarray:
-    """(layer, head): the largest weight on a token between the first, where many heads rest, and the last token's
-    neighbour; 0 where there is none."""
+    """Return (layer, head): the largest weight on a token between the first, where many heads rest, and the last
+    token's neighbour; 0 where there is none."""
     between = rows[:, :, 1:-2]
     return between.max(-1) if between.shape[-1] else np.zeros(rows.shape[:2], np.float32)
 
 
 def clearest_head(rows: np.ndarray) -> HeadId:
-    """(layer, head) of the head that looks most at one token, as `looks_back` measures it."""
+    """Return (layer, head) of the head that looks most at one token, as `looks_back` measures it."""
     layer, head = np.unravel_index(int(np.argmax(looks_back(rows))), rows.shape[:2])
     return int(layer), int(head)
 
 
 def strongest_share(values: np.ndarray, share: float = 0.1) -> tuple[int, float]:
-    """(count, their part): how much of the sum of absolute values the strongest `share` of all neurons hold."""
+    """Return (count, their part): how much of the sum of absolute values the strongest `share` of all neurons hold."""
     sizes = np.sort(np.abs(values.astype(np.float64)))[::-1]
     count = max(1, round(len(sizes) * share))
     return count, float(sizes[:count].sum() / max(sizes.sum(), np.finfo(float).tiny))

@@ -57,7 +57,7 @@ class Merges:
 
 
 def on_disk(model: str) -> bool:
-    """Whether this model is on this disk."""
+    """Return whether this model is on this disk."""
     from model.pretrained import catalogue
 
     entry = catalogue.entry_named(model)
@@ -66,7 +66,7 @@ def on_disk(model: str) -> bool:
 
 @functools.lru_cache(4)
 def tokenizer_of(model: str) -> "Tokenizer":
-    """The tokenizer of a model of the catalogue that is on disk, without truncation and padding."""
+    """Return the tokenizer of a model of the catalogue that is on disk, without truncation and padding."""
     from tokenizers import Tokenizer
 
     from model.pretrained import catalogue
@@ -80,8 +80,8 @@ def tokenizer_of(model: str) -> "Tokenizer":
 
 @functools.lru_cache(16)
 def train_bpe(text: str) -> "Tokenizer":
-    """A byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at least
-    twice, LARGEST at most."""
+    """Return a byte-level BPE made from this text alone, by the tokenizers library: merges of pairs that stand there at
+    least twice, LARGEST at most."""
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
     made = Tokenizer(models.BPE())
@@ -94,17 +94,17 @@ def train_bpe(text: str) -> "Tokenizer":
 
 
 def cut(text: str, model: str) -> Cut:
-    """The text by a model's own tokenizer. Raises NotOnDisk (a UserError) where the model is not there."""
+    """Return the text by a model's own tokenizer. Raises NotOnDisk (a UserError) where the model is not there."""
     return cut_by(text, tokenizer_of(model))
 
 
 def cut_by_own(text: str, book: str) -> Cut:
-    """The text by a byte-level BPE that was trained on `book` alone."""
+    """Return the text by a byte-level BPE that was trained on `book` alone."""
     return cut_by(text, train_bpe(book))
 
 
 def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
-    """The pieces of the text, by any tokenizer."""
+    """Return the pieces of the text, by any tokenizer."""
     from model.pretrained.tokens import Piece, readable
 
     normalised = tokenizer.normalizer.normalize_str(text) if tokenizer.normalizer else text
@@ -122,7 +122,7 @@ def cut_by(text: str, tokenizer: "Tokenizer") -> Cut:
 
 @functools.lru_cache(64)
 def merges(text: str) -> Merges:
-    """Trains BPE on the text alone and follows its merges through the text."""
+    """Train BPE on the text alone and follows its merges through the text."""
     made = train_bpe(text)
     pairs = tuple((first, second) for first, second in json.loads(made.to_str())["model"]["merges"])
     words = Counter(word for word, _ in made.pre_tokenizer.pre_tokenize_str(text))
@@ -135,7 +135,7 @@ def merges(text: str) -> Merges:
 
 
 def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
-    """A word's pieces with every occurrence of the pair put together, from the left."""
+    """Return a word's pieces with every occurrence of the pair put together, from the left."""
     merged: list[str] = []
     place = 0
     while place < len(pieces):
@@ -146,7 +146,8 @@ def merge_pair(pieces: tuple[str, ...], pair: Pair) -> tuple[str, ...]:
 
 
 def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
-    """A word's pieces after these merges, one after the other in their order (Sennrich et al. 2016, algorithm 1)."""
+    """Return a word's pieces after these merges, one after the other in their order (Sennrich et al. 2016, algorithm
+    1)."""
     pieces = tuple(word)
     for pair in pairs:
         pieces = merge_pair(pieces, pair)
@@ -154,7 +155,7 @@ def apply(word: str, pairs: tuple[Pair, ...]) -> tuple[str, ...]:
 
 
 def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> Counter:
-    """How often each pair of neighbours stands in the text after these merges."""
+    """Return how often each pair of neighbours stands in the text after these merges."""
     counts: Counter = Counter()
     for word, times in words:
         pieces = apply(word, pairs)
@@ -164,7 +165,7 @@ def pair_counts(words: tuple[tuple[str, int], ...], pairs: tuple[Pair, ...]) -> 
 
 
 def show_piece(piece: str) -> str:
-    """A byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal
+    """Return a byte-level piece as text with its space visible; bytes that are not a whole character as hexadecimal
     numbers."""
     from model.pretrained.tokens import bytes_by_sign, visible
 
@@ -191,7 +192,7 @@ class TableQuery:
     ids: tuple[int, ...]
 
     def answer(self, models: Models, report: Progress) -> "Table":
-        """The neighbours. Raises UserError for a word of several pieces, or an unknown one."""
+        """Return the neighbours. Raises UserError for a word of several pieces, or an unknown one."""
         return look_up(models.open(self, report), self, report)
 
 
@@ -218,7 +219,7 @@ class ContextsQuery:
     word: str       # as it is spelled in the texts
 
     def answer(self, models: Models, report: Progress) -> "Contexts":
-        """The word's vectors compared. Raises UserError if it is missing in one of the first three texts."""
+        """Return the word's vectors compared. Raises UserError if it is missing in one of the first three texts."""
         opened = models.open(self.first, report)
         asked = (self.first, self.second, self.third, self.others)
         tokens = [opened.tokens(query).source for query in asked]
@@ -242,8 +243,8 @@ class Contexts:
 
 
 def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
-    """The neighbours of a word that is one piece of a pretrained model's vocabulary. Raises UserError for a word of
-    several pieces, or an unknown one."""
+    """Return the neighbours of a word that is one piece of a pretrained model's vocabulary. Raises UserError for a word
+    of several pieces, or an unknown one."""
     report(0.3, "looking through the vocabulary")
     tokenizer, title = opened.tokenizer, opened.card.title
 
@@ -266,8 +267,8 @@ def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
 
 
 def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """The NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of pairs of
-    rows drawn at random, all in the table's own precision."""
+    """Return the NEAREST rows to one row of a table (vocabulary, d_model), its cosines with all others, and those of
+    pairs of rows drawn at random, all in the table's own precision."""
     unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-30)
     similar = unit @ unit[place]
     order = [int(each) for each in np.argsort(-similar, kind="stable")[:NEAREST + 1] if each != place][:NEAREST]
@@ -278,17 +279,18 @@ def neighbours(table: np.ndarray, place: int) -> tuple[list[int], np.ndarray, np
 
 @functools.lru_cache(8)
 def luck(vocabulary: int, d_model: int) -> float:
-    """The largest cosine of one vector with a table of random directions, mean over TABLES tables.
+    """Return the largest cosine of one vector with a table of random directions, mean over TABLES tables.
 
     A random direction is a normal vector: its cosine with a fixed one is z/√(z² + χ²), z its first number and χ² the
-    squared length of the rest. """
+    squared length of the rest.
+    """
     rng = np.random.default_rng(0)
     z, rest = rng.standard_normal((TABLES, vocabulary)), rng.chisquare(d_model - 1, (TABLES, vocabulary))
     return float((z / np.sqrt(z**2 + rest)).max(-1).mean())
 
 
 def members(tokens: Tokens) -> dict[int, list[int]]:
-    """The tokens of each word, special ones left out."""
+    """Return the tokens of each word, special ones left out."""
     by_word: dict[int, list[int]] = {}
     for place, word in enumerate(tokens.words):
         if word >= 0 and not tokens.special[place]:
@@ -297,14 +299,14 @@ def members(tokens: Tokens) -> dict[int, list[int]]:
 
 
 def spelling(tokens: Tokens, text: str, places: list[int]) -> str:
-    """What was typed for these tokens, in lower case."""
+    """Return what was typed for these tokens, in lower case."""
     spans = [tokens.spans[place] for place in places]
     return text[min(start for start, _ in spans):max(end for _, end in spans)].casefold()
 
 
 def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
-    """The tokens of the first place where the text has this word, or else these characters. Raises UserError if it has
-    them nowhere."""
+    """Return the tokens of the first place where the text has this word, or else these characters. Raises UserError if
+    it has them nowhere."""
     for places in members(tokens).values():
         if spelling(tokens, text, places) == wanted.casefold():
             return places
@@ -317,17 +319,17 @@ def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
 
 
 def layers(trace: Trace) -> list[np.ndarray]:
-    """The table's own vectors, what the first block gets, and what each block puts out: (t, d_model) each."""
+    """Return the table's own vectors, what the first block gets, and what each block puts out: (t, d_model) each."""
     start = trace.embedded[0]
     own = [part for name, part in start.parts if name == "token"]
     return [own[0] if own else start.output, start.output, *(block.after for block in trace.blocks)]
 
 
 def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: list[list[np.ndarray]]) -> Contexts:
-    """The word in three texts, and every word of these with every differently spelled one of the fourth; a word's
-    vector is the mean over its pieces. The first word of each text is left out there: in a decoder it sees itself
-    alone, and its vector is unlike all others. states: for each text one (t, d_model) a layer. Raises UserError if the
-    word is missing in one of the texts."""
+    """Return the word in three texts, and every word of these with every differently spelled one of the fourth; a
+    word's vector is the mean over its pieces. The first word of each text is left out there: in a decoder it sees
+    itself alone, and its vector is unlike all others. states: for each text one (t, d_model) a layer. Raises UserError
+    if the word is missing in one of the texts."""
     places = [find(tokens[side], texts[side], word) for side in (0, 1, 2)]
     apart, alike = ([cosines(one[places[0]].mean(0, keepdims=True), other[places[side]].mean(0, keepdims=True))[0, 0]
                      for one, other in zip(states[0], states[side], strict=True)] for side in (1, 2))
@@ -347,8 +349,8 @@ def compare(word: str, texts: tuple[str, ...], tokens: list[Tokens], states: lis
 
 
 def _words(tokens: Tokens, text: str) -> list[tuple[str, list[int]]]:
-    """The words after the first that are spelled with a letter or a digit and have no unknown piece: how, and their
-    tokens."""
+    """Return the words after the first that are spelled with a letter or a digit and have no unknown piece: how, and
+    their tokens."""
     later = list(members(tokens).values())[1:]
     words = [(spelling(tokens, text, places), places) for places in later
              if not any(tokens.unknown[place] for place in places)]

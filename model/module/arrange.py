@@ -15,7 +15,8 @@ SPACES = (("Ġ", " "), ("▁", " "), ("Ċ", "\n"))   # how vocabularies write a 
 
 
 def named(texts: Sequence[str]) -> Tokens:
-    """Tokens with these texts, each a word of its own. Raises UserError for anything that is no list of texts."""
+    """Return tokens with these texts, each a word of its own. Raises UserError for anything that is no list of
+    texts."""
     if not isinstance(texts, list | tuple) or not texts or not all(isinstance(text, str) for text in texts):
         raise UserError("tokens must be a list of texts, one for each position, or a pair of lists (source, target); "
                         "write tokens=[\"a\", \"b\"].")
@@ -29,12 +30,12 @@ def named(texts: Sequence[str]) -> Tokens:
 
 
 def numbered(count: int) -> Tokens:
-    """Tokens that are called by their positions."""
+    """Return tokens that are called by their positions."""
     return named([str(number) for number in range(count)])
 
 
 def of_encoding(tokenizer: Any, encoding: Any, texts: tuple[str, ...]) -> Tokens:
-    """The pieces of a tokenizer's encoding, in lists, of `texts`: one, or the two of a pair."""
+    """Return the pieces of a tokenizer's encoding, in lists, of `texts`: one, or the two of a pair."""
     ids = [int(number) for number in encoding["input_ids"]]
     raw, marks = tokenizer.convert_ids_to_tokens(ids), special_ids(tokenizer)
     flags = [bool(flag) for flag in encoding.get("special_tokens_mask", [0] * len(ids))]
@@ -57,7 +58,7 @@ def of_encoding(tokenizer: Any, encoding: Any, texts: tuple[str, ...]) -> Tokens
 
 
 def _label(raw: str, typed: str) -> str:
-    """What a token reads as: the typed characters, or the vocabulary's own string, spaces visible."""
+    """Return what a token reads as: the typed characters, or the vocabulary's own string, spaces visible."""
     text = typed.removeprefix(" ") if typed.strip() else ""
     if not text:
         text = raw
@@ -96,7 +97,7 @@ def kind_of(attention: "Attention") -> Kind:
 
 
 def _looks_ahead(attention: "Attention") -> bool:
-    """Whether any query looks, or may look, at a key behind it."""
+    """Return whether any query looks, or may look, at a key behind it."""
     call, count = attention.call, attention.shape[0]
     if call is None:
         assert attention.weights is not None
@@ -139,8 +140,8 @@ class Positions:
 
 
 def arrange(found: "list[Attention]", source: Side | None, target: Side | None, called: "Inputs") -> Arranged:
-    """The maps of what was seen: one for each kind of attention and each stream of tokens. source, target: the names of
-    either side; None where positions are only numbered. Raises UserError where the names fit none of it."""
+    """Return the maps of what was seen: one for each kind of attention and each stream of tokens. source, target: the
+    names of either side; None where positions are only numbered. Raises UserError if the names fit none of it."""
     kinds = [kind_of(attention) for attention in found]
     behind = frozenset().union(*(each.keys.calls for each, kind in zip(found, kinds, strict=True)
                                  if kind is Kind.CROSS))
@@ -174,10 +175,10 @@ def arrange(found: "list[Attention]", source: Side | None, target: Side | None, 
 
 def _names(found: "list[Attention]", groups: list[tuple[Kind, Positions, Positions]],
            sides: tuple[Side | None, Side | None], called: "Inputs") -> dict[Positions, Tokens]:
-    """The tokens of those positions that they are proved to name: the positions of one input. Which one a tokenizer's
-    are, it says; the caller's are the side that cross-attention looks at and the side that looks, or else the first
-    input and the second. Of a module that reads one input, names that are not as many as this has positions are of what
-    the module makes of it, such as patches and [CLS]."""
+    """Return the tokens of those positions that they are proved to name: the positions of one input. Which one a
+    tokenizer's are, it says; the caller's are the side that cross-attention looks at and the side that looks, or else
+    the first input and the second. Of a module that reads one input, names that are not as many as this has positions
+    are of what the module makes of it, such as patches and [CLS]."""
     every = list(dict.fromkeys(side for _, *sides in groups for side in sides))
     crossed = [sides for kind, *sides in groups if kind is Kind.CROSS]
     attended = {keys.stream for _, keys in crossed} | {each.stream for each in every if each.attended}
@@ -238,7 +239,7 @@ def _reported(attention: "Attention", index: int, kind: Kind) -> Reported:
 
 
 def _note(kind: Kind, layers: "list[tuple[Attention, Layer | Reported]]") -> str:
-    """Which module is which layer."""
+    """Return which module is which layer."""
     places = [f"{layer.index} is {attention.module}{_again(attention)}" for attention, layer in layers]
     if len(places) > NAMED:
         places = [*places[:2], "…", places[-1]]

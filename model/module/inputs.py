@@ -24,7 +24,7 @@ class Inputs:
     target: Side | None = None   # of a decoder over an encoder
 
     def tensors(self) -> "list[Tensor]":
-        """All tensors in their order, those in lists and dictionaries too."""
+        """Return all tensors in their order, those in lists and dictionaries too."""
         found: list[Tensor] = []
         waiting = [*self.args, *self.kwargs.values()]
         while waiting:
@@ -36,12 +36,12 @@ class Inputs:
         return found
 
     def sizes(self) -> frozenset[int]:
-        """How many items may stand side by side: the first two axes of each tensor, and 1."""
+        """Return how many items may stand side by side: the first two axes of each tensor, and 1."""
         return frozenset({1, *(int(size) for each in self.tensors() for size in each.shape[:2])})
 
 
 def given(network: "nn.Module", inputs: object) -> Inputs:
-    """The call for tensors, moved to where the network's weights are. Raises UserError for anything else."""
+    """Return the call for tensors, moved to where the network's weights are. Raises UserError for anything else."""
     import torch
 
     kwargs: dict[str, object] = dict(inputs) if isinstance(inputs, Mapping) else {}
@@ -55,7 +55,8 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
     seen: list[Tensor] = []
 
     def move(each: object) -> object:
-        """A tensor where the weights are; one that was given before as another view of it, so that it can be told."""
+        """Return a tensor where the weights are; one that was given before as another view of it, so that it can be
+        told."""
         if not isinstance(each, torch.Tensor):
             return each
         again = any(each is other for other in seen)
@@ -67,8 +68,8 @@ def given(network: "nn.Module", inputs: object) -> Inputs:
 
 
 def read(network: "nn.Module", tokenizer: Any, inputs: object) -> Inputs:
-    """The call for a text, or for a pair: the two texts of an encoder, the text and the target of an encoder–decoder.
-    Raises UserError for anything else, and where the tokenizer cannot read it."""
+    """Return the call for a text, or for a pair: the two texts of an encoder, the text and the target of an
+    encoder–decoder. Raises UserError for anything else, and where the tokenizer cannot read it."""
     texts = (inputs,) if isinstance(inputs, str) else inputs
     if not isinstance(texts, tuple | list) or not 1 <= len(texts) <= 2 or not all(isinstance(each, str) and each.strip()
                                                                                   for each in texts):
@@ -95,7 +96,7 @@ def _encode(tokenizer: Any, *texts: str, **options: bool) -> tuple[Any, Tokens]:
 
 
 def _two_sides(network: "nn.Module", tokenizer: Any, text: str, target: str) -> Inputs:
-    """The decoder reads its start and then what it is to write, as in training."""
+    """Return the decoder reads its start and then what it is to write, as in training."""
     encoding, source = _encode(tokenizer, text)
     start = network.config.decoder_start_token_id
     start = tokenizer.bos_token_id if start is None else start
@@ -112,7 +113,7 @@ def _two_sides(network: "nn.Module", tokenizer: Any, text: str, target: str) -> 
 
 
 def _start(text: str, number: int) -> Tokens:
-    """The token that a decoder starts with."""
+    """Return the token that a decoder starts with."""
     return Tokens((text,), (number,), (True,), ((0, 0),), (-1,), (-1,), (False,))
 
 

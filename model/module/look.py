@@ -24,14 +24,15 @@ Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions; of
 
 def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, tokenizer: Any = None,
          batch: int = 0) -> AttentionRecord:
-    """The record of one pass of a torch module, which is left as it was. Each layer is checked against what the module
-    really put out.
+    """Return the record of one pass of a torch module, which is left as it was. Each layer is checked against what the
+    module really put out.
 
     inputs: a tensor, a tuple of tensors or a dictionary of keyword arguments; with a tokenizer of the Hugging Face kind
     a text, or a pair. tokens: a name for each position, or (source, target) for a module with two sides: what
     cross-attention looks at and what looks, or else the first input and the second; positions that they are not proved
     to name are numbered. batch: which of several items that stand side by side. Raises UserError for a module without
-    attention that can be seen and proved, and for inputs that it does not take. """
+    attention that can be seen and proved, and for inputs that it does not take.
+    """
     from model.capture.module_pass import observe
 
     network = getattr(network, "_orig_mod", network)   # what torch.compile was given; it is run as it was written
@@ -58,7 +59,7 @@ def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, t
 
 
 def name_of(network: "nn.Module") -> str:
-    """The name of its class."""
+    """Return the name of its class."""
     return type(network).__name__
 
 
@@ -76,7 +77,7 @@ def _check(network: object, batch: int) -> None:
 
 
 def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | None]:
-    """The tokens of source and target."""
+    """Return the tokens of source and target."""
     if tokens is None:
         return called.source, called.target
     if isinstance(tokens, tuple) and len(tokens) == 2 and not any(isinstance(side, str) for side in tokens):
@@ -85,8 +86,8 @@ def _names(tokens: Names | None, called: Inputs) -> tuple[Side | None, Side | No
 
 
 def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[Attention], list[str]]":
-    """What can be shown, and sentences on what cannot: windows that are folded into the batch are no texts side by
-    side."""
+    """Return what can be shown, and sentences on what cannot: windows that are folded into the batch are no texts side
+    by side."""
     sizes, found, unread = called.sizes(), [], list(seen.unread)
     for each in seen.found:
         each.queries, each.beside = each.queries.of_item(batch, each.batch, each.shape[0])
@@ -100,8 +101,8 @@ def _readable(seen: "Observation", called: Inputs, batch: int) -> "tuple[list[At
 
 
 def _proofs(name: str, found: "list[Attention]", unread: list[str]) -> "list[tuple[Attention, Proof]]":
-    """What holds of each attention, those whose output is not what it says left out and named in `unread`. Raises
-    UserError where nothing is left."""
+    """Return what holds of each attention, those whose output is not what it says left out and named in `unread`.
+    Raises UserError where nothing is left."""
     proofs = []
     for each in found:
         if not each.is_finite():
@@ -181,7 +182,7 @@ def _rounded(members: "list[Attention]") -> str:
 
 
 def _circumstances(network: "nn.Module", shown: "list[Attention]", batch: int) -> tuple[str, ...]:
-    """Sentences on which of several items is shown, and on the mode that the module was in."""
+    """Return sentences on which of several items is shown, and on the mode that the module was in."""
     notes, count = [], max(each.batch for each in shown)
     if count > 1:
         other = "the other" if count == 2 else "another"
@@ -217,8 +218,8 @@ def _card(network: "nn.Module", query: Query, arranged: Arranged) -> Card:
 
 
 def _fingerprint(network: "nn.Module") -> str:
-    """The hash of a module: names, shapes, types and bytes of its parameters, its buffers and the tensors that are
-    plain attributes."""
+    """Return the hash of a module: names, shapes, types and bytes of its parameters, its buffers and the tensors that
+    are plain attributes."""
     import torch
 
     digest = hashlib.sha256(type(network).__name__.encode())

@@ -37,12 +37,12 @@ TOWERS = frozenset({"clip", "siglip", "metaclip_2", "chinese_clip"})   # types w
 
 @cache
 def foreign() -> dict[str, Any]:
-    """What assets/foreign_models.toml lists."""
+    """Return what assets/foreign_models.toml lists."""
     return tomllib.loads((ASSETS / "foreign_models.toml").read_text(encoding="utf-8"))
 
 
 def check_folder(folder: Path) -> None:
-    """Raises UserError for a folder of another program, with its name and the way to look at its model."""
+    """Raise UserError for a folder of another program, with its name and the way to look at its model."""
     if not (folder / "config.json").exists():
         raise _without_config(folder)
     config = files.read_json(folder / "config.json")
@@ -80,7 +80,7 @@ def _without_config(folder: Path) -> UserError:
 
 
 def _without_weights(folder: Path) -> UserError:
-    """The sentence about a folder with a configuration and no weights that are read as they are."""
+    """Return the sentence about a folder with a configuration and no weights that are read as they are."""
     formats = foreign()["formats"]
     names = sorted(path.name for path in folder.iterdir() if path.name != "training_args.bin")
     other = next((name for name in names if name.endswith((".safetensors", ".gguf", *formats))), "")
@@ -98,7 +98,7 @@ def _without_weights(folder: Path) -> UserError:
 
 
 def check_type(folder: Path, config: dict) -> None:
-    """Raises UserError for a type of model that the installed transformers does not know."""
+    """Raise UserError for a type of model that the installed transformers does not know."""
     import transformers
 
     if config["model_type"] not in transformers.CONFIG_MAPPING:
@@ -121,8 +121,8 @@ def reads_pictures(folder: Path) -> frozenset[str]:
 
 
 def modalities(kind: "type[Network] | None") -> tuple[str, ...]:
-    """What a class of models reads as it declares it: text, image, audio, video, time. Text is declared by default, so
-    it counts only where there is an argument for it."""
+    """Return what a class of models reads as it declares it: text, image, audio, video, time. Text is declared by
+    default, so it counts only where there is an argument for it."""
     declared = getattr(kind, "input_modalities", "text")
     declared = (declared,) if isinstance(declared, str) else tuple(declared)
     taken = [name for name in inspect.signature(kind.forward).parameters if name != "self"] if kind else ["input_ids"]
@@ -132,25 +132,26 @@ def modalities(kind: "type[Network] | None") -> tuple[str, ...]:
 
 
 def reads(kind: "type[Network] | None") -> str:
-    """What a class of models reads, in words: text and pictures."""
+    """Return what a class of models reads, in words: text and pictures."""
     words = [foreign()["inputs"].get(name, name) for name in modalities(kind)]
     return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def class_of(config: "Config") -> "type[Network] | None":
-    """The class that a configuration of transformers names, or the base model of its type; None where it has none."""
+    """Return the class that a configuration of transformers names, or the base model of its type; None where it has
+    none."""
     import transformers
 
     return architecture_of(config) or transformers.MODEL_MAPPING.get(type(config), None)
 
 
 def has_attention(network: "Module") -> bool:
-    """Whether any part of a network is called attention."""
+    """Return whether any part of a network is called attention."""
     return any(re.search("attention|attn", type(module).__name__, re.IGNORECASE) for module in network.modules())
 
 
 def check_inputs(title: str, config: "Config", argument: str) -> None:
-    """Raises UserError for a model that does not take this argument, input_ids or pixel_values, before its weights are
+    """Raise UserError for a model that does not take this argument, input_ids or pixel_values, before its weights are
     read."""
     kind = class_of(config)
     if kind is None:
@@ -162,7 +163,7 @@ def check_inputs(title: str, config: "Config", argument: str) -> None:
 
 
 def unread(config: "Config") -> tuple[str, ...]:
-    """A clause on what a model reads beside a text, and does not when it is asked with a text alone."""
+    """Return a clause on what a model reads beside a text, and does not when it is asked with a text alone."""
     kind = class_of(config)
     taken = () if kind is None else inspect.signature(kind.forward).parameters
     if not any(name in foreign()["arguments"] for name in taken):   # what a class declares its text models inherit
@@ -171,13 +172,13 @@ def unread(config: "Config") -> tuple[str, ...]:
 
 
 def not_shown(title: str, model_type: str, kind: "type[Network] | None") -> UserError:
-    """The sentence about a model that reads what Clearhead does not show."""
+    """Return the sentence about a model that reads what Clearhead does not show."""
     return UserError(f"{title}, of the type {model_type}, reads {reads(kind)}, which Clearhead does not show yet; "
                      f"{LOOK}.")
 
 
 def wrong_input(title: str, model_type: str, kind: "type[Network] | None") -> UserError:
-    """The sentence about a picture for a model that takes none, or a text for one that takes no text."""
+    """Return the sentence about a picture for a model that takes none, or a text for one that takes no text."""
     found = modalities(kind)
     if found == ("text",):
         return text_only(title)
@@ -185,7 +186,7 @@ def wrong_input(title: str, model_type: str, kind: "type[Network] | None") -> Us
 
 
 def no_attention(title: str, model_type: str) -> UserError:
-    """The sentence about a network of convolutions, recurrences and the like."""
+    """Return the sentence about a network of convolutions, recurrences and the like."""
     return UserError(f"{title}, of the type {model_type}, has no attention to show; choose a Transformer.")
 
 
@@ -226,8 +227,8 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
 
 
 def _code(folder: Path, contents: dict[str, Any]) -> Iterator[str]:
-    """A clause on code that comes with the model, which is never run: files, and what an auto_map at any depth of a
-    configuration names."""
+    """Yield a clause on code that comes with the model, which is never run: files, and what an auto_map at any depth of
+    a configuration names."""
     found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*") for path in folder.glob(pattern)
              if path.suffix in CODE]
     maps = []
@@ -241,7 +242,7 @@ def _code(folder: Path, contents: dict[str, Any]) -> Iterator[str]:
 
 
 def _strings(value: object) -> Iterator[str]:
-    """The strings in a JSON value."""
+    """Yield the strings in a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
@@ -250,7 +251,7 @@ def _strings(value: object) -> Iterator[str]:
 
 
 def _classes(contents: dict[str, Any]) -> Iterator[str]:
-    """A clause for each class of a tokenizer or a processor that transformers does not have."""
+    """Yield a clause for each class of a tokenizer or a processor that transformers does not have."""
     for file, content in contents.items():
         for level in objects(content):
             for name in (level[key] for key in CLASSES if isinstance(level.get(key), str)):
@@ -267,8 +268,8 @@ def _of_transformers(name: str) -> "type[Network] | None":
 
 
 def architecture_of(config: "Config") -> "type[Network] | None":
-    """The first class among the architectures of a configuration that transformers has for its type of model; None if
-    none is."""
+    """Return the first class among the architectures of a configuration that transformers has for its type of model;
+    None if none is."""
     found = [_of_transformers(name) for name in _architecture_names(config.architectures)]
     return next((each for each in found if (wanted := getattr(each, "config_class", None))
                  and _related(wanted, type(config))), None)
@@ -281,8 +282,8 @@ def _architecture_names(given: object) -> list[str]:
 
 
 def _architectures(content: object, config: "Config") -> Iterator[str]:
-    """A clause for each entry of architectures, at any depth, that is no class of transformers or of another type of
-    model."""
+    """Yield a clause for each entry of architectures, at any depth, that is no class of transformers or of another type
+    of model."""
     if not isinstance(content, dict):
         return
     for name in _architecture_names(content.get("architectures")):
@@ -298,8 +299,8 @@ def _architectures(content: object, config: "Config") -> Iterator[str]:
 
 
 def _related(one: "type[Config]", other: "type[Config]") -> bool:
-    """Whether a model of configurations of the first class can be one of the second: the same or derived, one inside
-    the other, or made so by transformers, as InternLM 3 is a Llama."""
+    """Return whether a model of configurations of the first class can be one of the second: the same or derived, one
+    inside the other, or made so by transformers, as InternLM 3 is a Llama."""
     import transformers
 
     return any(
@@ -311,12 +312,12 @@ def _related(one: "type[Config]", other: "type[Config]") -> bool:
 
 @cache
 def harmless() -> dict[str, Any]:
-    """What assets/harmless_keys.toml lists."""
+    """Return what assets/harmless_keys.toml lists."""
     return tomllib.loads((ASSETS / "harmless_keys.toml").read_text(encoding="utf-8"))
 
 
 def default_of(config_class: "type[Config]") -> "Config | None":
-    """A configuration of this class with nothing set; None where it needs something."""
+    """Return a configuration of this class with nothing set; None where it needs something."""
     try:
         return config_class()
     except Exception:   # whatever a class of transformers raises about what is missing
@@ -324,7 +325,7 @@ def default_of(config_class: "type[Config]") -> "Config | None":
 
 
 def _keys(config: "Config", default: "Config | None", path: str = "") -> list[str]:
-    """A clause for each level of a configuration with keys that its class does not declare.
+    """Return a clause for each level of a configuration with keys that its class does not declare.
 
     What a class does not know, transformers sets as an attribute and goes on. So an attribute that is no field of the
     class, and that a configuration with nothing set does not have, was written into config.json and is not read.
@@ -366,7 +367,7 @@ def _is_harmless(name: str, value: object, model_type: str) -> bool:
 
 
 def _is_read(kind: type, name: str) -> bool:
-    """Whether the source of a configuration class asks for a key by its name, or that of its network does."""
+    """Return whether the source of a configuration class asks for a key by its name, or that of its network does."""
     own, sources = kind.__module__, []
     for place in (own, own.replace(".configuration_", ".modeling_")):
         with suppress(ImportError, OSError):
@@ -375,8 +376,8 @@ def _is_read(kind: type, name: str) -> bool:
 
 
 def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
-    """A clause where config.json sets is_causal and the probe's masks are otherwise. causal: whether no token of the
-    probe looks ahead. What makes the masks reads it from any configuration, yet not every network asks there."""
+    """Return a clause where config.json sets is_causal and the probe's masks are otherwise. causal: whether no token of
+    the probe looks ahead. What makes the masks reads it from any configuration, yet not every network asks there."""
     given = [wanted for each in (config, config.get_text_config())
              if (wanted := vars(each).get("is_causal")) is not None]
     if not given or (not config.is_encoder_decoder and all(bool(wanted) == causal for wanted in given)):
@@ -386,7 +387,7 @@ def follows_is_causal(config: "Config", causal: bool) -> tuple[str, ...]:
 
 
 def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
-    """A clause for what a sentence-transformers folder does before or after its network that is not done here."""
+    """Yield a clause for what a sentence-transformers folder does before or after its network that is not done here."""
     path = folder / "modules.json"
     modules = parsed(path) if path.is_file() else None
     for module in modules if isinstance(modules, list) else ():
@@ -400,8 +401,8 @@ def _sentence_modules(folder: Path, about: object) -> Iterator[str]:
 
 
 def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
-    """A clause on stored tensors of the network's stacks of layers that have no place in it; a head that is not used,
-    such as BERT's for the next sentence, is no matter."""
+    """Return a clause on stored tensors of the network's stacks of layers that have no place in it; a head that is not
+    used, such as BERT's for the next sentence, is no matter."""
     if not unexpected:
         return []
     base = f"{network.base_model_prefix}."
@@ -412,6 +413,6 @@ def _tensors(network: "Network", unexpected: list[str]) -> list[str]:
 
 
 def _named(names: list[str]) -> str:
-    """Names that somebody else wrote, the first of many."""
+    """Name that somebody else wrote, the first of many."""
     shown = [name if name.isprintable() and len(name) <= LONGEST else repr(name[:LONGEST]) for name in names[:SHOWN]]
     return ", ".join(shown) + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")

@@ -39,8 +39,8 @@ PREFIX = "base_model.model."   # of every name in an adapter's file
 
 
 def with_adapters(place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
-    """The place with the adapter of its folder, and clauses on adapters that are not applied. For an adapter alone, the
-    place of its base, which `find` gives by its name. Raises UserError for an adapter alone that cannot be
+    """Return the place with the adapter of its folder, and clauses on adapters that are not applied. For an adapter
+    alone, the place of its base, which `find` gives by its name. Raises UserError for an adapter alone that cannot be
     applied."""
     folder, unapplied = place.folder, []
     inside = sorted(path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/{ADAPTER_CONFIG}"))
@@ -108,8 +108,8 @@ class Adapter:
         return f"{changes if lora else 'only LoRA adapters are'}; {MERGE}"
 
     def with_base(self, place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
-        """The place of this adapter's base, with it. Raises UserError where it cannot be applied, NotOnDisk without its
-        base."""
+        """Return the place of this adapter's base, with it. Raises UserError if it cannot be applied, NotOnDisk without
+        its base."""
         base = str(self.settings.get("base_model_name_or_path", ""))
         what = f"{place.folder} is {self.named} for {quoted(base)[1:-1] or 'a base that it does not name'}"
         if self.obstacle:
@@ -139,7 +139,7 @@ class Adapter:
                        licence=there.licence if licence == "not stated" else licence)
 
     def note(self) -> str:
-        """A sentence for the card."""
+        """Return a sentence for the card."""
         ranks = dict.fromkeys((self.settings.get("r", 8), *self.settings.get("rank_pattern", {}).values()))
         over = (self.settings["base_model_name_or_path"] if files.is_adapter_alone(self.folder)
                 else "the weights beside it")
@@ -153,8 +153,8 @@ class Adapter:
         return {name.removeprefix(PREFIX): shape for name, (_, _, shape) in found.items()}
 
     def architecture(self, own: str, config: "Config") -> str:
-        """The class that the adapter was trained in, where its task is another than that of its base's class `own`; the
-        configuration gets as many labels as the adapter has."""
+        """Return the class that the adapter was trained in, where its task is another than that of its base's class
+        `own`; the configuration gets as many labels as the adapter has."""
         rows = [shape[0] for name, shape in self.tensors.items() if name.endswith(HEADS)]
         if rows and rows[-1] != config.num_labels:
             config.num_labels = rows[-1]
@@ -166,8 +166,8 @@ class Adapter:
         return own
 
     def names(self, network: "Network") -> dict[str, str]:
-        """Its names in the network, by those in its file; without the name of the base model before them, or with it,
-        where a head was there or not when the adapter was trained."""
+        """Return its names in the network, by those in its file; without the name of the base model before them, or
+        with it, where a head was there or not when the adapter was trained."""
         modules, prefix = dict(network.named_modules()), f"{network.base_model_prefix}."
         for change in (str, prefix.__add__, lambda name: name.removeprefix(prefix)):
             if all(change(name).split(".lora_")[0].replace(".base_layer", "").rpartition(".")[0] in modules
@@ -176,12 +176,12 @@ class Adapter:
         return {name: name for name in self.tensors}
 
     def replaced(self, network: "Network") -> set[str]:
-        """The network's parameters that the adapter replaces whole, by their names there."""
+        """Return the network's parameters that the adapter replaces whole, by their names there."""
         return {name.replace(".base_layer.", ".") for name in self.names(network).values() if ".lora_" not in name}
 
     def merge(self, network: "Network") -> None:
-        """Puts the adapter into the network's weights, as peft does. Raises UserError, with the file's name, where
-        file, configuration and network do not agree."""
+        """Put the adapter into the network's weights, as peft does. Raises UserError, with the file's name, where file,
+        configuration and network do not agree."""
         import peft
         from safetensors.torch import load_file
 
@@ -203,7 +203,7 @@ class Adapter:
         files.check_numbers(str(path), network, lambda name: path)
 
     def _fit_embeddings(self, network: "Network", names: dict[str, str]) -> None:
-        """Gives the network as many tokens as the adapter's own embeddings have, and an output of its own where the
+        """Return the network as many tokens as the adapter's own embeddings have, and an output of its own where the
         adapter changes the embeddings alone, as it did in training."""
         import torch
 

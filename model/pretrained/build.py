@@ -57,7 +57,7 @@ COMPUTED = {"F32", "I64", "I32", "U8", "BOOL"}   # stored as they are computed w
 
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PretrainedModel:
-    """The model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
+    """Return the model of a folder, loaded and verified. The caller holds the lock, has checked the files and prepared
     transformers. Raises UserError if it cannot be shown."""
     loaded = load_network(place, "input_ids", report)
     tokenizer = open_tokenizer(tokenizer_folder(place.folders))
@@ -77,9 +77,9 @@ class Loaded(NamedTuple):
 
 
 def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
-    """The network of a folder as its architecture says, with its weights, and its adapter merged into them. argument:
-    of its forward pass, which it has to take. Raises UserError, with the file's name, where it cannot be made or does
-    not fit into memory."""
+    """Return the network of a folder as its architecture says, with its weights, and its adapter merged into them.
+    argument: of its forward pass, which it has to take. Raises UserError, with the file's name, where it cannot be made
+    or does not fit into memory."""
     import torch
     import transformers
 
@@ -127,7 +127,7 @@ def load_network(place: ModelFiles, argument: str, report: Progress) -> Loaded:
 
 def build_model(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer", head: str,
                 dtype: str = "float32") -> PretrainedModel:
-    """The model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
+    """Return the model of a loaded network, verified or at least reported. Raises UserError if its picture cannot be
     trusted."""
     network.eval()
     stop_between_layers(network)
@@ -151,7 +151,7 @@ class Examined(NamedTuple):
 
 def examine(place: ModelFiles, network: "Network", head: str, forward: "Probe",
             lengths: tuple[int, int | None]) -> Examined:
-    """Whether the network's picture is right: verified or at least reported. Raises UserError if it cannot be
+    """Return whether the network's picture is right: verified or at least reported. Raises UserError if it cannot be
     trusted."""
     wiring: verify.Wiring | None = None
     reasons: tuple[str, ...] = ()
@@ -180,13 +180,13 @@ class Probe:
         self.network, self.tensors = network, tensors
 
     def __call__(self, **options: object) -> "Output":
-        """What the network returns."""
+        """Return what the network returns."""
         return self.network(**self.tensors | options)
 
 
 def probe_of(network: "Network") -> tuple[Probe, tuple[int, int | None]]:
-    """A forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths on both
-    sides."""
+    """Return a forward pass over random tokens, longer than the smallest window if that is affordable, and its lengths
+    on both sides."""
     import torch
 
     config = network.config.get_text_config()
@@ -219,7 +219,7 @@ def _config(folder: Path) -> "Config":
 
 def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Config",
                                      weights: Weights, title: str) -> None:
-    """Raises UserError where the network that a configuration describes needs more memory than is free, or many more
+    """Raise UserError if the network that a configuration describes needs more memory than is free, or many more
     numbers than its weights hold."""
     import torch
 
@@ -240,7 +240,7 @@ def _refuse_what_weights_do_not_hold(network_class: "type[Network]", config: "Co
 
 @contextmanager
 def _quantised(place: ModelFiles, config: "Config") -> Iterator[None]:
-    """Says of weights that are quantised, and cannot be loaded, that this is why."""
+    """Say of weights that are quantised, and cannot be loaded, that this is why."""
     try:
         yield
     except UserError as error:
@@ -255,8 +255,8 @@ def _quantised(place: ModelFiles, config: "Config") -> Iterator[None]:
 
 def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str, ...], forward: Probe,
             lengths: tuple[int, int | None]) -> bool:
-    """Switches to the weights that the model itself reports and checks them on the probe; gives whether they look
-    ahead. Raises UserError if they fail."""
+    """Switch to the weights that the model itself reports and checks them on the probe; gives whether they look ahead.
+    Raises UserError if they fail."""
     import torch
 
     ids = forward.tensors.get("input_ids")   # a picture's patches have no order in which to look ahead
@@ -283,7 +283,7 @@ def _report(place: ModelFiles, network: "Network", head: str, reasons: tuple[str
 
 
 def _runs(forward: Probe) -> bool:
-    """Whether the network runs on a text alone."""
+    """Return whether the network runs on a text alone."""
     import torch
 
     try:
@@ -295,7 +295,7 @@ def _runs(forward: Probe) -> bool:
 
 
 def _shapes_of(network: "Network") -> list[limits.Shape]:
-    """The sizes of the attention layers as the configuration has them."""
+    """Return the sizes of the attention layers as the configuration has them."""
     config = network.config.get_text_config()
     heads = getattr(config, "num_attention_heads", None) or 1
     width = getattr(config, "hidden_size", None) or heads
@@ -305,7 +305,7 @@ def _shapes_of(network: "Network") -> list[limits.Shape]:
 
 
 def plan_of(network: "Network", card: Card, head: str, examined: Examined) -> limits.Plan:
-    """What the size of an answer of this network depends on."""
+    """Return what the size of an answer of this network depends on."""
     config = network.config.get_text_config()
     inner = getattr(config, "intermediate_size", None) or getattr(config, "d_ff", None) or 4 * card.d_model
     inner = max(inner) if isinstance(inner, list) else inner  # one for each layer, in Gemma 3n
@@ -325,8 +325,8 @@ ATTENTIONLESS = frozenset({"mamba", "mamba2", "falcon_mamba", "rwkv", "xlstm"})
 
 def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: "Tokenizer | str", examined: Examined,
             probe: int, dtype: str) -> Card:
-    """The card of a loaded network. tokenizer: of transformers, or words on how a picture is cut; probe: tokens that it
-    was tried on; dtype: how the weights are stored and computed with."""
+    """Return the card of a loaded network. tokenizer: of transformers, or words on how a picture is cut; probe: tokens
+    that it was tried on; dtype: how the weights are stored and computed with."""
     config = network.config.get_text_config()
     slots = () if examined.wiring is None else tuple(examined.wiring.slots.values())
     heads, kv_heads, d_head = max((shape.heads, shape.kv_heads, shape.d_k) for shape in examined.shapes)
@@ -346,8 +346,8 @@ def card_of(place: ModelFiles, fingerprint: str, network: "Network", tokenizer: 
 
 
 def source_of(place: ModelFiles) -> str:
-    """A sentence on where the weights of the model and of its adapter came from: the package, as the hub could not be
-    reached, or the hub's repository or its bot; nothing for a person's own."""
+    """Return a sentence on where the weights of the model and of its adapter came from: the package, as the hub could
+    not be reached, or the hub's repository or its bot; nothing for a person's own."""
     said = []
     for folder in place.folders:
         mark, origin = folder / MARK, origin_of(folder)
@@ -364,7 +364,8 @@ def source_of(place: ModelFiles) -> str:
 
 
 def others_of(config: "Config", shown: frozenset[int]) -> str:
-    """A sentence on a hybrid model's other layers, which have no softmax attention and so are not shown; or nothing."""
+    """Return a sentence on a hybrid model's other layers, which have no softmax attention and so are not shown; or
+    nothing."""
     types = getattr(config, "layer_types", None) or getattr(config, "layers_block_type", None) or []
     others = Counter(str(name).replace("_", " ") for index, name in enumerate(types) if index not in shown)
     if not others or not shown:
@@ -374,8 +375,8 @@ def others_of(config: "Config", shown: frozenset[int]) -> str:
 
 
 def side_of(config: "Config", shown: frozenset[Kind]) -> str:
-    """A sentence on an encoder whose attention is not shown, as it is of another form: blocks, globals or summaries
-    instead of one softmax over the text; or nothing."""
+    """Return a sentence on an encoder whose attention is not shown, as it is of another form: blocks, globals or
+    summaries instead of one softmax over the text; or nothing."""
     if getattr(config, "add_cross_attention", False) and shown and Kind.CROSS not in shown:
         return "Its cross-attention needs the output of an encoder, which this model does not have, and is not shown."
     if not config.is_encoder_decoder or not shown or Kind.SELF in shown:
@@ -385,7 +386,7 @@ def side_of(config: "Config", shown: frozenset[Kind]) -> str:
 
 
 def window_of(config: "Config", probe: int) -> str:
-    """A sentence on a window that is too long to be tried at load; or nothing."""
+    """Return a sentence on a window that is too long to be tried at load; or nothing."""
     window = smallest_window(config)
     if window is None or window < probe:
         return ""
@@ -413,7 +414,7 @@ def _tokenizer(tokenizer: "Tokenizer") -> str:
 
 
 def positions_of(network: "Network") -> str:
-    """How the model knows the order of its tokens, in words."""
+    """Return how the model knows the order of its tokens, in words."""
     config = network.config.get_text_config()
     schemes = []
     for name, module in network.named_modules():
@@ -438,7 +439,7 @@ def positions_of(network: "Network") -> str:
 
 
 def longest(network: "Network") -> int:
-    """How many tokens the model's positions reach; `UNLIMITED` where they have no end."""
+    """Return how many tokens the model's positions reach; `UNLIMITED` where they have no end."""
     config = network.config.get_text_config()
     reach = [_reach(module, config) for name, module in network.named_modules()
              if POSITION_NAMES.search(name.rsplit(".", 1)[-1]) and hasattr(module, "num_embeddings")]
@@ -451,7 +452,8 @@ def longest(network: "Network") -> int:
 
 
 def _reach(embedding: Any, config: "Config") -> int:
-    """Rows of a table of positions that a text may use: BART starts at row 2, RoBERTa after the row for padding."""
+    """Return rows of a table of positions that a text may use: BART starts at row 2, RoBERTa after the row for
+    padding."""
     if "Sinusoidal" in type(embedding).__name__:
         return int(getattr(config, "max_position_embeddings", embedding.num_embeddings))
     skipped = getattr(embedding, "offset", None)
@@ -461,7 +463,7 @@ def _reach(embedding: Any, config: "Config") -> int:
 
 
 def smallest_window(config: "Config") -> int | None:
-    """The shortest reach of any layer in tokens, or None if no layer has a window."""
+    """Return the shortest reach of any layer in tokens, or None if no layer has a window."""
     config = config.get_text_config()
     if getattr(config, "use_sliding_window", None) is False:
         return None
@@ -472,7 +474,7 @@ def smallest_window(config: "Config") -> int | None:
 
 
 def _setting(config: "Config", name: str) -> Any:
-    """A configuration's value; None where it has none, or one for each layer (transformers then raises a
+    """Return a configuration's value; None where it has none, or one for each layer (transformers then raises a
     RuntimeError)."""
     try:
         return getattr(config, name, None)

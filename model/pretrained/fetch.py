@@ -50,11 +50,12 @@ class Origin(TypedDict, total=False):
 
 
 def fetch(model_id: str, report: Progress) -> Path:
-    """The folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if it is
-    not on disk yet.
+    """Return the folder of the model (a catalogue name, a hub id, or the path of a GGUF file), fetched or converted if
+    it is not on disk yet.
 
     `report` may raise to stop; asked again, it goes on from there. Raises UserError, also for a disk that is full or
-    may not be written to. """
+    may not be written to.
+    """
     entry = catalogue.entry_named(model_id)
     if entry is None:
         catalogue.refuse_strangers()
@@ -71,7 +72,7 @@ def fetch(model_id: str, report: Progress) -> Path:
 
 
 def _from_file(path: Path, report: Progress) -> Path:
-    """The folder of a person's own GGUF file, converted if it is not yet."""
+    """Return the folder of a person's own GGUF file, converted if it is not yet."""
     folder = convert.folder_for(path)
 
     def make(partial: Path) -> Origin:
@@ -100,8 +101,8 @@ def _bring(entry: catalogue.Entry | None, hub_id: str, partial: Path, report: Pr
 
 def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
              make: Callable[[Path], Origin]) -> Path:
-    """The folder that `make` fills in another place, marked and moved to its own when it is whole. One process at a
-    time makes it; there() is the folder that another one has made meanwhile."""
+    """Return the folder that `make` fills in another place, marked and moved to its own when it is whole. One process
+    at a time makes it; there() is the folder that another one has made meanwhile."""
     partial = folder.with_name(f"{folder.name}.partial")
     partial.parent.mkdir(parents=True, exist_ok=True)
     lock = folder.with_name(f"{partial.name}.lock")
@@ -128,8 +129,8 @@ def _brought(folder: Path, there: Callable[[], Path | None], report: Progress,
 
 
 def download(hub_id: str, folder: Path, report: Progress) -> Origin:
-    """Brings a model's files into `folder` and gives their origin. Stops where `report` raises, and goes on from there
-    when asked again. Raises UserError, Unreachable where there is no hub."""
+    """Bring a model's files into `folder` and gives their origin. Stops where `report` raises, and goes on from there
+    when asked again. Raises UserError, Unreachable if there is no hub."""
     import httpx2
     from huggingface_hub import HfApi, errors
 
@@ -167,8 +168,8 @@ def download(hub_id: str, folder: Path, report: Progress) -> Origin:
 
 
 def _weights(info: "ModelInfo") -> "list[RepoSibling]":
-    """The files of a model's weights and of its adapter, or of an adapter alone; never a pickle. None where the model's
-    own weights are pickled."""
+    """Return the files of a model's weights and of its adapter, or of an adapter alone; never a pickle. None where the
+    model's own weights are pickled."""
     found = {file.rfilename: file for file in info.siblings or ()}
     model = [WEIGHTS] if WEIGHTS in found else sorted(
         name for name in found if name == INDEX or re.fullmatch(r"model-\d+-of-\d+\.safetensors", name))
@@ -178,8 +179,8 @@ def _weights(info: "ModelInfo") -> "list[RepoSibling]":
 
 
 def _proposed_by_the_bot(hub_id: str) -> "tuple[list[RepoSibling], str | None, dict[str, str | int]]":
-    """The weights in the open pull request of the hub's own conversion bot, their commit, and where they are from.
-    Raises UserError where there are none: anybody may propose weights."""
+    """Return the weights in the open pull request of the hub's own conversion bot, their commit, and where they are
+    from. Raises UserError if there are none: anybody may propose weights."""
     from huggingface_hub import HfApi
 
     for thread in HfApi().get_repo_discussions(hub_id, author=BOT, discussion_type="pull_request"):
@@ -227,7 +228,7 @@ def _fetch_file(hub_id: str, commit: str | None, file: "RepoSibling", path: Path
 
 
 def _is_intact(path: Path, file: "RepoSibling") -> bool:
-    """Whether its checksum is the hub's: sha256 for large files, git's sha1 for small ones."""
+    """Return whether its checksum is the hub's: sha256 for large files, git's sha1 for small ones."""
     if file.lfs:
         return files.sha256(path) == file.lfs.sha256
     content = path.read_bytes()

@@ -90,19 +90,20 @@ class Weights:
         return tuple(sorted({dtype for _, dtype, _ in self.tensors.values()}))
 
     def key_of(self, name: str) -> str:
-        """The name under which a parameter is stored: as it is, or without or with its base model's name before it."""
+        """Return the name under which a parameter is stored: as it is, or without or with its base model's name before
+        it."""
         ends = (name, name.partition(".")[2])
         return next((key for key in ends if key in self.tensors), "") or next(
             (key for key in self.tensors if key.endswith(f".{name}")), name)
 
     def file_of(self, name: str) -> Path:
-        """The file that holds a parameter."""
+        """Return the file that holds a parameter."""
         key = self.key_of(name)
         return self.tensors[key][0] if key in self.tensors else self.files[0]
 
 
 def path_named(model_id: str) -> Path:
-    """The path that an id is, if it is one. Raises UserError for what no system takes as a path."""
+    """Return the path that an id is, if it is one. Raises UserError for what no system takes as a path."""
     try:
         path = Path(model_id).expanduser()
         path.exists()   # asked for the errors that it raises
@@ -114,7 +115,8 @@ def path_named(model_id: str) -> Path:
 
 
 def sha256(path: Path) -> str:
-    """The file's sha256 in hexadecimal, read once per process and state of the file (size and time of change)."""
+    """Return the file's sha256 in hexadecimal, read once per process and state of the file (size and time of
+    change)."""
     state = (path.stat().st_size, path.stat().st_mtime_ns)
     known = _hashes.get(str(path))
     if known and known[0] == state:
@@ -138,7 +140,7 @@ def fingerprint(*folders: Path, more: tuple[str, ...] = ()) -> str:
 
 
 def read_json(path: Path) -> dict:
-    """A JSON object from a model's folder. Raises UserError with the file's name."""
+    """Return a JSON object from a model's folder. Raises UserError with the file's name."""
     if not path.exists():
         raise UserError(f"{path.parent} has no {path.name}; give a folder that save_pretrained wrote.")
     with blame(path, "a JSON object"):
@@ -149,7 +151,7 @@ def read_json(path: Path) -> dict:
 
 
 def parsed(path: Path) -> Any:
-    """The file's content; nothing where it is no JSON, which whoever needs the file says."""
+    """Return the file's content; nothing where it is no JSON, which whoever needs the file says."""
     try:
         return json.loads(path.read_bytes())
     except (ValueError, OSError, RecursionError):
@@ -157,7 +159,7 @@ def parsed(path: Path) -> Any:
 
 
 def objects(value: object) -> Iterator[dict]:
-    """Every object in a JSON value."""
+    """Yield every object in a JSON value."""
     if isinstance(value, dict):
         yield value
     if isinstance(value, dict | list):
@@ -166,25 +168,25 @@ def objects(value: object) -> Iterator[dict]:
 
 
 def has_adapter(folder: Path) -> bool:
-    """Whether an adapter of peft lies in the folder."""
+    """Return whether an adapter of peft lies in the folder."""
     return (folder / ADAPTER_CONFIG).is_file() or (folder / ADAPTER_WEIGHTS).is_file()
 
 
 def is_adapter_alone(folder: Path) -> bool:
-    """Whether the folder holds an adapter and no weights of its base."""
+    """Return whether the folder holds an adapter and no weights of its base."""
     return has_adapter(folder) and not any(path for pattern in ("model*.safetensors*", "pytorch_model*", "*.gguf")
                                            for path in folder.glob(pattern))
 
 
 def all_weights(folder: Path) -> tuple[Path, ...]:
-    """The safetensors files of a model, of an adapter, or of both."""
+    """Return the safetensors files of a model, of an adapter, or of both."""
     adapter = folder / ADAPTER_WEIGHTS
     alone = is_adapter_alone(folder)
     return (() if alone else weights_of(folder).files) + ((adapter,) if alone or adapter.is_file() else ())
 
 
 def licence_of(folder: Path) -> str:
-    """The licence that the folder's README.md states in its front matter, as hub models have it."""
+    """Return the licence that the folder's README.md states in its front matter, as hub models have it."""
     readme = folder / "README.md"
     head = readme.read_text(encoding="utf-8", errors="replace")[:4000] if readme.is_file() else ""
     licence = re.search(r"^license:[ \t]*([\w.+-]+)", head, re.MULTILINE) if head.startswith("---") else None
@@ -192,7 +194,7 @@ def licence_of(folder: Path) -> str:
 
 
 def weights_of(folder: Path) -> Weights:
-    """The safetensors weights of a folder, in one file or as its index names them. Raises UserError where there are
+    """Return the safetensors weights of a folder, in one file or as its index names them. Raises UserError if there are
     none, and for an index that names anything but files beside it."""
     index = folder / INDEX
     names = [WEIGHTS]
@@ -218,18 +220,18 @@ def _refuse_pointer(path: Path) -> None:
 
 
 def is_fault(error: BaseException) -> bool:
-    """Whether an error is of what was read, and not of somebody who ends the program."""
+    """Return whether an error is of what was read, and not of somebody who ends the program."""
     return isinstance(error, Exception) or type(error).__name__ == PANIC
 
 
 def in_one_line(error: BaseException) -> str:
-    """What another package says."""
+    """Return what another package says."""
     return " ".join(str(error).split())[:LONGEST].rstrip(" .;,:") or type(error).__name__
 
 
 @contextmanager
 def blame(path: Path, expected: str) -> Iterator[None]:
-    """Makes a UserError of whatever is raised about what a file holds. `expected` follows "as"."""
+    """Make a UserError of whatever is raised about what a file holds. `expected` follows "as"."""
     try:
         yield
     except (UserError, MemoryError):
@@ -243,7 +245,7 @@ def blame(path: Path, expected: str) -> Iterator[None]:
 
 def check_weights(place: ModelFiles, weights: Weights, network: "Network",
                   mismatched: Iterable[tuple]) -> None:
-    """Raises UserError, with file and tensor, for weights of another shape, or without decimals.
+    """Raise UserError, with file and tensor, for weights of another shape, or without decimals.
 
     mismatched: (tensor, its shape, the shape that config.json wants) of each, as transformers reports them.
     """
@@ -260,7 +262,7 @@ def check_weights(place: ModelFiles, weights: Weights, network: "Network",
 
 
 def check_numbers(title: str, network: "Network", file_of: Callable[[str], Path]) -> None:
-    """Raises UserError for NaN or infinity in any weight; file_of(name) is the file that holds it."""
+    """Raise UserError for NaN or infinity in any weight; file_of(name) is the file that holds it."""
     import torch
 
     for name, parameter in network.named_parameters():
@@ -270,7 +272,7 @@ def check_numbers(title: str, network: "Network", file_of: Callable[[str], Path]
 
 
 def check_generation(folder: Path, network: "Network") -> None:
-    """Raises UserError for a generation_config.json whose special tokens have no numbers."""
+    """Raise UserError for a generation_config.json whose special tokens have no numbers."""
     path = folder / "generation_config.json"
     if path.exists():
         read_json(path)
@@ -289,8 +291,8 @@ SHOWN = 12   # digits of a commit and of a checksum in a sentence
 
 
 def remember(place: ModelFiles) -> str:
-    """Writes down the version of a hub model and of its adapter that is opened for the first time. A sentence if this
-    is another one; else nothing."""
+    """Write down the version of a hub model and of its adapter that is opened for the first time. A sentence if this is
+    another one; else nothing."""
     return " ".join(filter(None, map(_remember, place.folders)))
 
 
@@ -320,7 +322,8 @@ def _remember(folder: Path) -> str:
 
 
 def origin_of(folder: Path) -> tuple[str, str] | None:
-    """(hub id, commit) of a model's folder, fetched by us or in the hub's own cache; None if it is not of a hub."""
+    """Return (hub id, commit) of a model's folder, fetched by us or in the hub's own cache; None if it is not of a
+    hub."""
     if folder.parent.name == "snapshots" and (cached := CACHED.fullmatch(folder.parent.parent.name)):
         return cached[1].replace("--", "/"), folder.name
     mark = folder / catalogue.MARK
@@ -332,5 +335,5 @@ def origin_of(folder: Path) -> tuple[str, str] | None:
 
 
 def record_of(hub_id: str) -> Path:
-    """The file with a model's versions. Whoever trusts another one from now on deletes it."""
+    """Return the file with a model's versions. Whoever trusts another one from now on deletes it."""
     return catalogue.home() / "first-opened" / f"{catalogue.folder_name(hub_id)}.json"

@@ -41,8 +41,8 @@ class Encoding:
 
 
 def tokenize_query(network: "Network", tokenizer: "Tokenizer", query: Query, limit: int) -> ModelInput:
-    """The query's texts as tokens and tensors, cut at the end to `limit` tokens a side; `with_target`
-    adds the target of an encoder–decoder. Raises UserError for a text that this network cannot read."""
+    """Return the query's texts as tokens and tensors, cut at the end to `limit` tokens a side; `with_target` adds the
+    target of an encoder–decoder. Raises UserError for a text that this network cannot read."""
     typed = (query.text,) if query.text_b is None else (query.text, query.text_b)
     texts, notes = _clean(typed)
     if query.text_b is not None and network.config.is_encoder_decoder:
@@ -80,8 +80,8 @@ def _reading() -> Iterator[None]:
 
 
 def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
-    """The tokens of a text as a user's turn in the tokenizer's chat template, up to where the answer begins. What the
-    template writes is special, and of no text. Raises UserError for a template that does not keep the text."""
+    """Return the tokens of a text as a user's turn in the tokenizer's chat template, up to where the answer begins.
+    What the template writes is special, and of no text. Raises UserError for a template that does not keep the text."""
     write = functools.partial(tokenizer.apply_chat_template, tokenize=False, add_generation_prompt=True)
     with _reading():
         whole, frame = (write([{"role": "user", "content": each}]) for each in (text, TURN))
@@ -102,8 +102,8 @@ def encode_turn(tokenizer: "Tokenizer", text: str, limit: int) -> Encoding:
 
 def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target: bool = False,
            special: bool = True) -> Encoding:
-    """The tokens of a text or a pair, with the tokenizer's own special tokens unless a template wrote them. Raises
-    UserError if nothing of the text is read."""
+    """Return the tokens of a text or a pair, with the tokenizer's own special tokens unless a template wrote them.
+    Raises UserError if nothing of the text is read."""
     asked = {"text_target": texts[0]} if as_target else dict(zip(("text", "text_pair"), texts, strict=False))
     options = {"return_special_tokens_mask": True, "add_special_tokens": special}
     options |= {"return_offsets_mapping": True} if tokenizer.is_fast else {}
@@ -123,7 +123,7 @@ def encode(tokenizer: "Tokenizer", texts: tuple[str, ...], limit: int, as_target
 
 
 def _check_ids(network: "Network", encoding: Encoding) -> None:
-    """Raises UserError for a tokenizer of another model, whose numbers the embeddings do not have."""
+    """Raise UserError for a tokenizer of another model, whose numbers the embeddings do not have."""
     rows = None
     with suppress(NotImplementedError, AttributeError):   # CANINE has no table of its characters
         rows = network.get_input_embeddings().num_embeddings
@@ -134,13 +134,13 @@ def _check_ids(network: "Network", encoding: Encoding) -> None:
 
 
 def plain_ids(tokenizer: "Tokenizer", text: str) -> list[int]:
-    """The ids of a text without special tokens."""
+    """Return the ids of a text without special tokens."""
     with _reading():
         return tokenizer.encode(text, add_special_tokens=False)
 
 
 def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str, Tensor]":
-    """The arguments that the network's forward knows, each (1, token)."""
+    """Return the arguments that the network's forward knows, each (1, token)."""
     import torch
 
     known = parameters_of(network.__class__)
@@ -149,7 +149,7 @@ def as_tensors(network: "Network", arguments: dict[str, list[int]]) -> "dict[str
 
 @functools.cache
 def parameters_of(kind: "type[Network]") -> frozenset[str]:
-    """The names that a class of networks takes in its forward pass."""
+    """Return the names that a class of networks takes in its forward pass."""
     return frozenset(inspect.signature(kind.forward).parameters)
 
 
@@ -174,19 +174,20 @@ class Unnamed:
 
 
 def target_tokenizer(network: "Network", tokenizer: "Tokenizer") -> "Tokenizer | Unnamed":
-    """The tokenizer of what the network writes: `Unnamed` where its two halves have vocabularies of different sizes, as
-    the folder's tokenizer is the encoder's."""
+    """Return the tokenizer of what the network writes: `Unnamed` where its two halves have vocabularies of different
+    sizes, as the folder's tokenizer is the encoder's."""
     encoder, decoder = (getattr(getattr(network.config, half, None), "vocab_size", None) for half in HALVES)
     return tokenizer if encoder is None or decoder in (None, encoder) else Unnamed(decoder)
 
 
 def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, question: ModelInput, limit: int,
                 report: Progress) -> ModelInput:
-    """The question with an encoder–decoder's target side: the query's target, shifted right behind the start token, or
-    what the model writes.
+    """Return the question with an encoder–decoder's target side: the query's target, shifted right behind the start
+    token, or what the model writes.
 
     What it writes is decoded greedily and without the query's edits, so that before and after an edit the same tokens
-    are compared. """
+    are compared.
+    """
     pieces_known, tokenizer = len(tokenizer), target_tokenizer(network, tokenizer)
     left_out: tuple[str, ...] = ()
     if isinstance(tokenizer, Unnamed):
@@ -214,7 +215,7 @@ def with_target(network: "Network", tokenizer: "Tokenizer", query: Query, questi
 
 
 def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list[Piece]]:
-    """The text that some ids write, and the piece of each id."""
+    """Return the text that some ids write, and the piece of each id."""
     special = set(tokenizer.all_special_ids)
     text = tokenizer.decode([number for number in ids if number not in special], clean_up_tokenization_spaces=False)
     numbered = list(zip(ids, _vocabulary_strings(tokenizer, ids), strict=True))
@@ -224,7 +225,8 @@ def _generated_pieces(tokenizer: "Tokenizer", ids: list[int]) -> tuple[str, list
 
 
 def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
-    """The id that the target starts with: as the configurations say, that of a decoder made on its own included."""
+    """Return the id that the target starts with: as the configurations say, that of a decoder made on its own
+    included."""
     configs = (network.config, getattr(network, "generation_config", None), network.config.get_text_config())
     named = [getattr(config, name, None) for name in ("decoder_start_token_id", "bos_token_id") for config in configs]
     named += [tokenizer.cls_token_id, tokenizer.bos_token_id]
@@ -234,7 +236,7 @@ def _start_token(network: "Network", tokenizer: "Tokenizer") -> int:
 
 def _generate(network: "Network", tokenizer: "Tokenizer", question: ModelInput, longest: int,
               report: Progress) -> list[int]:
-    """The ids that the model writes greedily, the start token first, the end token left out."""
+    """Return the ids that the model writes greedily, the start token first, the end token left out."""
     import torch
     from transformers import StoppingCriteria, StoppingCriteriaList
 
@@ -264,7 +266,7 @@ def _same_depth(config: "Config") -> bool:
 
 
 def _vocabulary_strings(tokenizer: "Tokenizer", ids: list[int]) -> list[str]:
-    """The vocabulary's strings; a model may know more ids than its tokenizer."""
+    """Return the vocabulary's strings; a model may know more ids than its tokenizer."""
     return [f"∅{number}" if raw is None else raw
             for number, raw in zip(ids, tokenizer.convert_ids_to_tokens(ids), strict=True)]
 
@@ -306,7 +308,7 @@ def _slow_pieces(tokenizer: "Tokenizer", encoded: "BatchEncoding", texts: tuple[
 
 def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query,
                        vocabulary: int) -> tuple[list[Piece], str]:
-    """The pieces with those of the continuation behind them, and the text that the continuation writes."""
+    """Return the pieces with those of the continuation behind them, and the text that the continuation writes."""
     numbers = query.continuation
     if not all(0 <= number < vocabulary for number in numbers):
         raise UserError(f"The continuation names a token that this model does not have (it has {vocabulary:,}); start "
@@ -320,6 +322,6 @@ def _with_continuation(tokenizer: "Tokenizer", pieces: list[Piece], query: Query
 
 
 def _omitted_text(pieces: list[Piece], texts: tuple[str, ...]) -> str:
-    """The end of each text that no piece reaches."""
+    """Return the end of each text that no piece reaches."""
     ends = [max((piece.span[1] for piece in pieces if piece.text == side), default=0) for side in range(len(texts))]
     return " … ".join(rest for text, end in zip(texts, ends, strict=True) if (rest := text[end:].strip()))

@@ -25,8 +25,8 @@ _opening = threading.Lock()
 
 
 def locate(model_id: str) -> ModelFiles:
-    """Where a model is, by its catalogue name, its folder or its hub id. Raises UserError with the way out; never asks
-    the network.
+    """Return where a model is, by its catalogue name, its folder or its hub id. Raises UserError with the way out;
+    never asks the network.
 
     With `SUFFIX` behind it an id means the model's untrained twin, which has the same files.
     """
@@ -57,7 +57,7 @@ def _place(model_id: str) -> ModelFiles:
 
 
 def _folder(model_id: str) -> Path | None:
-    """The folder that the id names, if it is written as a path or is one with a model in it."""
+    """Return the folder that the id names, if it is written as a path or is one with a model in it."""
     if not model_id.strip() or "\0" in model_id:
         raise UserError("There is no model without a name; choose one of the catalogue.")
     path = files.path_named(model_id)
@@ -72,15 +72,15 @@ def _folder(model_id: str) -> Path | None:
 
 
 def revision(model_id: str) -> str:
-    """The fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits. Cheap after the first
-    time."""
+    """Return the fingerprint of a model's weights, configuration and tokenizer: 16 hexadecimal digits. Cheap after the
+    first time."""
     return _fingerprint(model_id, locate(model_id))
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """What the model reads beside a text: a target where it has an encoder and a decoder, else a second text;
-    chat, where its tokenizer has a template for one; of one that reads pictures image, and text where it reads texts
-    as well. Raises UserError for an unknown model."""
+    """Return what the model reads beside a text: a target where it has an encoder and a decoder, else a second text;
+    chat, where its tokenizer has a template for one; of one that reads pictures image, and text where it reads texts as
+    well. Raises UserError for an unknown model."""
     folder = locate(model_id).folder
     accounting.check_folder(folder)
     if pictures := accounting.reads_pictures(folder):
@@ -91,7 +91,7 @@ def sides(model_id: str) -> frozenset[str]:
 
 
 def wrong_input(model_id: str) -> UserError:
-    """Why a model does not take the picture that it is asked with, or needs one."""
+    """Return why a model does not take the picture that it is asked with, or needs one."""
     from transformers import AutoConfig
 
     folder = locate(model_id).folder
@@ -105,7 +105,7 @@ def _fingerprint(model_id: str, place: ModelFiles) -> str:
 
 
 def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers":
-    """The model, loaded and verified. Raises UserError if it cannot be opened or shown."""
+    """Return the model, loaded and verified. Raises UserError if it cannot be opened or shown."""
     place = locate(model_id)
     report(0.05, "checking the files")
     accounting.check_folder(place.folder)
@@ -124,7 +124,7 @@ def open_model(model_id: str, report: Progress) -> "PretrainedModel | TwoTowers"
 
 
 def _check_files(place: ModelFiles, folder: Path) -> None:
-    """Raises UserError unless the weights in a folder have the checksum of the catalogue, or of the time when they were
+    """Raise UserError unless the weights in a folder have the checksum of the catalogue, or of the time when they were
     fetched."""
     weights = files.all_weights(folder)
     mark = folder / catalogue.MARK

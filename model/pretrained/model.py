@@ -35,7 +35,7 @@ class Pooling:
 
 
 def pooling_of(folder: Path) -> Pooling | None:
-    """The pooling that a sentence-transformers folder describes, or None for any other model."""
+    """Return the pooling that a sentence-transformers folder describes, or None for any other model."""
     if not (folder / "modules.json").is_file() or not (folder / "1_Pooling" / "config.json").is_file():
         return None
     config = files.read_json(folder / "1_Pooling" / "config.json")
@@ -52,8 +52,8 @@ def pooling_of(folder: Path) -> Pooling | None:
 
 
 def pool(hidden: Any, pooling: Pooling) -> Any:
-    """The sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding: arrays
-    or tensors."""
+    """Return the sentence vectors (text, d_model) of the last layer's states (text, token, d_model), without padding:
+    arrays or tensors."""
     vectors = hidden.mean(1) if pooling.mode == "mean" else hidden[:, 0]
     if not pooling.normalise:
         return vectors
@@ -62,7 +62,7 @@ def pool(hidden: Any, pooling: Pooling) -> Any:
 
 
 def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
-    """The sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
+    """Return the sentence vector, float32 (d_model), of the last layer's states (1, token, d_model)."""
     # numpy's arithmetic starts sooner, which a short text notices
     numbers = pool(hidden.float().numpy(), pooling)[0].copy()
     numbers.flags.writeable = False
@@ -70,7 +70,8 @@ def sentence_vector(hidden: "Tensor", pooling: Pooling) -> Prediction:
 
 
 def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "Tokenizer") -> Prediction:
-    """The best twenty tokens at some positions. logits (position, vocabulary), one row for each of `positions`."""
+    """Return the best twenty tokens at some positions. logits (position, vocabulary), one row for each of
+    `positions`."""
     logits = logits.float()
     normaliser = logits.logsumexp(-1)
     best = logits.topk(min(CANDIDATES, logits.shape[-1]), dim=-1)
@@ -82,7 +83,8 @@ def top_tokens(kind: str, logits: "Tensor", positions: list[int], tokenizer: "To
 
 
 def text_of(tokenizer: "Tokenizer", number: int) -> str:
-    """One token of the vocabulary as a person reads it, its leading space shown, as there is no text around it."""
+    """Return one token of the vocabulary as a person reads it, its leading space shown, as there is no text around
+    it."""
     raw = tokenizer.convert_ids_to_tokens(number)
     if raw is None:
         return f"∅{number}"
@@ -96,7 +98,7 @@ def text_of(tokenizer: "Tokenizer", number: int) -> str:
 
 
 def bytes_in_hex(raw: str) -> str:
-    """A piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›."""
+    """Return a piece that is no whole character, as its bytes in hexadecimal: ‹E8 8B›."""
     known = bytes_by_sign()
     if not all(character in known for character in raw):
         return visible(raw)
@@ -106,12 +108,12 @@ def bytes_in_hex(raw: str) -> str:
 
 
 def label_of(config: "Config", number: int) -> str:
-    """A class by its name, its spaces as they are."""
+    """Return a class by its name, its spaces as they are."""
     return " ".join(map(visible, str(config.id2label.get(number, number)).split(" ")))
 
 
 def top_classes(logits: "Tensor", config: "Config") -> Prediction:
-    """The classes of a classifier, the most probable first. logits (class)."""
+    """Return the classes of a classifier, the most probable first. logits (class)."""
     normaliser = logits.float().logsumexp(-1)
     best = logits.float().topk(min(CANDIDATES, len(logits)))
     ids = tuple(best.indices.tolist())
@@ -144,8 +146,8 @@ class PretrainedModel(NetworkModel):
         return Pieces(self)
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """The query as the network takes it, with an encoder–decoder's target side. Raises UserError where it cannot be
-        asked."""
+        """Return the query as the network takes it, with an encoder–decoder's target side. Raises UserError if it
+        cannot be asked."""
         report(0.02, "reading the text")
         if query.image is not None:
             raise wrong_input(self.card.title, self.network.config.model_type, type(self.network))
@@ -161,19 +163,20 @@ class PretrainedModel(NetworkModel):
         return asked
 
     def call(self, tensors: "dict[str, Tensor]", every: bool = False) -> "Output":
-        """What the network returns. A decoder that knows how computes the logits of its last token only."""
+        """Return what the network returns. A decoder that knows how computes the logits of its last token only."""
         knows_how = "logits_to_keep" in parameters_of(self.network.__class__)
         last = {"logits_to_keep": 1} if self.task == "next" and knows_how and not every else {}
         return self.network(**tensors, **last)
 
     def outputs(self, output: "Output") -> "Tensor":
-        """The logits (row, token, vocabulary), or sentence vectors (row, d)."""
+        """Return the logits (row, token, vocabulary), or sentence vectors (row, d)."""
         if self.pooling is not None:
             return cast("Tensor", pool(output.last_hidden_state, self.pooling))
         return cast("Tensor", output.last_hidden_state if self.task == "none" else output.logits).float()
 
     def answer(self, asked: ModelInput, output: "Output", row: int = 0) -> PassAnswer:
-        """The logits or the sentence vector of one row of a pass. Raises UserError for a network that has neither."""
+        """Return the logits or the sentence vector of one row of a pass. Raises UserError for a network that has
+        neither."""
         if self.pooling is not None:
             vector = sentence_vector(output.last_hidden_state[row:row + 1], self.pooling).vector
             return PassAnswer("vector", (), cast(np.ndarray, vector))
@@ -184,7 +187,7 @@ class PretrainedModel(NetworkModel):
         return PassAnswer(self.task, tuple(positions), logits.float().numpy())
 
     def prediction(self, query: Query, asked: ModelInput, output: "Output") -> Prediction | None:
-        """What the model answers, from the output of the captured pass; None if it predicts nothing."""
+        """Return what the model answers, from the output of the captured pass; None if it predicts nothing."""
         if self.pooling is not None:
             return sentence_vector(output.last_hidden_state, self.pooling)
         if self.task == "none":
@@ -196,7 +199,7 @@ class PretrainedModel(NetworkModel):
         return top_tokens(self.task, logits, positions, words) if positions else None
 
     def reported(self, asked: ModelInput, report: Progress) -> tuple[tuple[AttentionMap, ...], Verification, "Output"]:
-        """The weights that the model itself reports, and what it returned. Raises UserError where they cannot be
+        """Return the weights that the model itself reports, and what it returned. Raises UserError if they cannot be
         right."""
         import torch
 
@@ -214,8 +217,8 @@ class PretrainedModel(NetworkModel):
                                                    reasons=self.reasons), output
 
     def _logits_to_predict(self, asked: ModelInput, logits: "Tensor") -> "tuple[Tensor, list[int]]":
-        """(logits (position, vocabulary), positions) where the network predicts, of all its logits (token, vocabulary)
-        or (class)."""
+        """Return (logits (position, vocabulary), positions) where the network predicts, of all its logits (token,
+        vocabulary) or (class)."""
         if self.task == "next":
             return logits[-1:], [len(asked.source) - 1]
         if self.task == "mask":
@@ -247,13 +250,13 @@ class Pieces:
         return tuple(ends if isinstance(ends, list) else [] if ends is None else [ends])
 
     def name(self, number: int) -> str:
-        """A piece as a person reads it, or a class."""
+        """Return a piece as a person reads it, or a class."""
         if self.model.task == "label":
             return label_of(self.model.network.config, number)
         return text_of(target_tokenizer(self.model.network, self.model.tokenizer), number)
 
     def number(self, word: str) -> int | None:
-        """The first piece of a word as it stands within a text; None for one that the vocabulary lacks."""
+        """Return the first piece of a word as it stands within a text; None for one that the vocabulary lacks."""
         tokenizer = target_tokenizer(self.model.network, self.model.tokenizer)
         ids = plain_ids(self.model.tokenizer, f" {word.strip()}")
         ids = [number for number in ids if tokenizer.decode([number]).strip()]

@@ -26,8 +26,8 @@ REACH = 12  # characters that may be skipped before a piece, such as controls th
 
 
 def align(text: str, raws: Sequence[str]) -> list[Span]:
-    """The span of each piece of a SentencePiece or Moses vocabulary, in order; an empty span where a piece is not
-    found."""
+    """Return the span of each piece of a SentencePiece or Moses vocabulary, in order; an empty span where a piece is
+    not found."""
     spans, cursor, waiting = [], 0, b""
     for raw in raws:
         byte = BYTE.fullmatch(raw)
@@ -46,7 +46,7 @@ def align(text: str, raws: Sequence[str]) -> list[Span]:
 
 
 def _complete(some: bytes) -> bool:
-    """Whether the bytes are a whole character, or too many to become one."""
+    """Return whether the bytes are a whole character, or too many to become one."""
     try:
         some.decode("utf-8")
     except UnicodeDecodeError:
@@ -59,7 +59,7 @@ def _fold(character: str) -> str:
 
 
 def _find(text: str, cursor: int, piece: str) -> Span:
-    """Where the piece stands at or shortly after the cursor, up to case and compatibility forms."""
+    """Return where the piece stands at or shortly after the cursor, up to case and compatibility forms."""
     wanted = _fold(piece)
     for start in range(cursor, min(cursor + REACH, len(text))):
         end, folded = start, ""
@@ -72,8 +72,8 @@ def _find(text: str, cursor: int, piece: str) -> Span:
 
 
 def fill(raw: str, span: Span, text: str, before: int) -> Span:
-    """The span of a piece whose tokenizer gives none or a wrong one: white space that was trimmed, or a lone word
-    marker."""
+    """Return the span of a piece whose tokenizer gives none or a wrong one: white space that was trimmed, or a lone
+    word marker."""
     written = raw.translate(SPACES)
     if written.strip():
         return span
@@ -83,8 +83,8 @@ def fill(raw: str, span: Span, text: str, before: int) -> Span:
 
 
 def continuation(tokenizer: "Tokenizer", last: int, numbers: Sequence[int]) -> tuple[str, list[Span]]:
-    """The text that some ids write behind the id `last`, and the span of each in it; parts of one character share its
-    span."""
+    """Return the text that some ids write behind the id `last`, and the span of each in it; parts of one character
+    share its span."""
     def decode(count: int) -> str:
         return tokenizer.decode([last, *numbers[:count]], clean_up_tokenization_spaces=False)
 
@@ -109,13 +109,13 @@ OBJECTS = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
 
 
 def tokenizer_folder(folders: tuple[Path, ...]) -> Path:
-    """The folder of a model's tokenizer: that of its adapter if there is one with a vocabulary, else its own."""
+    """Return the folder of a model's tokenizer: that of its adapter if there is one with a vocabulary, else its own."""
     return next(filter(has_vocabulary, reversed(folders)), folders[0])
 
 
 def open_tokenizer(folder: Path) -> "Tokenizer":
-    """The folder's tokenizer, tried once. Raises UserError, with the file's name, for a folder without one and for a
-    damaged one."""
+    """Return the folder's tokenizer, tried once. Raises UserError, with the file's name, for a folder without one and
+    for a damaged one."""
     from transformers import AutoTokenizer
 
     for name in OBJECTS:
@@ -142,19 +142,19 @@ def open_tokenizer(folder: Path) -> "Tokenizer":
 
 
 def missing(folder: Path) -> UserError:
-    """The sentence about a folder without a tokenizer."""
+    """Return the sentence about a folder without a tokenizer."""
     return UserError(f"{folder} has no whole tokenizer (tokenizer.json, vocab.txt, or vocab.json and merges.txt), so "
                      f"no text can be read; copy what the model's tokenizer saved into it.")
 
 
 def has_chat_template(folder: Path) -> bool:
-    """Whether the folder's tokenizer says how a chat is written."""
+    """Return whether the folder's tokenizer says how a chat is written."""
     rules = folder / "tokenizer_config.json"
     return (folder / "chat_template.jinja").is_file() or (rules.is_file() and b'"chat_template"' in rules.read_bytes())
 
 
 def has_vocabulary(folder: Path) -> bool:
-    """Whether any file of the folder names the pieces of a tokenizer."""
+    """Return whether any file of the folder names the pieces of a tokenizer."""
     return any(path for pattern in VOCABULARIES for path in folder.glob(pattern))
 
 
@@ -178,7 +178,7 @@ class Piece:
 
 
 def visible(text: str) -> str:
-    """The text with white space and controls made visible, so that no character changes how its neighbours are
+    """Return the text with white space and controls made visible, so that no character changes how its neighbours are
     drawn."""
     if text.isascii() and text.isprintable() and " " not in text:
         return text
@@ -202,7 +202,7 @@ def _visible(character: str, alone: bool) -> str:
 
 
 def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
-    """The tokens of one side from its pieces; texts holds the first and, for a pair, the second text."""
+    """Return the tokens of one side from its pieces; texts holds the first and, for a pair, the second text."""
     spans, before = [], [0] * len(texts)
     for piece in pieces:
         span = piece.span if piece.text < 0 else fill(piece.raw, piece.span, texts[piece.text], before[piece.text])
@@ -216,7 +216,7 @@ def readable(pieces: list[Piece], texts: tuple[str, ...]) -> Tokens:
 
 
 def _without_space(side: int, span: Span, texts: tuple[str, ...]) -> Span:
-    """The span without the one ordinary space that precedes a word."""
+    """Return the span without the one ordinary space that precedes a word."""
     start, end = span
     if side >= 0 and end - start > 1:
         typed = texts[side][start:end]
@@ -246,14 +246,14 @@ def _label(piece: Piece, span: Span, texts: tuple[str, ...], number: int) -> str
 
 
 def _short(text: str) -> str:
-    """A token may stand for any number of characters, such as an unknown word of thousands; a label shows its two
-    ends."""
+    """Return a token may stand for any number of characters, such as an unknown word of thousands; a label shows its
+    two ends."""
     return text if len(text) <= LONGEST_LABEL else f"{text[:LONGEST_LABEL - 9]}…{text[-8:]}"
 
 
 def _words(pieces: list[Piece], spans: list[Span], texts: tuple[str, ...]) -> tuple[int, ...]:
-    """The word of each token, counted over both texts; -1 for special tokens and white space. A token over several
-    words joins them."""
+    """Return the word of each token, counted over both texts; -1 for special tokens and white space. A token over
+    several words joins them."""
     words, offset = [-1] * len(pieces), 0
     for side, text in enumerate(texts):
         members = [i for i, piece in enumerate(pieces) if piece.text == side and not piece.special]
@@ -280,10 +280,11 @@ def _renumber(words: list[int]) -> tuple[int, ...]:
 
 
 def word_numbers(text: str) -> list[int]:
-    """The number of the word that each character belongs to, -1 for white space.
+    """Return the number of the word that each character belongs to, -1 for white space.
 
     Letters and digits make one word, with an apostrophe between them; every Chinese or Japanese character, sign or
-    picture is a word of its own, with the marks and joiners that follow it. """
+    picture is a word of its own, with the marks and joiners that follow it.
+    """
     numbers, current, before, held = [], -1, " ", False
     for character, after in zip(text, text[1:] + " ", strict=False):
         if character.isspace():
@@ -298,8 +299,8 @@ def word_numbers(text: str) -> list[int]:
 
 @functools.cache
 def bytes_by_sign() -> dict[str, int]:
-    """How byte-level vocabularies write a byte (Radford et al. 2019, encoder.py): a printable Latin-1 sign stands for
-    itself, the other bytes are signs from U+0100 on."""
+    """Return how byte-level vocabularies write a byte (Radford et al. 2019, encoder.py): a printable Latin-1 sign
+    stands for itself, the other bytes are signs from U+0100 on."""
     printable = [*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)]
     others = [byte for byte in range(256) if byte not in printable]
     return {chr(byte): byte for byte in printable} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
@@ -307,7 +308,7 @@ def bytes_by_sign() -> dict[str, int]:
 
 @functools.lru_cache(1 << 14)
 def _joins(before: str, character: str, after: str, held: bool) -> bool:
-    """Whether a character continues the word of the one before it; held: whether that one did."""
+    """Return whether a character continues the word of the one before it; held: whether that one did."""
     if before.isspace():
         return False
     skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"

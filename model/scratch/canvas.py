@@ -40,13 +40,13 @@ class Digits:
             array.setflags(write=False)
 
     def of(self, label: int) -> np.ndarray:
-        """Where the digits of one class stand."""
+        """Return where the digits of one class stand."""
         return np.flatnonzero(self.labels == label)
 
 
 @cache
 def digits(split: str = "train") -> Digits:
-    """The digits of train (1,297), validation or test (250 each), which share none."""
+    """Return the digits of train (1,297), validation or test (250 each), which share none."""
     with gzip.open(FILE) as file:
         rows = np.loadtxt(file, np.uint8, delimiter=",")
     order, begin = np.random.default_rng(SEED).permutation(len(rows)), 0
@@ -63,8 +63,8 @@ def digits(split: str = "train") -> Digits:
 
 @cache
 def variants() -> np.ndarray:
-    """The digits of training as other hands might have written them: as they are, and VARIANTS − 1 times a little
-    turned, scaled, slanted and moved, float32 (variant, digit, row, column)."""
+    """Return the digits of training as other hands might have written them: as they are, and VARIANTS − 1 times a
+    little turned, scaled, slanted and moved, float32 (variant, digit, row, column)."""
     ink, rng = digits().ink, np.random.default_rng(SEED)
     shape = (VARIANTS - 1, len(ink))
     turn, scale, slant = (rng.uniform(-most, most, shape) for most in (TURN, SCALE, SLANT))
@@ -75,8 +75,8 @@ def variants() -> np.ndarray:
 
 
 def warped(ink: np.ndarray, maps: np.ndarray, moves: np.ndarray) -> np.ndarray:
-    """Pictures (digit, row, column) read at maps (digit, 2, 2) · place + moves (digit, 2), in pixels from the middle,
-    between four pixels each; float32, paper beyond the edge."""
+    """Return pictures (digit, row, column) read at maps (digit, 2, 2) · place + moves (digit, 2), in pixels from the
+    middle, between four pixels each; float32, paper beyond the edge."""
     from scipy.ndimage import map_coordinates
 
     middle = (SIDE - 1) / 2
@@ -127,7 +127,7 @@ class Canvas:
         return self.digit + COLUMNS
 
     def pixels(self) -> np.ndarray:
-        """The picture, grey, uint8 (row, column): 255 is paper."""
+        """Return the picture, grey, uint8 (row, column): 255 is paper."""
         ink = np.zeros((ROWS, COLUMNS, SIDE, SIDE), np.float32)
         for place, number, variant in zip(self.places, self.numbers, self.variants, strict=True):
             ink[divmod(place, COLUMNS)] = variants()[variant, number] if variant else digits(self.split).ink[number]
@@ -137,13 +137,13 @@ class Canvas:
 
 
 def bucket(places: tuple[int, ...]) -> str:
-    """The split that a set of places belongs to: 8 in 10 train, 1 validation, 1 test."""
+    """Return the split that a set of places belongs to: 8 in 10 train, 1 validation, 1 test."""
     digest = hashlib.blake2b(repr(sorted(places)).encode(), digest_size=4).digest()
     return {0: "validation", 1: "test"}.get(int.from_bytes(digest) % 10, "train")
 
 
 def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
-    """Two or three patches of this split; none stands under another, where its dot would be."""
+    """Return two or three patches of this split; none stands under another, where its dot would be."""
     while True:
         places = tuple(rng.sample(range(PLACES), rng.choice(ALONE if split == "train" else COUNTS)))
         if bucket(places) == split and not any(place + COLUMNS in places for place in places):
@@ -151,7 +151,7 @@ def draw_places(rng: random.Random, split: str) -> tuple[int, ...]:
 
 
 def draw(rng: random.Random, split: str = "train") -> Canvas:
-    """A canvas of different digits. Those of training canvases come in variants, so that each is many."""
+    """Return a canvas of different digits. Those of training canvases come in variants, so that each is many."""
     places, known = draw_places(rng, split), digits(split)
     numbers = tuple(int(rng.choice(known.of(label))) for label in rng.sample(range(CLASSES), len(places)))
     written = tuple(rng.randrange(VARIANTS) if split == "train" else 0 for _ in places)
@@ -160,7 +160,7 @@ def draw(rng: random.Random, split: str = "train") -> Canvas:
 
 
 def twins(rng: random.Random, split: str) -> tuple[Canvas, Canvas]:
-    """The same canvas twice, with the dot under one of its digits and under another."""
+    """Return the same canvas twice, with the dot under one of its digits and under another."""
     canvas = draw(rng, split)
     first, second = rng.sample(range(len(canvas.places)), 2)
     return replace(canvas, marked=first), replace(canvas, marked=second)

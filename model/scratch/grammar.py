@@ -38,18 +38,18 @@ class Sentence:
 
 
 def bucket(first: str, second: str) -> str:
-    """The split that a pair of nouns belongs to, whatever their order: 8 in 10 train, 1 validation, 1 test."""
+    """Return the split that a pair of nouns belongs to, whatever their order: 8 in 10 train, 1 validation, 1 test."""
     digest = hashlib.blake2b(" ".join(sorted((first, second))).encode(), digest_size=4).digest()
     return {0: "validation", 1: "test"}.get(int.from_bytes(digest) % 10, "train")
 
 
 def pool(names: str, table: dict[str, dict[str, Noun]]) -> list[Noun]:
-    """The nouns of these pools of a table; names are separated by blanks."""
+    """Return the nouns of these pools of a table; names are separated by blanks."""
     return [noun for name in names.split() for noun in table[name].values()]
 
 
 def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]:
-    """The same sentence twice, with an adjective that makes "it" the first noun and with one that makes it the
+    """Return the same sentence twice, with an adjective that makes "it" the first noun and with one that makes it the
     second."""
     frame = rng.choice(lexicon.HELD_OUT_FRAMES if split == "frames" else lexicon.FRAMES)
     nouns = _nouns(rng, frame, split)
@@ -62,7 +62,7 @@ def twins(rng: random.Random, split: str = "train") -> tuple[Sentence, Sentence]
 
 
 def sentences(rng: random.Random, split: str = "train") -> Iterator[Sentence]:
-    """Sentences without end, each of two twins as often as the other."""
+    """Yield sentences without end, each of two twins as often as the other."""
     while True:
         yield rng.choice(twins(rng, split))
 
@@ -96,7 +96,7 @@ class Draft:
     connector: tuple[str, str]                # how the reason is joined on
 
     def sentence(self, adjective: Adjective, answer: int) -> Sentence:
-        """The sentence with this adjective, which makes "it" the noun of number `answer`."""
+        """Return the sentence with this adjective, which makes "it" the noun of number `answer`."""
         feminine = self.nouns[answer].feminine
         english = self._parts(0, self.frame.english, [f"the {noun.english}" for noun in self.nouns])
         french = self._parts(1, self.frame.french, [f"{_article(noun)} {noun.french}" for noun in self.nouns])
@@ -127,7 +127,8 @@ def _article(noun: Noun) -> str:
 
 
 def vocabulary() -> tuple[list[str], list[str]]:
-    """The words of all sentences that can be trained on: English and French, each once, in the order of the lexicon."""
+    """Return the words of all sentences that can be trained on: English and French, each once, in the order of the
+    lexicon."""
     nouns = pool(" ".join(lexicon.POOLS), lexicon.POOLS)
     adjectives = lexicon.ADJECTIVES.values()
     verbs = [pair for frame in lexicon.FRAMES for pair in zip(frame.english, frame.french, strict=True)]
@@ -142,8 +143,8 @@ def vocabulary() -> tuple[list[str], list[str]]:
 
 
 def join_words(words: tuple[str, ...] | list[str]) -> str:
-    """Words as a person would write them: no space after an elision or before a comma or full stop, a capital at each
-    beginning."""
+    """Return words as a person would write them: no space after an elision or before a comma or full stop, a capital at
+    each beginning."""
     text = ""
     for word in words:
         begins = not text or text.endswith(".")

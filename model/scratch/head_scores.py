@@ -36,7 +36,7 @@ Tap = Callable[[Slot, tuple[Tensor, ...], Tensor], Tensor]
 
 
 def tapped(model: Transformer, forward: Callable[[], Result], tap: Tap) -> Result:
-    """forward(), a pass of the model over several equally long texts, each attention of which is handed to `tap`
+    """Return forward(), a pass of the model over several equally long texts, each attention of which is handed to `tap`
     (`model.capture.forward_pass.Session.tap`)."""
     session = forward_pass.Session(hook_names(model), {(slot.module, 0): slot for slot in slots(model.config)}, tap=tap)
     found: Result = forward_pass.run(session, forward)
@@ -45,8 +45,8 @@ def tapped(model: Transformer, forward: Callable[[], Result], tap: Tap) -> Resul
 
 def row_weights(model: Transformer, inputs: Iterable[Tensor],
                 rows: Sequence[int]) -> dict[tuple[Kind, int], np.ndarray]:
-    """What one row of each text or picture gives to every key, {(kind, layer): float32 (text, head, key)}; of the
-    attentions that have such rows."""
+    """Return what one row of each text or picture gives to every key, {(kind, layer): float32 (text, head, key)}; of
+    the attentions that have such rows."""
     seen: dict[tuple[Kind, int], np.ndarray] = {}
     each, at = torch.arange(len(rows)), torch.tensor(rows)
 
@@ -61,7 +61,7 @@ def row_weights(model: Transformer, inputs: Iterable[Tensor],
 
 
 def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
-    """Numbers of the sentences that are equally long in both languages."""
+    """Yield numbers of the sentences that are equally long in both languages."""
     groups = defaultdict(list)
     for i, sentence in enumerate(sentences):
         groups[len(sentence.english), len(sentence.french)].append(i)
@@ -70,8 +70,8 @@ def equal_length_groups(sentences: Sequence[Sentence]) -> Iterator[list[int]]:
 
 def noun_weights(model: Transformer, sentences: Sequence[Sentence], encode: Encode, kind: Kind,
                  row: Callable[[Sentence], int]) -> dict[int, np.ndarray]:
-    """What one row of each sentence gives to its two nouns, {layer: float32 (sentence, head, 2)}. Nouns are keys of the
-    English side."""
+    """Return what one row of each sentence gives to its two nouns, {layer: float32 (sentence, head, 2)}. Nouns are keys
+    of the English side."""
     shares = {slot.index: np.zeros((len(sentences), model.config.heads, 2), np.float32)
               for slot in slots(model.config) if slot.kind is kind}
     for numbers in equal_length_groups(sentences):
@@ -107,10 +107,11 @@ def flip_rate(model: Transformer, sentences: Sequence[Sentence], encode: Encode,
 
 
 def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int, rows: np.ndarray) -> float:
-    """The share of canvases that are read as their twins when this head puts out what it puts out for the twin, at some
-    rows, bool (canvas, token); all else stays.
+    """Return the share of canvases that are read as their twins when this head puts out what it puts out for the twin,
+    at some rows, bool (canvas, token); all else stays.
 
-    That is activation patching (Vig et al. 2020), as the edit `Patch` does it for one picture. """
+    That is activation patching (Vig et al. 2020), as the edit `Patch` does it for one picture.
+    """
     inputs, answers = marked_digit.batch(list(canvases)).inputs, np.array([canvas.answer for canvas in canvases])
 
     def exchange(slot: Slot, _tensors: tuple[Tensor, ...], mixed: Tensor) -> Tensor:
@@ -124,7 +125,7 @@ def turned(model: Transformer, canvases: Sequence[Canvas], layer: int, head: int
 
 
 def digit_rows(canvases: Sequence[Canvas], tokens: int) -> np.ndarray:
-    """The patches with digits, bool (canvas, token)."""
+    """Return the patches with digits, bool (canvas, token)."""
     rows = np.zeros((len(canvases), tokens), bool)
     for number, canvas in enumerate(canvases):
         rows[number, [1 + place for place in canvas.places]] = True
@@ -132,13 +133,13 @@ def digit_rows(canvases: Sequence[Canvas], tokens: int) -> np.ndarray:
 
 
 def right_twins(picked: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """The share of twins of which both are right, (head): what was picked (example, head), what was wanted
+    """Return the share of twins of which both are right, (head): what was picked (example, head), what was wanted
     (example)."""
     return (picked == wanted[:, None]).reshape(-1, 2, picked.shape[1]).all(1).mean(0)
 
 
 def score_heads(opened: OpenModel) -> Scores:
-    """The scores of every head of an open model of ours."""
+    """Return the scores of every head of an open model of ours."""
     if opened.card.id.startswith("marked-digit"):
         return _marked(opened)
     if opened.card.id.startswith("induction"):
@@ -162,8 +163,8 @@ def score_heads(opened: OpenModel) -> Scores:
 
 
 def _marked(opened: OpenModel) -> Scores:
-    """How often [CLS] looks most at the marked digit in both twins, and how often the answer becomes the twin's when
-    the patches with digits get from the head what they get in the twin."""
+    """Return how often [CLS] looks most at the marked digit in both twins, and how often the answer becomes the twin's
+    when the patches with digits get from the head what they get in the twin."""
     model, canvases = opened.network, marked_digit.test_canvases("validation", 2 * MARKED_TWINS)
     weights = row_weights(model, marked_digit.batch(canvases).inputs, [0] * len(canvases))
     digits = np.array([1 + canvas.digit for canvas in canvases])

@@ -44,7 +44,7 @@ class Frame:
 
 
 def _nouns(table: str) -> dict[str, dict[str, Noun]]:
-    """The pools of a table of assets/lexicon/nouns.toml: {pool: {english: noun}}."""
+    """Return the pools of a table of assets/lexicon/nouns.toml: {pool: {english: noun}}."""
     return {pool: {english: Noun(english, *_french(noun)) for english, noun in nouns.items()}
             for pool, nouns in NOUNS[table].items()}
 

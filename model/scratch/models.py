@@ -29,7 +29,7 @@ TIED = "output.weight"  # the same table as the embeddings; written once
 
 
 def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, object]) -> None:
-    """A safetensors file in a folder that is there; the metadata's values as JSON. Raises UserError where it cannot be
+    """A safetensors file in a folder that is there; the metadata's values as JSON. Raises UserError if it cannot be
     written."""
     content = save({name: tensor.contiguous() for name, tensor in tensors.items()},
                    {name: json.dumps(each) for name, each in metadata.items()})
@@ -37,13 +37,13 @@ def write(path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, obje
 
 
 def read_metadata(path: Path) -> dict:
-    """What the file says about itself. Raises UserError if it is not there or broken."""
+    """Return what the file says about itself. Raises UserError if it is not there or broken."""
     with open_file(path) as file:
         return {name: json.loads(each) for name, each in (file.metadata() or {}).items()}
 
 
 def open_file(path: Path) -> Any:
-    """The file, to read tensors from by name. Raises UserError if it is not there or broken."""
+    """Return the file, to read tensors from by name. Raises UserError if it is not there or broken."""
     try:
         return safe_open(path, "pt")
     except FileNotFoundError:
@@ -55,15 +55,15 @@ def open_file(path: Path) -> Any:
 
 
 def contents(path: Path, prefix: str = "") -> dict[str, Tensor]:
-    """The file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file that is
-    mapped."""
+    """Return the file's tensors whose names begin with `prefix`, named without it; copied, as Windows replaces no file
+    that is mapped."""
     with open_file(path) as file:
         return {name.removeprefix(prefix): file.get_tensor(name).clone() for name in file.offset_keys()
                 if name.startswith(prefix)}
 
 
 def tensors(model: Transformer) -> dict[str, Tensor]:
-    """The model's parameters by name, detached, a tied table once."""
+    """Return the model's parameters by name, detached, a tied table once."""
     return {name: each.detach() for name, each in model.state_dict().items() if not (model.config.tie and name == TIED)}
 
 
@@ -81,12 +81,12 @@ def pack(values: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def unpack(packed: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The parameters of `pack`, float32."""
+    """Return the parameters of `pack`, float32."""
     return {name: each.float() * packed.get(name + STEP, 1) for name, each in packed.items() if not name.endswith(STEP)}
 
 
 def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
-    """Puts values, of any float type, into the model's parameters. Raises ValueError if one is missing or too many."""
+    """Put values, of any float type, into the model's parameters. Raises ValueError if one is missing or too many."""
     own = tensors(model)
     if own.keys() != values.keys():
         raise ValueError(f"weights: expected {sorted(own)}, got {sorted(values)}; the file belongs to another "
@@ -97,8 +97,8 @@ def fill(model: Transformer, values: Mapping[str, Tensor]) -> None:
 
 
 def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
-    """The model of a weights file, or its snapshot at `step` of a film file; ready to answer. Raises UserError for a
-    step that the film lacks."""
+    """Return the model of a weights file, or its snapshot at `step` of a film file; ready to answer. Raises UserError
+    for a step that the film lacks."""
     metadata = read_metadata(path)
     if step is not None and step not in metadata["frames"]:
         raise UserError(
@@ -112,7 +112,7 @@ def load(path: Path, step: int | None = None) -> tuple[Transformer, dict]:
 
 
 def described(config: Config) -> dict:
-    """A Config as JSON can hold it."""
+    """Return a Config as JSON can hold it."""
     return asdict(config)
 
 
@@ -132,16 +132,16 @@ class Words:
     neutral: int = cutting.UNKNOWN
 
     def name(self, number: int) -> str:
-        """The word with this id."""
+        """Return the word with this id."""
         return self.words[number]
 
     def number(self, word: str) -> int | None:
-        """The id of a word; None for one that the vocabulary lacks."""
+        """Return the id of a word; None for one that the vocabulary lacks."""
         return self.words.index(word.strip()) if word.strip() in self.words else None
 
 
 def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, tokenizer: Any) -> "ScratchModel":
-    """The model of a network that is ready to answer."""
+    """Return the model of a network that is ready to answer."""
     config, width = network.config, network.config.d_model // network.config.heads
     stop_between_layers(network)
     every = slots(config)
@@ -166,8 +166,8 @@ class ScratchModel(NetworkModel):
         return Words(getattr(self.tokenizer, "words", ()), self.ends)
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """The tokens of source and target, what did not fit, and what else to say: of a text or a pair, and of a target
-        if there is one."""
+        """Return the tokens of source and target, what did not fit, and what else to say: of a text or a pair, and of a
+        target if there is one."""
         if query.continuation:
             raise UserError("An untrained model has nothing to continue a text with; choose a trained one.")
         first, second = self.pieces(query.text, "text"), None
@@ -185,7 +185,7 @@ class ScratchModel(NetworkModel):
         return cutting.tokens(fitting, second), target, omitted, notes
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """The query as the network takes it. Raises UserError for blank texts and impossible edits."""
+        """Return the query as the network takes it. Raises UserError for blank texts and impossible edits."""
         report(0.02, "reading the text")
         source, target, omitted, notes = self.read(query)
         self.check_edits(query.edits, (len(source), None if target is None else len(target)))
@@ -200,13 +200,13 @@ class ScratchModel(NetworkModel):
         return ModelInput(source, target, tensors, omitted, notes)
 
     def target(self, ids: list[cutting.Piece]) -> tuple[Tokens, tuple[str, ...]]:
-        """The tokens of a target, and a sentence about what did not fit."""
+        """Return the tokens of a target, and a sentence about what did not fit."""
         left_out = len(ids) - self.card.max_tokens
         notes = (f"{left_out} tokens at the end of the target did not fit and were left out.",) if left_out > 0 else ()
         return cutting.tokens(ids[:self.card.max_tokens]), notes
 
     def pieces(self, text: str, name: str) -> list[cutting.Piece]:
-        """The pieces of a text. Raises UserError for one that has none."""
+        """Return the pieces of a text. Raises UserError for one that has none."""
         found: list[cutting.Piece] = self.tokenizer.pieces(text)
         if not found:
             raise UserError(f"The {name} has nothing to look at; type a word.")
@@ -221,36 +221,36 @@ class ScratchModel(NetworkModel):
         return found[:limit], Omission(len(found) - limit, text[found[limit].span[0]:], limit)
 
     def refuse(self, query: Query, *fields: str) -> None:
-        """Raises UserError for a field that this model cannot read."""
+        """Raise UserError for a field that this model cannot read."""
         for name in fields:
             if getattr(query, name):
                 raise UserError(f"{self.card.title} reads no {name.replace('text_b', 'second text')}; leave it empty "
                                 f"or choose another model.")
 
     def call(self, tensors: dict[str, Tensor], every: bool = False) -> Tensor:
-        """Logits (row, token, vocabulary); of an encoder–decoder without a target the encoder's output."""
+        """Return logits (row, token, vocabulary); of an encoder–decoder without a target the encoder's output."""
         given = [tensors[name] for name in ("input_ids", "pixel_values", "decoder_input_ids") if name in tensors]
         both = self.network.config.encoder_layers and self.network.config.decoder_layers
         output: Tensor = self.network.encode(*given) if both and len(given) == 1 else self.network(*given)
         return output
 
     def outputs(self, output: Tensor) -> Tensor:
-        """The logits themselves."""
+        """Return the logits themselves."""
         return output
 
     def positions(self, asked: ModelInput) -> list[int]:
-        """The tokens at which it answers: a decoder at all of its own."""
+        """Return the tokens at which it answers: a decoder at all of its own."""
         return list(range(len(asked.target or asked.source)))
 
     def answer(self, asked: ModelInput, output: Tensor, row: int = 0) -> PassAnswer:
-        """The logits at these tokens. Raises UserError for the untrained model."""
+        """Return the logits at these tokens. Raises UserError for the untrained model."""
         if self.task == "none":
             raise UserError(f"{self.card.title} answers nothing, so that no answer can turn; choose a trained model.")
         positions = self.positions(asked)
         return PassAnswer(self.task, tuple(positions), output[row][positions].numpy())
 
     def prediction(self, query: Query, asked: ModelInput, output: Tensor) -> Prediction | None:
-        """The most probable words at these tokens; an untrained model predicts nothing."""
+        """Return the most probable words at these tokens; an untrained model predicts nothing."""
         positions = [] if self.task == "none" else self.positions(asked)
         if not positions:
             return None
@@ -289,14 +289,14 @@ class Resolver(ScratchModel):
     answers = "label"
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """The tokens of the text. Raises UserError for a second side."""
+        """Return the tokens of the text. Raises UserError for a second side."""
         self.refuse(query, "text_b", "target", "continuation")
         source, _, omitted, _ = super().read(query)
         it = any(text.lower() == "it" for text in source.texts)
         return source, None, omitted, () if it else ('There is no "it" in this text, so there is nothing to resolve.',)
 
     def positions(self, asked: ModelInput) -> list[int]:
-        """Every "it"."""
+        """Return every "it"."""
         return [place for place, text in enumerate(asked.source.texts) if text.lower() == "it"]
 
 
@@ -306,14 +306,14 @@ class Writer(ScratchModel):
     answers = "next"
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """The tokens of [BOS], text and continuation."""
+        """Return the tokens of [BOS], text and continuation."""
         self.refuse(query, "text_b", "target")
         fitting, omitted = self.fit([cutting.special("[BOS]", cutting.BEGIN, 0), *self.pieces(query.text, "text"),
                                      *self.continued(query.continuation, len(query.text))], query.text)
         return cutting.tokens(fitting), None, omitted, ()
 
     def continued(self, ids: tuple[int, ...], place: int) -> list[cutting.Piece]:
-        """Pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
+        """Return pieces for generated ids. Raises UserError for an id that the vocabulary lacks."""
         words = self.tokenizer.words
         if any(not 0 <= number < len(words) for number in ids):
             raise UserError(f"A continuation of {self.card.title} holds numbers from 0 to {len(words) - 1}; start "
@@ -335,7 +335,7 @@ class Translator(Writer):
     ends = (cutting.END,)
 
     def read(self, query: Query) -> tuple[Tokens, Tokens | None, Omission | None, tuple[str, ...]]:
-        """The tokens of source and target, of which the second is the model's own where none is given."""
+        """Return the tokens of source and target, of which the second is the model's own where none is given."""
         self.refuse(query, "text_b")
         fitting, omitted = self.fit(self.pieces(query.text, "text"), query.text)
         source = cutting.tokens(fitting)
@@ -372,7 +372,7 @@ class MarkedDigit(ScratchModel):
     answers = "label"
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """The patches. Raises UserError for a text, and where there is no picture."""
+        """Return the patches. Raises UserError for a text, and where there is no picture."""
         report(0.02, "reading the picture")
         self.refuse(query, "text_b", "target", "continuation")
         if query.text.strip():
@@ -388,13 +388,13 @@ class MarkedDigit(ScratchModel):
                           np.repeat(grey[..., None], 3, -1))
 
     def positions(self, asked: ModelInput) -> list[int]:
-        """[CLS]."""
+        """Return [CLS]."""
         return [0]
 
 
 def processed(pixels: np.ndarray) -> np.ndarray:
-    """What the model gets of a picture (height, width, RGB): its largest middle part of a canvas's shape, grey, resized
-    by the mean of what falls into a pixel; uint8 (row, column). A canvas stays as it is."""
+    """Return what the model gets of a picture (height, width, RGB): its largest middle part of a canvas's shape, grey,
+    resized by the mean of what falls into a pixel; uint8 (row, column). A canvas stays as it is."""
     from PIL import Image
 
     grey = Image.fromarray(pixels).convert("L")

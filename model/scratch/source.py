@@ -42,24 +42,24 @@ SNAPSHOT = "@"  # induction@400 is the model after 400 steps of training; @0 is 
 
 
 def is_scratch(model_id: str) -> bool:
-    """Whether this is one of these models, or a snapshot of one."""
+    """Return whether this is one of these models, or a snapshot of one."""
     return model_id.split(SNAPSHOT)[0] in {*NAMES, *RUNS}
 
 
 def title(model_id: str) -> str:
-    """What people call it."""
+    """Return what people call it."""
     name, _, step = model_id.partition(SNAPSHOT)
     return NAMES.get(name, "Trained on this page") + (f", step {step}" if step else "")
 
 
 def film_path(path: Path) -> Path:
-    """The snapshots that belong to a weights file."""
+    """Return the snapshots that belong to a weights file."""
     return path.with_name(f"{path.stem}-film.safetensors")
 
 
 def weights_file(model_id: str, folder: Path = WEIGHTS) -> tuple[Path, int | None]:
-    """The file with a trained model's weights, and the step if a snapshot is meant. Raises UserError for a step that
-    is no number."""
+    """Return the file with a trained model's weights, and the step if a snapshot is meant. Raises UserError for a step
+    that is no number."""
     name, _, step = model_id.partition(SNAPSHOT)
     path = RUNS.get(name, folder / f"{name}.safetensors")
     if step and not re.fullmatch(r"\d{1,9}", step):
@@ -83,8 +83,8 @@ UNTRAINED = ("It is untrained: its weights are random, drawn with a fixed seed, 
 
 
 def revision(model_id: str, folder: Path = WEIGHTS) -> str:
-    """The fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown model and
-    for missing weights."""
+    """Return the fingerprint of weights, configuration and tokenizer, 12 hex digits. Raises UserError for an unknown
+    model and for missing weights."""
     if not is_scratch(model_id):
         raise UserError(f"There is no model of ours named {model_id!r}; choose one of {', '.join(NAMES)}.")
     if model_id == "scratch":
@@ -101,25 +101,25 @@ def revision(model_id: str, folder: Path = WEIGHTS) -> str:
 
 
 def sides(model_id: str) -> frozenset[str]:
-    """What the model reads beside a text: text_b, target; image of one that reads pictures instead."""
+    """Return what the model reads beside a text: text_b, target; image of one that reads pictures instead."""
     return SIDES.get(_kind(model_id), frozenset())
 
 
 def _kind(model_id: str) -> str:
-    """The first word of its name: without its size, its snapshot or the number of its training."""
+    """Return the first word of its name: without its size, its snapshot or the number of its training."""
     return model_id.split("-")[0].split(SNAPSHOT)[0]
 
 
 @cache
 def _torch_version() -> str:
-    """What is installed, read once: every question asks for the revision."""
+    """Return what is installed, read once: every question asks for the revision."""
     import importlib.metadata
 
     return importlib.metadata.version("torch")
 
 
 def open_model(model_id: str, report: Progress = quiet, folder: Path = WEIGHTS) -> "ScratchModel":
-    """The model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
+    """Return the model of this name, or its snapshot NAME@STEP, ready to answer. Raises UserError for an unknown one.
 
     `folder` holds the weights: those that came with Clearhead, or the `out` of a training.
     """
@@ -161,7 +161,7 @@ def _trained(model_id: str, fingerprint: str, folder: Path) -> "ScratchModel":
 
 
 def card(model_id: str, fingerprint: str, transformer: "Transformer", more: dict[str, Any]) -> Card:
-    """What the model is. `more` has what its weights do not say: tokenizer, max_tokens, note."""
+    """Return what the model is. `more` has what its weights do not say: tokenizer, max_tokens, note."""
     from model.scratch.transformer import POSITIONS
 
     config = transformer.config

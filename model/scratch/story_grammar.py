@@ -24,7 +24,7 @@ class Animal:
     action: tuple[str, str]   # what it does when it is happy: of one, of many
 
     def noun(self, plural: bool) -> str:
-        """Its name."""
+        """Return its name."""
         return self.many if plural else self.one
 
 
@@ -95,7 +95,7 @@ class Story:
 
 
 def _consequence(animal: Animal, plural: bool, state: str) -> list[str]:
-    """What an animal does in a state."""
+    """Return what an animal does in a state."""
     if state == "hungry":
         return ["eat" if plural else "eats", animal.food]
     if state == "tired":
@@ -105,12 +105,12 @@ def _consequence(animal: Animal, plural: bool, state: str) -> list[str]:
 
 @cache
 def acquaintances(animal: Animal, split: str = "train") -> tuple[Animal, ...]:
-    """The animals that this one meets in the stories of a split: train, validation or test."""
+    """Return the animals that this one meets in the stories of a split: train, validation or test."""
     return tuple(other for other in ANIMALS if other != animal and bucket(animal.one, other.one) == split)
 
 
 def draw(rng: random.Random, split: str = "train") -> Story:
-    """One story."""
+    """Return one story."""
     first = rng.choice([animal for animal in ANIMALS if acquaintances(animal, split)])
     opening = rng.choice(OPENINGS[1:]) if rng.random() < 1 / 2 else ()
     adjective = rng.choice(ADJECTIVES) if rng.random() < 1 / 4 else ""
@@ -126,8 +126,8 @@ Chances = dict[str, float]
 
 
 def following(words: tuple[str, ...]) -> Chances:
-    """{next word: its probability} after the first words of a story, END after a whole one; of the stories that are
-    trained on. Empty where no story begins so."""
+    """Return {next word: its probability} after the first words of a story, END after a whole one; of the stories that
+    are trained on. Empty where no story begins so."""
     sentences = _sentences(words)
     if len(sentences) > 3:
         return {END: 1.0} if not sentences[3] else {}
@@ -135,7 +135,7 @@ def following(words: tuple[str, ...]) -> Chances:
 
 
 def _sentences(words: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Words up to each full stop, without it; the last is what has begun."""
+    """Return words up to each full stop, without it; the last is what has begun."""
     parts: list[list[str]] = [[]]
     for word in words:
         if word == ".":
@@ -146,7 +146,7 @@ def _sentences(words: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def _even(words: tuple[str, ...] | list[str], share: float = 1.0) -> Chances:
-    """The same probability for each, `share` together."""
+    """Return the same probability for each, `share` together."""
     return {word: share / len(words) for word in words}
 
 
@@ -155,7 +155,7 @@ def _nouns() -> list[str]:
 
 
 def _known(noun: str) -> tuple[Animal, bool]:
-    """The animal of a noun, and whether it is many. Raises KeyError for no animal's noun."""
+    """Return the animal of a noun, and whether it is many. Raises KeyError for no animal's noun."""
     return {animal.noun(plural): (animal, plural) for animal in ANIMALS for plural in (False, True)}[noun]
 
 
@@ -195,7 +195,7 @@ def _after_subject(words: tuple[str, ...]) -> Chances:
 
 
 def _animals(sentence: tuple[str, ...]) -> list[str]:
-    """The nouns of a first sentence that are animals, in its order."""
+    """Return the nouns of a first sentence that are animals, in its order."""
     return [word for word in sentence if word in _nouns()]
 
 
@@ -226,7 +226,7 @@ def _third(sentences: list[tuple[str, ...]]) -> Chances:
 
 
 def phrases() -> dict[str, tuple[str, ...]]:
-    """Phrases of a story by group, in the order in which it needs them."""
+    """Return phrases of a story by group, in the order in which it needs them."""
     animals = [noun for animal in ANIMALS for noun in (animal.one, animal.many)]
     return {"openings": tuple(" ".join(opening) for opening in OPENINGS[1:]),
             "animals": tuple(f"the {noun}" for noun in animals),
@@ -239,7 +239,7 @@ def phrases() -> dict[str, tuple[str, ...]]:
 
 
 def vocabulary() -> tuple[str, ...]:
-    """Every word that a story may have, once, END aside."""
+    """Return every word that a story may have, once, END aside."""
     groups = [form for opening in OPENINGS for form in opening]
     groups += ["the", *ADJECTIVES, *_nouns(), *NEAR, *(form for each in (*PLACES, *VERBS, *ENDINGS) for form in each)]
     groups += ["it", "they", "is", "are", "and", "then", "eats", "eat", "sleeps", "sleep", "in", ".", *STATES]

@@ -45,7 +45,7 @@ class Task:
 
 
 def pad_rows(rows: list[list[int]], filler: int = PADDING) -> Tensor:
-    """Rows of different lengths as one tensor (b, t)."""
+    """Return rows of different lengths as one tensor (b, t)."""
     return nn.utils.rnn.pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)
 
 
@@ -56,7 +56,7 @@ def loss(model: Transformer, batch: Batch) -> Tensor:
 
 
 def correct_rows(model: Transformer, batch: Batch) -> Tensor:
-    """Which rows have every asked position right, bool (b)."""
+    """Return which rows have every asked position right, bool (b)."""
     with torch.inference_mode():
         answer = model(*batch.inputs).argmax(-1)
     return ((answer == batch.targets) | (batch.targets == NO_TARGET)).all(-1)
@@ -64,7 +64,7 @@ def correct_rows(model: Transformer, batch: Batch) -> Tensor:
 
 @cache
 def tasks() -> dict[str, Task]:
-    """Every task by name: those of the modules in tasks/."""
+    """Return every task by name: those of the modules in tasks/."""
     from model.scratch import tasks as folder
 
     modules = [importlib.import_module(f"{folder.__name__}.{each.name}")
@@ -73,8 +73,8 @@ def tasks() -> dict[str, Task]:
 
 
 def tasks_named(name: str) -> list[Task]:
-    """The task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises UserError
-    for an unknown one."""
+    """Return the task of this name, or all variants of it ("resolver" is resolver-narrow and resolver-wide). Raises
+    UserError for an unknown one."""
     matching = [task for task in tasks().values() if task.name == name or task.name.startswith(f"{name}-")]
     if not matching:
         raise UserError(f"There is no task named {name!r}; choose one of {', '.join(tasks())}.")

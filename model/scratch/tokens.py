@@ -43,8 +43,8 @@ def _sort(character: str) -> str:
 
 
 def word_spans(text: str) -> list[Span]:
-    """(start, end) of each word and each sign. "don't" is one word; marks, emoji joiners and skin tones stay with what
-    they modify."""
+    """Return (start, end) of each word and each sign. "don't" is one word; marks, emoji joiners and skin tones stay
+    with what they modify."""
     spans: list[Span] = []
     before = "space"
     for i, character in enumerate(text):
@@ -69,7 +69,7 @@ class HashTokenizer:
     first: int  # smaller numbers are for special tokens
 
     def pieces(self, text: str) -> list[Piece]:
-        """Words and signs of a text with their spans."""
+        """Return words and signs of a text with their spans."""
         return [Piece(text[start:end], self._number(text[start:end]), (start, end)) for start, end in word_spans(text)]
 
     def _number(self, word: str) -> int:
@@ -85,12 +85,13 @@ class WordTokenizer:
     words: tuple[str, ...]
 
     def pieces(self, text: str) -> list[Piece]:
-        """Words and signs of a text with their spans."""
+        """Return words and signs of a text with their spans."""
         spans = [part for span in word_spans(text) for part in _elided(text, span)]
         return [self._piece(text[start:end], (start, end)) for start, end in self._whole(text, spans)]
 
     def _whole(self, text: str, spans: list[Span]) -> list[Span]:
-        """The spans, with parts in one where the vocabulary has them so: là-bas, and qu' with nothing behind it."""
+        """Return the spans, with parts in one where the vocabulary has them so: là-bas, and qu' with nothing behind
+        it."""
         whole: list[Span] = []
         for span in spans:
             parts = next((count for count in (2, 1) if len(whole) >= count and whole[-1][1] == span[0]
@@ -106,7 +107,7 @@ class WordTokenizer:
         return Piece(word, number, span, unknown=number == UNKNOWN)
 
     def number(self, word: str) -> int:
-        """A word's id, UNKNOWN for one that the vocabulary lacks."""
+        """Return a word's id, UNKNOWN for one that the vocabulary lacks."""
         return self._numbers.get(word.lower().replace("’", "'"), UNKNOWN)
 
     @cached_property
@@ -148,12 +149,13 @@ def _elided(text: str, span: Span) -> list[Span]:
 
 
 def special(text: str, number: int, place: int) -> Piece:
-    """A token that nobody typed, standing before the character `place`."""
+    """Return a token that nobody typed, standing before the character `place`."""
     return Piece(text, number, (place, place), special=True)
 
 
 def tokens(pieces: list[Piece], second: int | None = None) -> Tokens:
-    """Pieces as the record's Tokens; each word is one piece. From piece `second` on they belong to the second text."""
+    """Return pieces as the record's Tokens; each word is one piece. From piece `second` on they belong to the second
+    text."""
     return Tokens(
         texts=tuple(piece.text for piece in pieces),
         ids=tuple(piece.id for piece in pieces),

@@ -70,7 +70,7 @@ class TrainingRun:
         self.snap()
 
     def advance(self) -> float:
-        """One step of training; the loss before it, in nats."""
+        """Return one step of training; the loss before it, in nats."""
         for group in self.adam.param_groups:
             group["lr"] = learning_rate(self.task, self.step, self.steps)
         batch = self.task.draw(random.Random(f"{self.seed} {self.step}"), self.task.batch)
@@ -88,12 +88,12 @@ class TrainingRun:
         return loss.item()
 
     def snap(self) -> None:
-        """Keeps the parameters if this step is one of the film."""
+        """Keep the parameters if this step is one of the film."""
         if self.step in self.frame_steps:
             self.frames[self.step] = models.pack(models.tensors(self.model))
 
     def about(self) -> dict:
-        """What made these weights."""
+        """Return what made these weights."""
         return {"task": self.task.name, "config": models.described(self.task.config), "words": self.task.words,
                 "steps": self.steps, "seed": self.seed, "learning_rate": self.task.learning_rate,
                 "batch": self.task.batch,
@@ -108,7 +108,7 @@ class TrainingRun:
         return frames | curves, self.about() | {"frames": sorted(self.frames)}
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict]:
-        """Everything that `resume` needs, as tensors and metadata."""
+        """Return everything that `resume` needs, as tensors and metadata."""
         film, about = self.film()
         own = {f"model/{name}": tensor for name, tensor in models.tensors(self.model).items()}
         moments = {f"adam/{i}/{name}": each for i, state in self.adam.state_dict()["state"].items()
@@ -116,7 +116,7 @@ class TrainingRun:
         return film | own | moments, about | {"step": self.step}
 
     def resume(self, path: Path) -> None:
-        """Continues from a checkpoint of the same training; any other is left alone and overwritten later."""
+        """Continue from a checkpoint of the same training; any other is left alone and overwritten later."""
         if not path.exists():
             return
         metadata = models.read_metadata(path)
@@ -139,7 +139,7 @@ class TrainingRun:
 
 def train(task: Task, out: Path, steps: int | None = None, seed: int = 1,
           progress: Callable[[TrainingStep], None] = lambda _: None) -> Path:
-    """Trains and writes OUT/TASK.safetensors and its film; the path of the weights. Continues where a stopped training
+    """Train and writes OUT/TASK.safetensors and its film; the path of the weights. Continues where a stopped training
     left off.
 
     `progress` is called after each step and stops the training by raising; the film on disk grows with each snapshot.

@@ -69,7 +69,7 @@ class Unplaced(nn.Module):
         super().__init__()
 
     def forward(self, x: Tensor) -> Tensor:
-        """The embeddings as they are, (b, t, d)."""
+        """Return the embeddings as they are, (b, t, d)."""
         return x
 
 
@@ -98,7 +98,7 @@ class Inside(nn.Module):
     neither."""
 
     def turn(self, x: Tensor) -> Tensor:
-        """Queries or keys (b, h, t, d) as they are."""
+        """Return queries or keys (b, h, t, d) as they are."""
         return x
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor | None:
@@ -110,7 +110,7 @@ class Rotary(Inside):
     """Queries and keys turned by their position; the score then depends on the distance only."""
 
     def turn(self, x: Tensor) -> Tensor:
-        """Queries or keys (b, h, t, d), each turned by its position."""
+        """Return queries or keys (b, h, t, d), each turned by its position."""
         return rotate(x)
 
 
@@ -118,7 +118,7 @@ class Alibi(Inside):
     """A bias on the scores that falls with distance, steeper in the first heads."""
 
     def bias(self, heads: int, queries: int, keys: int) -> Tensor:
-        """The bias of every head, (h, i, j)."""
+        """Return the bias of every head, (h, i, j)."""
         return distance_bias(heads, queries, keys)
 
 
@@ -172,7 +172,7 @@ def padding_mask(ids: Tensor) -> Tensor:
 
 
 def look_ahead_mask(length: int) -> Tensor:
-    """A position looks at itself and at what stands before it: (q, k), lower triangle."""
+    """Return a position looks at itself and at what stands before it: (q, k), lower triangle."""
     return torch.ones(length, length, dtype=torch.bool).tril()
 
 
@@ -183,7 +183,7 @@ class ScaledDotProductAttention(nn.Module):
 
     def forward(self, query: Tensor, key: Tensor, value: Tensor, allowed: Tensor | None,
                 bias: Tensor | None = None) -> Tensor:
-        """The mixed values, (b, q, h, d_v)."""
+        """Return the mixed values, (b, q, h, d_v)."""
         def equation_one() -> Tensor:
             return attention.attention(query, key, value, allowed, bias=bias)[0].transpose(1, 2)
 
@@ -204,12 +204,12 @@ class MultiHeadAttention(nn.Module):
         self.attend = ScaledDotProductAttention()
 
     def split(self, x: Tensor) -> Tensor:
-        """A vector cut into heads: (b, q, d_model) -> (b, h, q, d_k)."""
+        """Return a vector cut into heads: (b, q, d_model) -> (b, h, q, d_k)."""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (b, q, d_model) -> (b, h, q, d_k)
 
     def forward(self, x: Tensor, memory: Tensor, allowed: Tensor | None = None) -> Tensor:
-        """`x` (b, q, d_model) looks at `memory` (b, k, d_model): at itself in self-attention, at the encoder's output
-        in cross-attention."""
+        """Return `x` (b, q, d_model) looks at `memory` (b, k, d_model): at itself in self-attention, at the encoder's
+        output in cross-attention."""
         query = self.inside.turn(self.split(self.w_query(x)))             # (b, h, q, d_k)
         key = self.inside.turn(self.split(self.w_key(memory)))            # (b, h, k, d_k)
         value = self.split(self.w_value(memory))                          # (b, h, k, d_v)
@@ -229,7 +229,7 @@ class FeedForward(nn.Module):
         self.activation = {"relu": nn.ReLU, "gelu": nn.GELU}[config.activation]()
 
     def forward(self, x: Tensor) -> Tensor:
-        """(b, q, d_model) -> the same shape."""
+        """Return (b, q, d_model) -> the same shape."""
         return self.w_2(self.activation(self.w_1(x)))  # (b, q, d_ff) inside
 
 
@@ -348,12 +348,12 @@ class PatchEmbedding(nn.Module):
             nn.init.normal_(table)
 
     def tokens(self, pictures: Tensor) -> Tensor:
-        """[CLS] and patches, row by row, without positions: (b, height, width) -> (b, 1 + patch, d_model)."""
+        """Return [CLS] and patches, row by row, without positions: (b, height, width) -> (b, 1 + patch, d_model)."""
         cut = nn.functional.unfold(pictures[:, None], self.side, stride=self.side).transpose(1, 2)  # (b, patch, side²)
         return torch.cat([self.start.expand(len(cut), -1, -1), self.linear(cut)], 1)
 
     def forward(self, pictures: Tensor) -> Tensor:
-        """(b, height, width) -> (b, 1 + patch, d_model)."""
+        """Return (b, height, width) -> (b, 1 + patch, d_model)."""
         return self.positions(self.tokens(pictures))
 
 
@@ -395,7 +395,7 @@ class Transformer(nn.Module):
         return self.decoder(self.embedding(target), allowed, memory, None if source is None else padding_mask(source))
 
     def forward(self, *ids: Tensor) -> Tensor:
-        """Logits (b, q, vocabulary): of (source, target) at each target position, of one text in an encoder or a
+        """Return logits (b, q, vocabulary): of (source, target) at each target position, of one text in an encoder or a
         decoder alone; of pictures (b, 1, vocabulary), at [CLS]."""
         if self.config.patch:
             return self.output(self.encode(*ids)[:, :1])
@@ -407,20 +407,20 @@ class Transformer(nn.Module):
         return self.output(self.decode(target, self.encode(source), source))
 
     def get_input_embeddings(self) -> nn.Module:   # these three are named as those of transformers' models
-        """The table of embeddings, or the map of patches."""
+        """Return the table of embeddings, or the map of patches."""
         return self.embedding.linear if self.config.patch else self.embedding.table
 
     def get_output_embeddings(self) -> nn.Module:
-        """The map from the last vectors to logits."""
+        """Return the map from the last vectors to logits."""
         return self.output
 
     def get_encoder(self) -> "Transformer":
-        """What embeds the source: the same table embeds the target."""
+        """Return what embeds the source: the same table embeds the target."""
         return self
 
 
 def slots(config: Config) -> list[Slot]:
-    """Every attention in the order of the forward pass."""
+    """Return every attention in the order of the forward pass."""
     own = "target" if config.encoder_layers else "source"   # the only text of a decoder alone is its source
     found = [Slot(Kind.SELF, layer, f"encoder.layers.{layer}.attention", 0, "source")
              for layer in range(config.encoder_layers)]
@@ -432,5 +432,5 @@ def slots(config: Config) -> list[Slot]:
 
 
 def hook_names(model: Transformer) -> dict[int, str]:
-    """{id of the module that calls the hook: the name of its attention}."""
+    """Return {id of the module that calls the hook: the name of its attention}."""
     return {id(model.get_submodule(f"{slot.module}.attend")): slot.module for slot in slots(model.config)}

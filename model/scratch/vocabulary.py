@@ -10,8 +10,8 @@ from model.scratch.source import SNAPSHOT
 
 
 def groups(model_id: str) -> dict[str, tuple[str, ...]]:
-    """Phrases of one model by group, in the order in which a sentence needs them; nothing for a model that reads any
-    word, or pictures.
+    """Return phrases of one model by group, in the order in which a sentence needs them; nothing for a model that reads
+    any word, or pictures.
 
     A sentence of the resolver and the translator is an opening or none, a noun, a phrase behind it or none, what did
     not happen, a noun, a reason, an adjective. Frames that share a pool of nouns can be told apart by the verb alone.
@@ -43,7 +43,7 @@ class Swap:
     adjectives: tuple[tuple[str, ...], tuple[str, ...]]   # that go with its verb, by role
 
     def with_adjective(self, adjective: str) -> str:
-        """The sentence with another adjective."""
+        """Return the sentence with another adjective."""
         last = list(re.finditer(rf"\b{self.adjective}\b", self.text))[-1]
         return self.text[:last.start()] + adjective + self.text[last.end():]
 
@@ -54,7 +54,7 @@ class Swap:
 
 
 def swap(text: str) -> Swap | None:
-    """The swap of a sentence of the small world, told by its verb; None for any other text."""
+    """Return the swap of a sentence of the small world, told by its verb; None for any other text."""
     known = {noun for members in lexicon.POOLS.values() for noun in members}
     for frame in lexicon.FRAMES:
         verb = next((verb for verb in frame.english if f" {verb} " in text), None)
@@ -71,7 +71,7 @@ def swap(text: str) -> Swap | None:
 
 
 def join_phrases(model_id: str, chosen: list[str]) -> str:
-    """Phrases as a text: signs without spaces, words as a sentence."""
+    """Return phrases as a text: signs without spaces, words as a sentence."""
     if model_id.split(SNAPSHOT)[0] == "induction":
         return "".join(chosen)
     if model_id.split(SNAPSHOT)[0] == "stories":

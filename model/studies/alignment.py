@@ -32,7 +32,7 @@ class Group:
 
 
 def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, list[Span]]:
-    """The text that the queries or keys of a kind were cut from, and each token's span in it; empty for special
+    """Return the text that the queries or keys of a kind were cut from, and each token's span in it; empty for special
     tokens."""
     tokens, query = getattr(record[kind], side), record.query
     target = Kind.CROSS in record.kinds and (kind is Kind.CAUSAL or (kind is Kind.CROSS and side == "queries"))
@@ -50,10 +50,12 @@ def source_text(record: AttentionRecord, kind: Kind, side: str) -> tuple[str, li
 
 
 def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool, tuple[int, int], tuple[int, int]]]:
-    """(equal, places in the first, places in the second) in order: runs of equal words, and what stands between them.
+    """Return (equal, places in the first, places in the second) in order: runs of equal words, and what stands between
+    them.
 
     With the fewest words changed, put in or taken out (Levenshtein 1966; Wagner and Fischer 1974), so that a text that
-    repeats itself is not shifted to where most of it happens to be the same, as a diff by longest blocks would. """
+    repeats itself is not shifted to where most of it happens to be the same, as a diff by longest blocks would.
+    """
     numbers = {word: number for number, word in enumerate(dict.fromkeys((*first, *second)))}
     one, other = (np.array([numbers[word] for word in side], int) for side in (first, second))
     costs, along = np.zeros((len(one) + 1, len(other) + 1), np.int32), np.arange(len(other) + 1, dtype=np.int32)
@@ -79,8 +81,8 @@ def edit_blocks(first: Sequence[str], second: Sequence[str]) -> list[tuple[bool,
 
 
 def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
-    """A number for each character of both texts, int; characters that belong together have the same one, those that
-    stand alone −1."""
+    """Return a number for each character of both texts, int; characters that belong together have the same one, those
+    that stand alone −1."""
     words = [[(each.group().casefold(), each.span()) for each in WORD.finditer(text)] for text in (first, second)]
     numbers = np.full(len(first), -1), np.full(len(second), -1)
     for equal, (i, i_end), (j, j_end) in edit_blocks(*([word for word, _ in side] for side in words)):
@@ -97,8 +99,8 @@ def _anchors(first: str, second: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
-    """The numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign by sign
-    where most signs are kept, as in a string of single signs; else all one number."""
+    """Return the numbers of a word's characters, from `start`, and of those of the word that it was changed into: sign
+    by sign where most signs are kept, as in a string of single signs; else all one number."""
     marks = np.full(len(one), start), np.full(len(other), start)
     matcher = difflib.SequenceMatcher(None, one, other, autojunk=False)
     if matcher.ratio() < ALIKE:
@@ -111,11 +113,12 @@ def _changed(one: str, other: str, start: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind], side: str) -> tuple[Group, ...]:
-    """The queries or keys of two records in groups, in the order of the first; what only the second has stands where it
-    stands there.
+    """Return the queries or keys of two records in groups, in the order of the first; what only the second has stands
+    where it stands there.
 
     Words are matched with the fewest changes; pieces of different tokenizers meet where they share a character; special
-    tokens by their text. """
+    tokens by their text.
+    """
     tokens = [getattr(record[kind], side) for record, kind in zip((first, second), kinds, strict=True)]
     (one, spans), (other, others) = (source_text(record, kind, side)
                                      for record, kind in zip((first, second), kinds, strict=True))
@@ -126,7 +129,7 @@ def align(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Ki
 
 
 def _joined(meets: list[list[set]]) -> list[TokenGroups]:
-    """Tokens that meet, directly or through others, as groups."""
+    """Return tokens that meet, directly or through others, as groups."""
     from scipy.cluster.hierarchy import DisjointSet
 
     nodes = [(place, token) for place in range(2) for token in range(len(meets[place]))]
@@ -142,8 +145,8 @@ def _joined(meets: list[list[set]]) -> list[TokenGroups]:
 
 
 def _anchors_of(tokens: Tokens, spans: list[Span], anchors: np.ndarray) -> list[set]:
-    """What each token can be met by: its characters' numbers; its row and column where it is a patch; its text and how
-    often it was there before where it is special."""
+    """Return what each token can be met by: its characters' numbers; its row and column where it is a patch; its text
+    and how often it was there before where it is special."""
     seen: dict[str, int] = {}
     marks: list[set] = []
     for token, (start, end) in enumerate(spans):

@@ -47,11 +47,12 @@ class AttributionQuery:
     without_flow: bool = False   # no attention flow at all, which takes the longest of all measures
 
     def answer(self, models: Models, report: Progress) -> "Attribution":
-        """Every measure. Raises UserError for a model or a text without an answer to explain."""
+        """Return every measure. Raises UserError for a model or a text without an answer to explain."""
         return attribute(self, *self.explained(models, report), report)
 
     def explained(self, models: Models, report: Progress) -> tuple[ExplainedAnswer, AttentionRecord, Trace | str]:
-        """The model with this question put to it, the record of its pass, and the trace, or why there is none."""
+        """Return the model with this question put to it, the record of its pass, and the trace, or why there is
+        none."""
         report(0.0, "reading the text")
         explained = explained_answer(models.open(self.query, report), self.query, self.at,
                                      (self.word, self.rival, self.other), LONGEST)
@@ -90,7 +91,8 @@ class Attribution:
         return ranked
 
     def by_method(self, layer: int, head: int) -> dict[str, np.ndarray]:
-        """{method: importance (token)} with this head open, in the order of METHODS, each null behind its method."""
+        """Return {method: importance (token)} with this head open, in the order of METHODS, each null behind its
+        method."""
         at = self.layers.index(layer)
         values = {"weight_head": self.by_head["weight"][at][head], "weight_layer": self.by_layer["weight"][at]}
         if "norm" in self.by_head:
@@ -107,19 +109,21 @@ def rank_agreement(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def agreement(attribution: Attribution, layer: int, head: int) -> dict[str, np.ndarray]:
-    """{method: Spearman's ρ of its size with the size of the effect, (definition)}; sizes, as attention has no sign."""
+    """Return {method: Spearman's ρ of its size with the size of the effect, (definition)}; sizes, as attention has no
+    sign."""
     effects = _effect_sizes(attribution)
     return {name: np.array([rank_agreement(np.abs(score[attribution.ranked]), effect) for effect in effects])
             for name, score in attribution.by_method(layer, head).items()}
 
 
 def _effect_sizes(attribution: Attribution) -> list[np.ndarray]:
-    """The size of the effect of taking each ranked token away, for each of REMOVALS."""
+    """Return the size of the effect of taking each ranked token away, for each of REMOVALS."""
     return [np.abs(attribution.removed[name][attribution.ranked]) for name in REMOVALS]
 
 
 def ceiling(attribution: Attribution) -> np.ndarray:
-    """How far the three definitions agree with one another: for each, the mean ρ with the two others (definition)."""
+    """Return how far the three definitions agree with one another: for each, the mean ρ with the two others
+    (definition)."""
     effects = _effect_sizes(attribution)
     return np.array([np.mean([rank_agreement(effects[one], effects[other]) for other in range(3) if other != one])
                      for one in range(3)])
@@ -139,8 +143,8 @@ class First:
 
 
 def first_token(attribution: Attribution, layer: int, head: int) -> First | None:
-    """What ranking the first token would do to the comparison; None where it is ranked, where it answers itself, and
-    where the model reads both ways."""
+    """Return what ranking the first token would do to the comparison; None where it is ranked, where it answers itself,
+    and where the model reads both ways."""
     if attribution.kind.base is not Kind.CAUSAL or attribution.ranked[0] or attribution.place == 0:
         return None
     names = [name for name in REMOVALS if np.isfinite(attribution.removed[name][0])]
@@ -160,7 +164,7 @@ def first_token(attribution: Attribution, layer: int, head: int) -> First | None
 
 def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
               report: Progress) -> Attribution:
-    """Every measure for one answer. `trace` is a sentence that says why where the model's insides cannot be
+    """Return every measure for one answer. `trace` is a sentence that says why where the model's insides cannot be
     followed."""
     kind = kind_of(record)
     attention_map, count = record[kind], len(explained.tokens)
@@ -191,12 +195,13 @@ def _frozen(values: dict[str, tuple[np.ndarray, ...]]) -> dict[str, tuple[np.nda
 
 
 def kind_of(record: AttentionRecord) -> Kind:
-    """The attention that the answer's row belongs to: over the source in an encoder–decoder, else the model's own."""
+    """Return the attention that the answer's row belongs to: over the source in an encoder–decoder, else the model's
+    own."""
     return next(kind for kind in (Kind.CROSS, Kind.CAUSAL, Kind.SELF) if kind in record.kinds)
 
 
 def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
-    """Why a later stage of the norms is not there, {stage: sentence}."""
+    """Return why a later stage of the norms is not there, {stage: sentence}."""
     if kind.base is Kind.CROSS:
         return {"norm_residual": "the residual stream of a target's token is no token of the source"}
     if any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
@@ -226,7 +231,7 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
 
 def _add_norms(attention_map: AttentionMap, weights: list[np.ndarray], trace: Trace, rows: np.ndarray, by_head: dict,
                by_layer: dict) -> None:
-    """Adds the norms of every head to `by_head`, and their stages to `by_layer`."""
+    """Add the norms of every head to `by_head`, and their stages to `by_layer`."""
     kind, lengths, stages = attention_map.kind, [], []
     for layer, row_weights in zip(attention_map.layers, weights, strict=True):
         attention = trace.attention(kind, layer.index)

@@ -44,7 +44,7 @@ class Stream:
         return self.parts.sum(0)
 
     def add(self, name: str, vectors: np.ndarray) -> "Stream":
-        """The stream after a writer added vectors (token, d_model), or one vector for all tokens."""
+        """Return the stream after a writer added vectors (token, d_model), or one vector for all tokens."""
         vectors = np.broadcast_to(vectors, self.parts.shape[1:])
         if name in self.names:
             parts = self.parts.copy()
@@ -53,7 +53,7 @@ class Stream:
         return Stream((*self.names, name), np.concatenate([self.parts, vectors[None]]))
 
     def through(self, norm: Norm, tokens: np.ndarray) -> "Stream":
-        """The stream behind a norm whose scale is frozen; its bias is a writer like any other bias."""
+        """Return the stream behind a norm whose scale is frozen; its bias is a writer like any other bias."""
         parts = self.parts - self.parts.mean(-1, keepdims=True) if norm.kind == "layer" else self.parts
         scaled = Stream(self.names, parts * norm.scales[tokens, None] * norm.gain.astype(np.float64))
         return scaled if norm.bias is None else scaled.add(BIAS, norm.bias.astype(np.float64))
@@ -67,7 +67,7 @@ class Walk:
         self.stack = Kind.CAUSAL if kind is Kind.CROSS else kind
 
     def __iter__(self) -> Iterator[tuple[Block, Stream]]:
-        """(block, stream) of every block, the stream as it enters."""
+        """Yield (block, stream) of every block, the stream as it enters."""
         stream = self._start()
         for block in self.trace.blocks:
             if block.kind is self.stack:
@@ -76,7 +76,7 @@ class Walk:
         self.end = stream
 
     def whole(self) -> Stream:
-        """The stream behind the last block."""
+        """Return the stream behind the last block."""
         for _ in self:
             pass
         return self.end
@@ -93,7 +93,7 @@ class Walk:
         return Stream(("embedding",), wanted[None])
 
     def _behind(self, block: Block, stream: Stream) -> Stream:
-        """The stream behind a block: its attentions add their heads, the feed-forward layer what is left."""
+        """Return the stream behind a block: its attentions add their heads, the feed-forward layer what is left."""
         for attention in block.attentions:
             added = self.heads(attention)
             stream = self.added(block, stream, added, attention.output)
@@ -104,8 +104,8 @@ class Walk:
         return stream if norm is None else stream.through(norm, self.tokens)
 
     def added(self, block: Block, stream: Stream, added: Stream, output: np.ndarray) -> Stream:
-        """The stream after an attention has added its heads: through a norm of its own output (Gemma 2), and in a
-        post-LN block through the norm of the sum."""
+        """Return the stream after an attention has added its heads: through a norm of its own output (Gemma 2), and in
+        a post-LN block through the norm of the sum."""
         after = next((norm for norm in block.norms if same_numbers(norm.input, output)), None)
         if after is not None:
             added = added.through(after, self.tokens)
@@ -117,7 +117,8 @@ class Walk:
         return stream
 
     def heads(self, attention: AttentionTrace) -> Stream:
-        """What each head of one attention puts out at these tokens, through its rows of W_O, and the output's bias."""
+        """Return what each head of one attention puts out at these tokens, through its rows of W_O, and the output's
+        bias."""
         layer, total = self.record[attention.kind].layer(attention.index), attention.output[self.tokens]
         if not isinstance(layer, Layer):
             raise UserError("The model reports its weights only, so its heads cannot be followed; choose a verified "
@@ -146,7 +147,8 @@ class WhyQuery:
     looked_at: int   # the key's position
 
     def answer(self, models: Models, report: Progress) -> "Why":
-        """The split of the score. Raises UserError where the mask forbids the cell, or the model cannot be followed."""
+        """Return the split of the score. Raises UserError if the mask forbids the cell, or the model cannot be
+        followed."""
         record = models.record(self.query, report)
         return why(record, models.trace(self.query, report), self)
 
@@ -172,7 +174,7 @@ class Why:
         return self.parts.nbytes
 
     def frame(self) -> "DataFrame":
-        """One row a pair: query_from, key_from, value; the largest, whatever its sign, first."""
+        """Return one row a pair: query_from, key_from, value; the largest, whatever its sign, first."""
         from pandas import DataFrame
 
         table = DataFrame({"query_from": np.repeat(self.query_writers, len(self.key_writers)),
@@ -217,14 +219,14 @@ def why(record: AttentionRecord, trace: Trace, asked: WhyQuery) -> Why:
 
 
 def _side(record: AttentionRecord, trace: Trace, kind: Kind, block: Block, read: np.ndarray, token: int) -> Stream:
-    """What wrote the vector that a projection of this block reads at one token: read[token]."""
+    """Return what wrote the vector that a projection of this block reads at one token: read[token]."""
     walk = Walk(record, trace, kind, [token])
     stream = next(entering for each, entering in walk if each is block)
     return _reading(stream, block.norms, read, token) or _after_attention(walk, block, stream, read, token)
 
 
 def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: int) -> Stream | None:
-    """The stream as it is or through the norm whose output is read; None if neither gives read[token]."""
+    """Return the stream as it is or through the norm whose output is read; None if neither gives read[token]."""
     if same_numbers(stream.total, read[[token]].astype(np.float64)):
         return stream
     norm = next((norm for norm in norms if same_numbers(norm.output, read)), None)
@@ -233,7 +235,7 @@ def _reading(stream: Stream, norms: tuple[Norm, ...], read: np.ndarray, token: i
 
 
 def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray, token: int) -> Stream:
-    """What cross-attention reads: the stream after the block's self-attention. Raises UserError where it is not."""
+    """Return what cross-attention reads: the stream after the block's self-attention. Raises UserError if it is not."""
     for attention in block.attentions:
         stream = walk.added(block, stream, walk.heads(attention), attention.output)
         if (found := _reading(stream, block.norms, read, token)) is not None:
@@ -243,7 +245,7 @@ def _after_attention(walk: Walk, block: Block, stream: Stream, read: np.ndarray,
 
 
 def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: int) -> Stream:
-    """What wrote one vector of the encoder's output, which cross-attention reads."""
+    """Return what wrote one vector of the encoder's output, which cross-attention reads."""
     stream = Walk(record, trace, Kind.SELF, [token]).whole()
     found = _reading(stream, trace.final, memory, token)
     if found is None:
@@ -254,8 +256,8 @@ def _memory(record: AttentionRecord, trace: Trace, memory: np.ndarray, token: in
 
 def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen: np.ndarray,
                pairs: tuple[tuple[int, int], ...]) -> Stream:
-    """The stream's parts (writer, 1, d_k) behind W and bias, turned as the query or key of this place was. seen: the
-    query or key itself, (d_k)."""
+    """Return the stream's parts (writer, 1, d_k) behind W and bias, turned as the query or key of this place was. seen:
+    the query or key itself, (d_k)."""
     made = Stream(stream.names, stream.parts @ weight.astype(np.float64))
     if bias is not None:
         made = made.add(BIAS, bias.astype(np.float64))
@@ -272,7 +274,7 @@ class WritesQuery:
     rival_id: int | None = None   # None: the answer's logit itself
 
     def answer(self, models: Models, report: Progress) -> "Writes":
-        """The split of the logit. Raises UserError where logits are no linear function of the last vectors."""
+        """Return the split of the logit. Raises UserError if logits are no linear function of the last vectors."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         opened = models.open(self.query, report)
         found = writes(record, trace, self)
@@ -305,7 +307,7 @@ class Writes:
         return self.heads.nbytes + self.cross.nbytes + self.feed_forward.nbytes
 
     def frame(self) -> "DataFrame":
-        """One row a head: layer, head, value; the largest, whatever its sign, first."""
+        """Return one row a head: layer, head, value; the largest, whatever its sign, first."""
         from pandas import DataFrame
 
         layers, heads = np.indices(self.heads.shape)
@@ -314,7 +316,7 @@ class Writes:
 
 
 def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
-    """Return what wrote the vector that the unembedding reads at one position. Raises UserError where there is none."""
+    """Return what wrote the vector that the unembedding reads at one position. Raises UserError if there is none."""
     if trace.unembedding is None:
         raise UserError("The logits of this model are no linear function of its last vectors, so they cannot be split "
                         "by what wrote them; choose a decoder such as SmolLM2.")
@@ -355,7 +357,7 @@ class LensQuery:
     position: int
 
     def answer(self, models: Models, report: Progress) -> "Lens":
-        """The logit lens. Raises UserError where logits are no linear function of the last vectors."""
+        """Return the logit lens. Raises UserError if logits are no linear function of the last vectors."""
         opened, trace = models.open(self.query, report), models.trace(self.query, report)
         return lens(trace, self.position, opened.vocabulary.name)
 
@@ -371,7 +373,7 @@ class Lens:
     divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler from the final distribution
 
     def frame(self) -> "DataFrame":
-        """One row a layer: layer (-1 is the embedding), tokens, probabilities, entropy, divergence."""
+        """Return one row a layer: layer (-1 is the embedding), tokens, probabilities, entropy, divergence."""
         from pandas import DataFrame
 
         return DataFrame({"layer": self.layers, "tokens": list(map(list, self.tokens)),

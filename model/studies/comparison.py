@@ -33,7 +33,7 @@ class AlignmentQuery:
     kinds: tuple[Kind, Kind]
 
     def answer(self, models: Models, report: Progress) -> "Alignment":
-        """The alignment of the two records. Raises UserError for texts of more than LONGEST tokens."""
+        """Return the alignment of the two records. Raises UserError for texts of more than LONGEST tokens."""
         return align_texts(self, models.record(self.first, report), models.record(self.second, report))
 
 
@@ -55,7 +55,7 @@ class ComparisonQuery:
     head: HeadId | None = None   # of the second, to compare every head of the first with; None: with the same head
 
     def answer(self, models: Models, report: Progress) -> "Comparison":
-        """The difference of the two records. Raises UserError where they cannot be compared."""
+        """Return the difference of the two records. Raises UserError if they cannot be compared."""
         return compare(self, models.record(self.first, report), models.record(self.second, report), report)
 
 
@@ -67,7 +67,7 @@ class Comparison:
     changed: np.ndarray         # mean Jensen–Shannon divergence of a head's rows in bits, float64 (head)
 
     def frame(self) -> "DataFrame":
-        """One row a head of the first: changed, in bits."""
+        """Return one row a head of the first: changed, in bits."""
         return heads.head_frame(self.heads, {"changed": self.changed})
 
 
@@ -80,7 +80,7 @@ def pool_weights(weights: np.ndarray, rows: Sequence[tuple[int, ...]],
 
 
 def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
-    """Sums over groups of the first axis; NaN for a group of nothing."""
+    """Sum over groups of the first axis; NaN for a group of nothing."""
     filled = [place for place, group in enumerate(groups) if group]
     order = [token for group in groups for token in group]
     found = np.full((len(groups), *numbers.shape[1:]), np.nan)
@@ -91,14 +91,14 @@ def _summed(numbers: np.ndarray, groups: Sequence[tuple[int, ...]]) -> np.ndarra
 
 
 def head_of(attention_map: AttentionMap, layer: int, head: int) -> np.ndarray:
-    """The weights of one head, float32 (query, key)."""
+    """Return the weights of one head, float32 (query, key)."""
     return heads.weights(attention_map.layer(layer), head)
 
 
 def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
                columns: tuple[Group, ...]) -> tuple[np.ndarray, ...]:
-    """(first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN where one
-    side has no token."""
+    """Return (first, second, second − first), each float64 (row group, column group), of weights (query, key); NaN
+    where one side has no token."""
     one = pool_weights(first, [row.first for row in rows], [column.first for column in columns])
     other = pool_weights(second, [row.second for row in rows], [column.second for column in columns])
     return one, other, other - one
@@ -106,11 +106,12 @@ def difference(first: np.ndarray, second: np.ndarray, rows: tuple[Group, ...],
 
 def difference_views(first: AttentionRecord, second: AttentionRecord, heads_of: tuple[KindHeadId, ...],
                      found: Alignment) -> tuple[DisplayedHead, ...]:
-    """The first's head, the second's and their difference over the same groups, as they are drawn; NaN where one side
-    has no token.
+    """Return the first's head, the second's and their difference over the same groups, as they are drawn; NaN where one
+    side has no token.
 
     heads_of: (kind, layer, head) of each side. A row or column is numbered by its group, so that a place means the same
-    in all three. """
+    in all three.
+    """
     one, other = (head_of(record[kind], layer, head)
                   for record, (kind, layer, head) in zip((first, second), heads_of, strict=True))
     axes = []
@@ -135,7 +136,7 @@ def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[
 
 
 def align_texts(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
-    """The alignment of queries and of keys. Raises UserError for texts of more than LONGEST tokens."""
+    """Return the alignment of queries and of keys. Raises UserError for texts of more than LONGEST tokens."""
     maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
     if max(max(len(each.queries), len(each.keys)) for each in maps) > LONGEST:
         raise UserError(f"Comparing looks at whole matrices and takes at most {LONGEST:,} tokens a side; shorten the "
@@ -148,7 +149,7 @@ def align_texts(question: AlignmentQuery, first: AttentionRecord, second: Attent
 
 
 def compare(question: ComparisonQuery, first: AttentionRecord, second: AttentionRecord, report: Progress) -> Comparison:
-    """The divergence of every head of the first from its counterpart, over the aligned tokens.
+    """Return the divergence of every head of the first from its counterpart, over the aligned tokens.
 
     Raises UserError for texts that are too long or share no token, and where heads have no counterpart.
     """
@@ -183,8 +184,8 @@ class ModelsQuery:
     kind: Kind | None = None     # of attention; None: the first that the model has
 
     def answer(self, models: Models, report: Progress) -> "Divergences":
-        """How much every head differs, with its interval over the texts. Raises UserError, with the text's number,
-        where two records cannot be compared."""
+        """Return how much every head differs, with its interval over the texts. Raises UserError, with the text's
+        number, where two records cannot be compared."""
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
         for number, text in enumerate(self.texts):
@@ -210,7 +211,7 @@ class Divergences:
     changed: tuple[MeanInterval, ...]   # of each head: mean Jensen–Shannon divergence in bits
 
     def frame(self) -> "DataFrame":
-        """One row a head: divergence in bits, with low and high (95 % interval over texts)."""
+        """Return one row a head: divergence in bits, with low and high (95 % interval over texts)."""
         columns = {"divergence": [each.value for each in self.changed], "low": [each.low for each in self.changed],
                    "high": [each.high for each in self.changed]}
         return heads.head_frame(self.heads, {name: np.array(values) for name, values in columns.items()})
@@ -222,8 +223,8 @@ class Divergences:
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:
-    """[(token, its probability in the first, in the second)] at the last position, for the `shown` best tokens of each;
-    NaN where a record does not hold the token. Empty where either predicts no tokens."""
+    """Return [(token, its probability in the first, in the second)] at the last position, for the `shown` best tokens
+    of each; NaN where a record does not hold the token. Empty where either predicts no tokens."""
     sides = [record.prediction for record in (first, second)]
     found = [dict(zip(side.texts[-1], side.probabilities[-1], strict=True)) for side in sides
              if side is not None and side.ids]
@@ -234,7 +235,7 @@ def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int
 
 
 def cosine(first: AttentionRecord, second: AttentionRecord) -> float | None:
-    """The cosine of the two sentence vectors; None unless both answer with vectors of one length."""
+    """Return the cosine of the two sentence vectors; None unless both answer with vectors of one length."""
     sides = [record.prediction for record in (first, second)]
     vectors = [side.vector for side in sides if side is not None and side.vector is not None]
     return statistics.cosine(*vectors) if len(vectors) == 2 and vectors[0].shape == vectors[1].shape else None

@@ -49,23 +49,24 @@ class Case:
     other: str = ""    # the wrong word there
 
     def word(self, name: str) -> str:
-        """The words of the span of this name: pronoun, correct or wrong."""
+        """Return the words of the span of this name: pronoun, correct or wrong."""
         return self.sentence[slice(*getattr(self, name))]
 
 
 def occurrences(sentence: str, words: str) -> list[Span]:
-    """Where these words stand in the sentence as whole words; as they are written if they occur so, else whatever their
-    case."""
+    """Return where these words stand in the sentence as whole words; as they are written if they occur so, else
+    whatever their case."""
     pattern = rf"(?<!\w){re.escape(words)}(?!\w)"
     exact = [match.span() for match in re.finditer(pattern, sentence)]
     return exact or [match.span() for match in re.finditer(pattern, sentence, re.IGNORECASE)]
 
 
 def make_case(sentence: str, pronoun: str, correct: str, wrong: str, start: int | None = None, **more: str) -> Case:
-    """A case from its words. Raises UserError where one of them is not in the sentence.
+    """Return a case from its words. Raises UserError if one of them is not in the sentence.
 
     A pronoun that occurs more than once is the first one behind both candidates, unless `start` says which; a candidate
-    that occurs more than once is the last one before the pronoun. """
+    that occurs more than once is the last one before the pronoun.
+    """
     candidates = [_found(sentence, each, name) for name, each in (("correct", correct), ("wrong", wrong))]
     asked = _pronoun(sentence, pronoun, start, candidates)
     chosen = [next((span for span in reversed(spans) if span[1] <= asked[0]), spans[0]) for spans in candidates]
@@ -106,9 +107,9 @@ class CaseFile(NamedTuple):
 
 
 def read_csv(text: str, name: str = "the file") -> CaseFile:
-    """The cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start, frame,
-    pair, answer, other. A row that cannot be used is left out, and named as a spreadsheet counts, the header being row
-    1.
+    """Return the cases of a CSV text with the columns sentence, pronoun, correct, wrong, and optionally pronoun_start,
+    frame, pair, answer, other. A row that cannot be used is left out, and named as a spreadsheet counts, the header
+    being row 1.
 
     Raises UserError for a file in which no row can be used.
     """
@@ -141,8 +142,8 @@ def _case(row: dict[str, str]) -> Case:
 
 
 def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
-    """The cases with a pair each. Those without one are twins where right and wrong change places and most words are
-    the same; any other is alone."""
+    """Return the cases with a pair each. Those without one are twins where right and wrong change places and most words
+    are the same; any other is alone."""
     from dataclasses import replace
 
     pairs = [case.pair for case in cases]
@@ -163,7 +164,7 @@ def pair_twins(cases: list[Case]) -> tuple[Case, ...]:
 
 
 def _shared(one: str, other: str) -> float:
-    """The share of words that two sentences have in common at their start and at their end."""
+    """Return the share of words that two sentences have in common at their start and at their end."""
     a, b = one.split(), other.split()
     shorter = min(len(a), len(b))
     start = next((i for i in range(shorter) if a[i] != b[i]), shorter)
@@ -173,12 +174,12 @@ def _shared(one: str, other: str) -> float:
 
 @functools.cache
 def shipped_cases(name: str) -> tuple[Case, ...]:
-    """One of the sets of assets/cases: coreference or agreement."""
+    """Return one of the sets of assets/cases: coreference or agreement."""
     return read_csv((FOLDER / f"{name}.csv").read_text(encoding="utf-8"), f"{name}.csv").cases
 
 
 def read_file(path: str | Path) -> CaseFile:
-    """The cases of a CSV file in UTF-8. Raises UserError if it cannot be read."""
+    """Return the cases of a CSV file in UTF-8. Raises UserError if it cannot be read."""
     try:
         return read_bytes(Path(path).read_bytes(), Path(path).name)
     except OSError as error:
@@ -186,7 +187,7 @@ def read_file(path: str | Path) -> CaseFile:
 
 
 def read_bytes(content: bytes, name: str) -> CaseFile:
-    """The cases of a CSV file's bytes. Raises UserError if they are not UTF-8 or not such a file."""
+    """Return the cases of a CSV file's bytes. Raises UserError if they are not UTF-8 or not such a file."""
     try:
         return read_csv(content.decode("utf-8"), name)
     except UnicodeDecodeError:
@@ -204,7 +205,7 @@ OWNERS = ("my", "your", "our", "this", "that", "these", "those")
 
 
 def _shipped() -> tuple[Case, ...]:
-    """The cases of both sets that come with the project."""
+    """Return the cases of both sets that come with the project."""
     return (*shipped_cases("coreference"), *shipped_cases("agreement"))
 
 
@@ -217,17 +218,17 @@ def _known() -> frozenset[str]:
 
 
 def words_in(sentence: str) -> list[Span]:
-    """Where each word stands."""
+    """Return where each word stands."""
     return [match.span() for match in re.finditer(r"\w+(?:['’]\w+)*", sentence)]
 
 
 def pronouns(sentence: str) -> list[Span]:
-    """The words that may be asked about."""
+    """Return the words that may be asked about."""
     return [span for span in words_in(sentence) if sentence[slice(*span)].lower() in PRONOUNS]
 
 
 def nouns(sentence: str) -> list[Span]:
-    """Words that look like nouns: known ones, names, and what stands behind an article. Each word once, in the
+    """Return words that look like nouns: known ones, names, and what stands behind an article. Each word once, in the
     sentence's order."""
     found: dict[str, Span] = {}
     spans = words_in(sentence)
@@ -241,19 +242,19 @@ def nouns(sentence: str) -> list[Span]:
 
 
 def same_sentence(sentence: str) -> Case | None:
-    """The case of the sets that come with the project whose sentence this is."""
+    """Return the case of the sets that come with the project whose sentence this is."""
     return next((case for case in _shipped() if case.sentence == sentence), None)
 
 
 def twin_of(case: Case) -> Case | None:
-    """The other case of a shipped pair."""
+    """Return the other case of a shipped pair."""
     return next((other for other in _shipped()
                  if case.pair and other.pair == case.pair and other.sentence != case.sentence), None)
 
 
 def guess(sentence: str, prefer: Iterable[str] = ()) -> Case | None:
-    """A case for a sentence of one's own: its last pronoun behind the first word, a subject rather than another, and
-    the first two nouns before it; None where there is none.
+    """Return a case for a sentence of one's own: its last pronoun behind the first word, a subject rather than another,
+    and the first two nouns before it; None where there is none.
 
     prefer: (pronoun, right, wrong) as words, used as far as they are in the sentence.
     """
@@ -284,7 +285,7 @@ class CasesQuery:
     cases: tuple[Case, ...]
 
     def answer(self, models: Models, report: Progress) -> "SetAnswer":
-        """The weights of every head. Raises UserError where a case's words are not read."""
+        """Return the weights of every head. Raises UserError if a case's words are not read."""
         return run(self, models.open(self, report), report)
 
 
@@ -328,14 +329,14 @@ class SetAnswer:
 
 
 def pieces(tokens: Tokens, span: Span) -> tuple[int, ...]:
-    """The tokens of the first text that share a character with the span."""
+    """Return the tokens of the first text that share a character with the span."""
     return tuple(token for token, (start, end) in enumerate(tokens.spans)
                  if tokens.segments[token] == 0 and start < span[1] and span[0] < end)
 
 
 def words_of(tokens: Tokens, case: Case) -> Words:
-    """Where the case's words stand. Raises UserError where one of them was not read, because the text was too long for
-    the model."""
+    """Return where the case's words stand. Raises UserError if one of them was not read, because the text was too long
+    for the model."""
     found = [pieces(tokens, span) for span in (case.pronoun, case.correct, case.wrong)]
     for name, each in zip(("pronoun", "correct", "wrong"), found):
         if not each:
@@ -346,7 +347,7 @@ def words_of(tokens: Tokens, case: Case) -> Words:
 
 
 def map_of(record: AttentionRecord) -> AttentionMap:
-    """The attention of the sentence over itself. Raises UserError for a model that has none."""
+    """Return the attention of the sentence over itself. Raises UserError for a model that has none."""
     for kind in (Kind.SELF, Kind.CAUSAL):
         if kind in record.kinds:
             return record[kind]
@@ -354,7 +355,7 @@ def map_of(record: AttentionRecord) -> AttentionMap:
 
 
 def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
-    """The weights of every head. Only `received` needs more than a few rows."""
+    """Return the weights of every head. Only `received` needs more than a few rows."""
     behind = list(range(max(words.pronoun) + 1, words.last + 1)) or list(words.pronoun)
     rows: dict[str, list[np.ndarray]] = {"pronoun": [], "later": [], "received": []}
     for layer in attention_map.layers:
@@ -367,15 +368,15 @@ def noun_weights(attention_map: AttentionMap, words: Words) -> NounWeights:
 
 
 def _to(weights: np.ndarray, rows: Sequence[int], words: Words) -> np.ndarray:
-    """(head, 2): the mean over these rows of the summed weight to each candidate."""
+    """Return (head, 2): the mean over these rows of the summed weight to each candidate."""
     part = weights[:, list(rows)]
     return np.stack([part[:, :, list(candidate)].sum(-1).mean(-1) for candidate in (words.correct, words.wrong)],
                     axis=-1)
 
 
 def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
-    """(head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the pronoun and
-    the candidate itself."""
+    """Return (head, 2): the mean weight that each candidate gets from the tokens that may look at it, without the
+    pronoun and the candidate itself."""
     count = weights.shape[1]
     got = np.zeros((len(weights), 2), np.float32)
     for place, candidate in enumerate((words.correct, words.wrong)):
@@ -388,7 +389,7 @@ def _received(weights: np.ndarray, allowed: Mask, words: Words) -> np.ndarray:
 
 
 def run(question: CasesQuery, model: OpenModel, report: Progress) -> SetAnswer:
-    """Every case put to an open model, one after the other. `report` may end it."""
+    """Return every case put to an open model, one after the other. `report` may end it."""
     found, unknown = [], 0
     for _, case in counted(question.cases, report, "sentence"):
         record = model.record(Query(question.model, question.revision, case.sentence), quiet)
@@ -413,7 +414,7 @@ class AnswersQuery:
     edits: frozenset[Edit] = frozenset()
 
     def answer(self, models: Models, report: Progress) -> "Answers":
-        """What it says to each case. Raises UserError for a model that has no answer to compare."""
+        """Return what it says to each case. Raises UserError for a model that has no answer to compare."""
         return run_answers(self, models.open(self, report), report)
 
 
@@ -434,7 +435,7 @@ class Answers:
 
 
 def run_answers(question: AnswersQuery, model: OpenModel, report: Progress) -> Answers:
-    """Every case put to an open model. Raises UserError for a model that has no answer to compare."""
+    """Return every case put to an open model. Raises UserError for a model that has no answer to compare."""
     scores = []
     for _, case in counted(question.cases, report, "answer"):
         scores.append((_labels if _way(model) == "label" else _likelihoods)(question, model, case))
@@ -452,8 +453,8 @@ def _likelihoods(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[
 
 
 def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
-    """The two texts to compare and which characters of each are scored: for the right candidate, and for the wrong
-    one."""
+    """Return the two texts to compare and which characters of each are scored: for the right candidate, and for the
+    wrong one."""
     if case.answer:
         return [_said(case, word) for word in (case.answer, case.other)]
     found = []
@@ -469,7 +470,7 @@ def scored_texts(case: Case, way: str) -> list[tuple[str, Span]]:
 
 
 def _said(case: Case, word: str) -> tuple[str, Span]:
-    """The sentence with `word` behind the pronoun's place, where the right answer stands."""
+    """Return the sentence with `word` behind the pronoun's place, where the right answer stands."""
     start = case.sentence.find(case.answer, case.pronoun[1])
     if start < 0:
         raise UserError(f"The answer {case.answer!r} is not behind {case.word('pronoun')!r} in {case.sentence[:60]!r}; "
@@ -478,8 +479,8 @@ def _said(case: Case, word: str) -> tuple[str, Span]:
 
 
 def substitute(case: Case, name: str) -> str:
-    """The candidate as it would stand in the pronoun's place: with "the" if it has an article or its like, in the
-    genitive for his, its, their."""
+    """Return the candidate as it would stand in the pronoun's place: with "the" if it has an article or its like, in
+    the genitive for his, its, their."""
     pronoun, start = case.word("pronoun"), getattr(case, name)[0]
     before = case.sentence[:start].split()
     words = ("the " if before and before[-1].lower() in DETERMINERS else "") + case.word(name)
@@ -517,12 +518,12 @@ def correctness(weights: np.ndarray) -> np.ndarray:
 
 
 def frames_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """The number of each case's frame, int (case); its pair's where the set names no frames."""
+    """Return the number of each case's frame, int (case); its pair's where the set names no frames."""
     return _numbered([case.frame or case.pair for case in cases])
 
 
 def pairs_of(cases: tuple[Case, ...]) -> np.ndarray:
-    """The number of each case's pair, int (case)."""
+    """Return the number of each case's pair, int (case)."""
     return _numbered([case.pair for case in cases])
 
 
@@ -532,14 +533,14 @@ def _numbered(names: list[str]) -> np.ndarray:
 
 
 def best_head(correct: np.ndarray, weights: np.ndarray) -> int:
-    """The number of the most accurate head; of equal ones that with more weight on both nouns. weights: (case, head,
-    2)."""
+    """Return the number of the most accurate head; of equal ones that with more weight on both nouns. weights: (case,
+    head, 2)."""
     return int(np.lexsort((weights.sum(-1).mean(0), correct.mean(0)))[-1])
 
 
 def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
-    """Which half each case belongs to, bool (case): whole frames, in an order given by a hash of their names, the
-    smaller half filled first."""
+    """Return which half each case belongs to, bool (case): whole frames, in an order given by a hash of their names,
+    the smaller half filled first."""
     sizes, order = np.bincount(frames), np.argsort([hashlib.blake2b(name.encode("utf-8", "surrogatepass")).hexdigest()
                                                     for name in names])
     filled, half = [0, 0], np.zeros(len(sizes), bool)
@@ -550,7 +551,8 @@ def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
 
 
 def held_out_accuracy(correct: np.ndarray, weights: np.ndarray, frames: np.ndarray, half: np.ndarray) -> HeldOut | None:
-    """Each half scored by the head that was best on the other; both together. None where there is one frame only."""
+    """Return each half scored by the head that was best on the other; both together. None where there is one frame
+    only."""
     if half.all() or not half.any():
         return None
     chosen = tuple(best_head(correct[part], weights[part]) for part in (half, ~half))
@@ -559,13 +561,13 @@ def held_out_accuracy(correct: np.ndarray, weights: np.ndarray, frames: np.ndarr
 
 
 def nearest_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
-    """Whether the right noun is the nearer one to the pronoun, in characters: float64 (case), 0.5 where both are as
-    near."""
+    """Return whether the right noun is the nearer one to the pronoun, in characters: float64 (case), 0.5 where both are
+    as near."""
     return _compared([[-_gap(case.pronoun, span) for span in (case.correct, case.wrong)] for case in cases])
 
 
 def first_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
-    """Whether the right noun stands first: float64 (case)."""
+    """Return whether the right noun stands first: float64 (case)."""
     return _compared([[-case.correct[0], -case.wrong[0]] for case in cases])
 
 
@@ -609,12 +611,12 @@ class Report:
     baselines: Mapping[str, float]   # {chance, nearest, first, received: accuracy}
 
     def named(self, number: int) -> HeadScore:
-        """The head of this number, as `held_out` gives it."""
+        """Return the head of this number, as `held_out` gives it."""
         return self.heads[number]
 
     def frame(self) -> "DataFrame":
-        """One row a head, the most accurate first and of equals the one with more mass: accuracy with its interval, low
-        and high, then mass, both and received as in `HeadScore`."""
+        """Return one row a head, the most accurate first and of equals the one with more mass: accuracy with its
+        interval, low and high, then mass, both and received as in `HeadScore`."""
         numbers = np.array([(head.accuracy.value, head.accuracy.low, head.accuracy.high, head.mass, head.both,
                              head.received) for head in self.heads])
         columns = dict(zip(("accuracy", "low", "high", "mass", "both", "received"), numbers.T, strict=True))
@@ -623,8 +625,8 @@ class Report:
 
 
 def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = None) -> Report:
-    """The report on one set. With `select` the held-out head is the best one of that set; without, of the other half of
-    this one.
+    """Return the report on one set. With `select` the held-out head is the best one of that set; without, of the other
+    half of this one.
 
     Raises ValueError if the two sets were not put to the same model.
     """
@@ -656,7 +658,7 @@ def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> H
 
 
 def both_right(correct: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """The share of pairs of two whose members are both right, float64 (head); NaN where no case has a twin."""
+    """Return the share of pairs of two whose members are both right, float64 (head); NaN where no case has a twin."""
     twins = np.flatnonzero(np.bincount(pairs) == 2)
     if not len(twins):
         return np.full(correct.shape[1], np.nan)

@@ -16,9 +16,9 @@ OTHER_CODES = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x1f\x8b": "gzip"
 
 
 def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, str]]:
-    """(line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES; `field` is
-    the CSV's column or the JSONL's field; where there is none called FIELD, the only one with texts is taken. Raises
-    UserError, at the latest at the end for a file without a text."""
+    """Yield (line, text) of every text that is not blank; the line counts from 1. `name` ends in one of SUFFIXES;
+    `field` is the CSV's column or the JSONL's field; where there is none called FIELD, the only one with texts is
+    taken. Raises UserError, at the latest at the end for a file without a text."""
     reader = {".txt": _plain, ".csv": _table, ".jsonl": _objects}.get(PurePath(name).suffix.lower())
     if reader is None:
         raise UserError(f"{name} does not say what it is; end its name in {', '.join(SUFFIXES)}.")
@@ -33,8 +33,8 @@ def texts(file: BinaryIO, name: str, field: str = FIELD) -> Iterator[tuple[int, 
 
 
 def lines(file: BinaryIO, name: str, way_out: str = "write one text a line") -> Iterator[tuple[int, str]]:
-    """(number, line with its end), decoded; a byte order mark of UTF-8 is left out. way_out: of a line that is too
-    long. Raises UserError for what is no UTF-8 text."""
+    """Yield (number, line with its end), decoded; a byte order mark of UTF-8 is left out. way_out: of a line that is
+    too long. Raises UserError for what is no UTF-8 text."""
     number = 0
     while raw := file.readline(LIMITS.corpus_line + 1):
         number += 1
@@ -91,8 +91,8 @@ def _objects(lines: Iterator[tuple[int, str]], name: str, field: str) -> Iterato
 
 
 def rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
-    """Every row of a CSV, or every object of a JSONL file, with all its columns. Raises UserError for another ending
-    and for what cannot be read."""
+    """Yield every row of a CSV, or every object of a JSONL file, with all its columns. Raises UserError for another
+    ending and for what cannot be read."""
     suffix = PurePath(name).suffix.lower()
     if suffix == ".csv":
         try:
@@ -114,8 +114,8 @@ def rows(file: BinaryIO, name: str) -> Iterator[dict[str, Any]]:
 
 
 def columns(file: BinaryIO, name: str) -> list[str]:
-    """The columns of a CSV, or the fields of a JSONL's first object, that hold texts; none of a TXT. Raises UserError
-    as `texts` does."""
+    """Return the columns of a CSV, or the fields of a JSONL's first object, that hold texts; none of a TXT. Raises
+    UserError as `texts` does."""
     suffix = PurePath(name).suffix.lower()
     if suffix == ".csv":
         reader = csv.reader((line for _, line in lines(file, name)))
@@ -131,7 +131,7 @@ def columns(file: BinaryIO, name: str) -> list[str]:
 
 
 def _with_texts(header: list[str], rows: list[tuple[int, list[str]]]) -> list[str]:
-    """The columns in which some cell is no number."""
+    """Return the columns in which some cell is no number."""
     cells = {column: [row[place] for _, row in rows if place < len(row)] for place, column in enumerate(header)}
     return [column for column, values in cells.items() if any(map(_is_text, values))]
 
@@ -149,7 +149,7 @@ def _strings(value: object) -> list[str]:
 
 
 def _chosen(field: str, known: list[str], of_texts: list[str], place: str) -> str:
-    """The column to read. Raises UserError where it is not there, and no other is the only one with texts."""
+    """Return the column to read. Raises UserError if it is not there, and no other is the only one with texts."""
     if field in known:
         return field
     if field == FIELD and len(of_texts) == 1:

@@ -41,7 +41,7 @@ class Text:
 
 @functools.cache
 def texts(which: str) -> tuple[Text, ...]:
-    """The texts of a set: sentences, agreement, resolver, induction or stories."""
+    """Return the texts of a set: sentences, agreement, resolver, induction or stories."""
     if which == "agreement":
         return _agreement()
     with FILE.open(encoding="utf-8", newline="") as file:
@@ -52,8 +52,8 @@ def texts(which: str) -> tuple[Text, ...]:
 
 
 def _agreement() -> tuple[Text, ...]:
-    """The verb against the same verb in the other number, as Linzen et al. 2016 and Abnar & Zuidema 2020 ask; the other
-    sentence is the twin."""
+    """Return the verb against the same verb in the other number, as Linzen et al. 2016 and Abnar & Zuidema 2020 ask;
+    the other sentence is the twin."""
     cases = shipped_cases("agreement")
     found = []
     for case in cases:
@@ -64,7 +64,7 @@ def _agreement() -> tuple[Text, ...]:
 
 
 def questions(model: str, revision: str, kind: str, which: str) -> tuple[AttributionQuery, ...]:
-    """The texts of a set, in their order, as questions for one that answers in this way (`Answer.kind`)."""
+    """Return the texts of a set, in their order, as questions for one that answers in this way (`Answer.kind`)."""
     found = []
     for text in texts(which):
         query = Query(model, revision, text.text)
@@ -103,7 +103,7 @@ def report(found: Sequence[Attribution], groups: Sequence[str], layer: int, head
 
 
 def _order() -> list[str]:
-    """The methods, each null behind what it belongs to."""
+    """Return the methods, each null behind what it belongs to."""
     return [name for method in METHODS for name in (method, f"{method}_even") if name in (*METHODS, *NULLS)]
 
 
@@ -113,8 +113,8 @@ def _means(values: np.ndarray, groups: np.ndarray) -> tuple[MeanInterval, ...]:
 
 
 def by_head(found: Attribution) -> np.ndarray:
-    """The rank correlation of every head's row with the measured effect, the mean over the three definitions, float64
-    (head), layer by layer."""
+    """Return the rank correlation of every head's row with the measured effect, the mean over the three definitions,
+    float64 (head), layer by layer."""
     chosen = found.ranked
     if chosen.sum() < FEWEST:
         return np.full(sum(map(len, found.by_head["weight"])), np.nan)
@@ -124,8 +124,8 @@ def by_head(found: Attribution) -> np.ndarray:
 
 
 def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarray, tuple[HeadId, ...]]:
-    """Each text's rank correlation with the head that is best on the other half, float64 (text), and the two heads:
-    chosen on the groups of even number and scored on those of odd number, and the other way round. groups: int
+    """Return each text's rank correlation with the head that is best on the other half, float64 (text), and the two
+    heads: chosen on the groups of even number and scored on those of odd number, and the other way round. groups: int
     (text)."""
     from pandas import DataFrame
 
@@ -141,7 +141,7 @@ def held_out(found: Sequence[Attribution], groups: np.ndarray) -> tuple[np.ndarr
 
 
 def by_layer(found: Sequence[Attribution], measure: str) -> list[float]:
-    """The mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions, as Abnar &
+    """Return the mean rank correlation of a measure of `by_layer` in each layer, over texts and definitions, as Abnar &
     Zuidema 2020 show them."""
     result = []
     for place in range(len(found[0].layers)):

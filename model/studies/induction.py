@@ -43,7 +43,7 @@ class InductionMeanQuery:
     draws: int = 8
 
     def answer(self, models: Models, report: Progress) -> "InductionScores":
-        """The means. Raises UserError for a model that is no decoder on its own."""
+        """Return the means. Raises UserError for a model that is no decoder on its own."""
         opened = models.open(self, report)
         scores = mean_scores(opened, draws=self.draws, report=report)
         return replace(scores, copying=copying(opened, scores.heads)) if opened.ours else scores
@@ -63,7 +63,7 @@ class InductionScores:
     duplicate: np.ndarray | None = None   # mean weight from a token's second occurrence to its first
 
     def frame(self) -> "DataFrame":
-        """One row a head: prefix, previous and, where it is known, copying."""
+        """Return one row a head: prefix, previous and, where it is known, copying."""
         columns = {"prefix": self.prefix, "previous": self.previous}
         return heads.head_frame(self.heads, columns | ({} if self.copying is None else {"copying": self.copying}))
 
@@ -91,12 +91,12 @@ def leaning(matrix: np.ndarray) -> float:
 
 
 def ask(question: RepeatsQuery, opened: OpenModel, report: Progress) -> InductionScores:
-    """The scores of an open model on the repeat. Raises UserError for a model that is no decoder on its own."""
+    """Return the scores of an open model on the repeat. Raises UserError for a model that is no decoder on its own."""
     return scores(repeated(question, opened, report), question.length)
 
 
 def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> AttentionMap:
-    """The attention of an open model over the repeat. Raises UserError as `ask` does."""
+    """Return the attention of an open model over the repeat. Raises UserError as `ask` does."""
     tokenizer = opened.tokenizer
     if not hasattr(tokenizer, "all_special_ids"):
         raise UserError(f"{opened.card.title} does not write a next token; choose a decoder, such as SmolLM2.")
@@ -114,7 +114,7 @@ def repeated(question: RepeatsQuery, opened: OpenModel, report: Progress) -> Att
 
 def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: int = 20,
                 report: Progress = quiet, length: int = RepeatsQuery.length) -> InductionScores:
-    """The scores as means over several random repeats of `length` tokens."""
+    """Return the scores as means over several random repeats of `length` tokens."""
     drawn = []
     for seed, _ in counted(range(draws), report, "random tokens"):
         drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, length, seed, edits), opened, quiet))
@@ -125,7 +125,7 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
 
 
 def scores(attention_map: AttentionMap, length: int) -> InductionScores:
-    """The scores of a causal map whose last 2 · `length` tokens are a piece and its repeat."""
+    """Return the scores of a causal map whose last 2 · `length` tokens are a piece and its repeat."""
     begin = len(attention_map.queries) - 2 * length
     if begin < 1 or length < 2:
         raise ValueError(f"scores: expected a token, then twice a length of at least 2, got "
@@ -164,7 +164,7 @@ class Film:
 
 
 def read_film(path: Path) -> Film:
-    """The film in a file. Raises UserError if it is not there or broken."""
+    """Return the film in a file. Raises UserError if it is not there or broken."""
     import json
 
     from safetensors import SafetensorError, safe_open
@@ -189,8 +189,8 @@ def emergence_interval(steps: Sequence[int], scores: np.ndarray) -> tuple[int, i
 
 
 def loss_drop_step(film: Film) -> int | None:
-    """The step at which the smoothed loss passes the middle between its first and its last value; None for a curve that
-    is too short."""
+    """Return the step at which the smoothed loss passes the middle between its first and its last value; None for a
+    curve that is too short."""
     if len(film.loss) < 2 * SMOOTH:
         return None
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")

@@ -42,7 +42,7 @@ class MechanismsQuery:
     revision: str
 
     def answer(self, models: Models, report: Progress) -> "Mechanisms":
-        """The measures and the composition of all pairs. Raises UserError where the model cannot be followed."""
+        """Return the measures and the composition of all pairs. Raises UserError if the model cannot be followed."""
         return mechanisms(models.open(self, report), report)
 
 
@@ -63,13 +63,13 @@ class Mechanisms:
         return sum(each.nbytes for each in self.composition.values())
 
     def frame(self) -> "DataFrame":
-        """One row a head: copying, matching, previous, duplicate, induction."""
+        """Return one row a head: copying, matching, previous, duplicate, induction."""
         columns = {} if self.copying is None else {"copying": self.copying}
         return core_heads.head_frame(self.heads, columns | {"matching": self.matching} | self.detected)
 
     def pairs(self) -> "DataFrame":
-        """One row a pair above the null's 99th percentile: kind (Q, K or V), earlier and later head, score, and score
-        minus the null's mean as excess; the largest excess first."""
+        """Return one row a pair above the null's 99th percentile: kind (Q, K or V), earlier and later head, score, and
+        score minus the null's mean as excess; the largest excess first."""
         from pandas import DataFrame
 
         rows = [{"kind": kind, "earlier_layer": self.heads[one][0], "earlier_head": self.heads[one][1],
@@ -201,7 +201,7 @@ def null_of(weights: _Weights) -> dict[str, tuple[float, float]]:
 
 
 def _norm(*matrices: np.ndarray) -> float:
-    """The Frobenius norm of a product whose outer matrices are tall: by the small Gram matrices of its ends."""
+    """Return the Frobenius norm of a product whose outer matrices are tall: by the small Gram matrices of its ends."""
     first, *between, last = matrices
     middle = between[0] @ between[1] if between else np.eye(first.shape[1])
     return float(np.sqrt(max(np.einsum("ij,ik,jl,kl->", middle, first.T @ first, last @ last.T, middle,

@@ -34,7 +34,7 @@ class PatchHeadsQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatchHeads":
-        """The measures of the query's record. Raises UserError for a text."""
+        """Return the measures of the query's record. Raises UserError for a text."""
         return measure(models.record(self.query, report), self.kind)
 
 
@@ -49,12 +49,12 @@ class PatchHeads:
     even: dict[str, float]         # what each of the three is where every token looks evenly at all
 
     def frame(self) -> "DataFrame":
-        """One row a head: distance, entropy, special."""
+        """Return one row a head: distance, entropy, special."""
         return heads.head_frame(self.heads, {name: getattr(self, name) for name in MEASURES})
 
 
 def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
-    """The middles of the patches in pixels of the picture, float64 (patch, 2): across, down."""
+    """Return the middles of the patches in pixels of the picture, float64 (patch, 2): across, down."""
     if record.picture is None or tokens.grid is None:
         raise UserError(NO_PATCHES)
     high, wide = record.picture.shape[:2]
@@ -63,14 +63,14 @@ def middles(record: AttentionRecord, tokens: Tokens) -> np.ndarray:
 
 
 def distances(places: np.ndarray) -> np.ndarray:
-    """Pixels between every two of them, float64 (place, place)."""
+    """Return pixels between every two of them, float64 (place, place)."""
     from scipy.spatial.distance import cdist
 
     return cdist(places, places)
 
 
 def measure(record: AttentionRecord, kind: Kind) -> PatchHeads:
-    """The measures of every head. Raises UserError for a text."""
+    """Return the measures of every head. Raises UserError for a text."""
     attention_map = record[kind]
     tokens, apart = attention_map.keys, distances(middles(record, attention_map.keys))
     patches = list(tokens.patches)
@@ -104,7 +104,7 @@ class PatchRolloutQuery:
     discard: float = 0.9   # share of each layer's mean weights, the smallest, that is left out first
 
     def answer(self, models: Models, report: Progress) -> "PatchRollout":
-        """Both of the query's record."""
+        """Return both of the query's record."""
         return roll_out(models.record(self.query, report)[self.kind], self.discard)
 
 
@@ -131,8 +131,8 @@ def roll_out(attention_map: AttentionMap, discard: float) -> PatchRollout:
 
 
 def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
-    """The weights (query, key) with the smallest `share` of all cells as 0; the cell from the first token to itself
-    stays, as in the program that this is from."""
+    """Return the weights (query, key) with the smallest `share` of all cells as 0; the cell from the first token to
+    itself stays, as in the program that this is from."""
     count = int(weights.size * share)
     if count == 0:
         return weights.copy()
@@ -143,18 +143,18 @@ def without_smallest(weights: np.ndarray, share: float) -> np.ndarray:
 
 
 def lengths(vectors: np.ndarray) -> np.ndarray:
-    """The Euclidean lengths of vectors (token, d), float64 (token)."""
+    """Return the Euclidean lengths of vectors (token, d), float64 (token)."""
     return np.sqrt((vectors.astype(np.float64) ** 2).sum(1))
 
 
 def outliers(norms: np.ndarray, patches: tuple[int, ...]) -> tuple[int, ...]:
-    """The patches whose vector is longer than OUTLIER times the median of all patches."""
+    """Return the patches whose vector is longer than OUTLIER times the median of all patches."""
     limit = OUTLIER * float(np.median(norms[list(patches)]))
     return tuple(patch for patch in patches if norms[patch] > limit)
 
 
 def similarities(vectors: np.ndarray, token: int) -> np.ndarray:
-    """The cosine of one vector of (token, d) with each, float64 (token); NaN where one has no length."""
+    """Return the cosine of one vector of (token, d) with each, float64 (token); NaN where one has no length."""
     sizes = lengths(vectors)
     scale = sizes * sizes[token]
     return np.divide(vectors.astype(np.float64) @ vectors[token].astype(np.float64), scale,

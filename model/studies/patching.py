@@ -35,7 +35,8 @@ class PatchQuery:
                             "model for both.")
 
     def answer(self, models: Models, report: Progress) -> "PatchEffects":
-        """What each patch does. Raises UserError for texts of different lengths and where nothing is answered."""
+        """Return what each patch does. Raises UserError for texts of different lengths and where nothing is
+        answered."""
         return patch_heads(models.open(self.first, report), self, report)
 
 
@@ -59,21 +60,22 @@ class PatchEffects:
     whole: float                    # with all heads of this kind patched
 
     def frame(self) -> "DataFrame":
-        """One row a head: number, with this head patched, and effect, what that changes, positive towards the second
-        text's answer; both in nats, or cosines."""
+        """Return one row a head: number, with this head patched, and effect, what that changes, positive towards the
+        second text's answer; both in nats, or cosines."""
         return heads.head_frame(self.heads, {"number": self.patched, "effect": self.patched - self.plain})
 
     def share(self, number: float) -> float:
-        """How far a number is on the way from the first text (0) to the second (1); NaN where both are the same."""
+        """Return how far a number is on the way from the first text (0) to the second (1); NaN where both are the
+        same."""
         return (number - self.plain) / (self.other - self.plain) if self.other != self.plain else float("nan")
 
     def turns(self, number: float) -> bool:
-        """Whether the second text's word is now the more probable of the two, and was not before."""
+        """Return whether the second text's word is now the more probable of the two, and was not before."""
         return self.words is not None and self.plain < 0 < number
 
 
 def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[int, int] | None, int | None]:
-    """(the measure of an answer, the ids of the two words, the row of the positions that it is taken at).
+    """Return (the measure of an answer, the ids of the two words, the row of the positions that it is taken at).
 
     The row is a next-token model's last, and any other's first one where the two texts are answered differently, else
     the last.
@@ -90,8 +92,8 @@ def measure_of(first: PassAnswer, second: PassAnswer) -> tuple[Measure, tuple[in
 
 
 def patch_heads(opened: OpenModel, question: PatchQuery, report: Progress) -> PatchEffects:
-    """Every head of one kind patched alone, every layer, and all of them. Raises UserError for texts of different
-    lengths, and for a model that answers nothing."""
+    """Return every head of one kind patched alone, every layer, and all of them. Raises UserError for texts of
+    different lengths, and for a model that answers nothing."""
     asked, other = opened.tokens(question.first), opened.tokens(question.second)
     if (asked.picture is None) != (other.picture is None):
         raise UserError("A head's output can only be taken from a question of the same sort; compare two pictures or "

@@ -35,7 +35,7 @@ class PathsQuery:
     senders: tuple[HeadId, ...] = ()    # () means every earlier head
 
     def answer(self, models: Models, report: Progress) -> "Paths":
-        """The effect of every path. Raises UserError for texts of different lengths, and for a model that is no
+        """Return the effect of every path. Raises UserError for texts of different lengths, and for a model that is no
         decoder."""
         records = [models.record(each, quiet) for each in (self.query, self.twin)]
         traces = [models.trace(each, quiet) for each in (self.query, self.twin)]
@@ -57,7 +57,8 @@ class Paths:
         return self.patched.nbytes
 
     def frame(self) -> "DataFrame":
-        """One row a sender: layer, head, and effect: the patched difference minus the plain one; the largest first."""
+        """Return one row a sender: layer, head, and effect: the patched difference minus the plain one; the largest
+        first."""
         from pandas import DataFrame
 
         table = DataFrame({"layer": [layer for layer, _ in self.senders], "head": [head for _, head in self.senders],
@@ -108,7 +109,8 @@ def _difference(opened: OpenModel, query: Query, ids: np.ndarray, position: int)
 
 
 def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list[Trace]) -> np.ndarray:
-    """What each head of a layer writes in the twin minus what it writes in the sentence, float64 (head, t, d_model)."""
+    """Return what each head of a layer writes in the twin minus what it writes in the sentence, float64 (head, t,
+    d_model)."""
     written = []
     for record, trace in zip(records, traces, strict=True):
         block, attention = trace.find(kind, layer)
@@ -122,8 +124,8 @@ def _change(kind: Kind, layer: int, records: list[AttentionRecord], traces: list
 
 
 def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, change: np.ndarray) -> np.ndarray:
-    """The sender's change (t, d_model) where the receiver reads the stream. In a post-LN model it passes the norms
-    between, each of which is computed anew on what it got plus the change."""
+    """Return the sender's change (t, d_model) where the receiver reads the stream. In a post-LN model it passes the
+    norms between, each of which is computed anew on what it got plus the change."""
     for block in (block for block in trace.blocks if block.kind is kind and not block.norm_first):
         if layer <= block.index and (receiver is None or block.index < receiver[0]):
             for norm in block.norms:
@@ -132,7 +134,7 @@ def _carried(trace: Trace, kind: Kind, layer: int, receiver: HeadId | None, chan
 
 
 def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: np.ndarray, position: int) -> float:
-    """How the difference changes if the unembedding alone reads the sender's change."""
+    """Return how the difference changes if the unembedding alone reads the sender's change."""
     block, norm = trace.last(kind)
     before = block.after[position].astype(np.float64)
     vectors = np.stack([before, before + change[position]])
@@ -143,7 +145,7 @@ def _to_logits(trace: Trace, kind: Kind, change: np.ndarray, ids: np.ndarray, po
 
 def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tuple[str, ...],
               change: np.ndarray) -> np.ndarray:
-    """The receiver's output, float64 (t, d_v), when what it reads of the stream holds the sender's change."""
+    """Return the receiver's output, float64 (t, d_v), when what it reads of the stream holds the sender's change."""
     (layer, head), kind = receiver, Kind.CAUSAL
     block, attention = trace.find(kind, layer)
     own = record[kind].layer(layer)

@@ -32,7 +32,7 @@ class FitsQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "HeadFits":
-        """The fits in the query's record."""
+        """Return the fits in the query's record."""
         return fit(models.record(self.query, report)[self.kind])
 
 
@@ -57,7 +57,7 @@ class Pattern:
 
 
 def _equal(i: np.ndarray, j: np.ndarray, info: KeyInfo) -> np.ndarray:
-    """The same token elsewhere in the text; special tokens have no text to share."""
+    """Return the same token elsewhere in the text; special tokens have no text to share."""
     return (info.ids[j] == info.ids[i]) & (i != j) & ~info.special[i]
 
 
@@ -93,11 +93,11 @@ class HeadFits:
     fits: dict[str, np.ndarray]   # {pattern: float64 (head), 0 to 1}, of those that apply; NaN where one does not
 
     def frame(self) -> "DataFrame":
-        """One row a head, one column a pattern: the fit, 0 to 1."""
+        """Return one row a head, one column a pattern: the fit, 0 to 1."""
         return heads.head_frame(self.heads, self.fits)
 
     def best(self) -> "DataFrame":
-        """`best_patterns` of all heads."""
+        """Return `best_patterns` of all heads."""
         return best_patterns(self.frame())
 
 
@@ -110,14 +110,14 @@ def best_patterns(fits: "DataFrame") -> "DataFrame":
 
 
 def named(best: "DataFrame") -> "DataFrame":
-    """The same with NONE for the pattern of a head that fits even its best one by less than SIMPLE."""
+    """Return the same with NONE for the pattern of a head that fits even its best one by less than SIMPLE."""
     return best.assign(pattern=best["pattern"].where(best["fit"] >= SIMPLE, NONE))
 
 
 def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
-    """The sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool (row,
-    key): float64 (head) in bits, and how many rows have such a cell. Only weights on the cells matter: all others are
-    half as large in the mixture, which costs 1/2 bit.
+    """Return the sum over rows of the divergence between weights (head, row, key) and equal shares on `cells`, bool
+    (row, key): float64 (head) in bits, and how many rows have such a cell. Only weights on the cells matter: all others
+    are half as large in the mixture, which costs 1/2 bit.
 
     What a row lacks to 1 (a sink's share) is one more key that no pattern names.
     """
@@ -130,7 +130,8 @@ def divergences(block: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, int]:
 
 def _blocks(layer: Layer | Reported, info: KeyInfo,
             patterns: list[Pattern]) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """(pattern, sum over rows (head), rows (head)) of every block of rows; those that see nothing are left out."""
+    """Yield (pattern, sum over rows (head), rows (head)) of every block of rows; those that see nothing are left
+    out."""
     for rows, keys, block in heads.weight_blocks(layer):
         nothing = layer.sees_nothing[:, rows]
         allowed = layer.allowed.block(rows, keys)
@@ -144,7 +145,7 @@ def _blocks(layer: Layer | Reported, info: KeyInfo,
 
 
 def fit(attention_map: AttentionMap) -> HeadFits:
-    """Every head against every pattern that applies to at least half of the rows."""
+    """Return every head against every pattern that applies to at least half of the rows."""
     info = KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     patterns = [pattern for pattern in PATTERNS if pattern.valid_for_cross or attention_map.kind.base is not Kind.CROSS]
     found: dict[str, list[np.ndarray]] = {pattern.name: [] for pattern in patterns}
@@ -175,7 +176,7 @@ class PatternChanceQuery:
     kind: Kind
 
     def answer(self, models: Models, report: Progress) -> "PatternChance":
-        """The chance in the query's record."""
+        """Return the chance in the query's record."""
         return pattern_chance(models.record(self.query, report)[self.kind])
 
 

@@ -33,7 +33,7 @@ class Score:
     rows: tuple[RowScore, ...]
 
     def mean(self, name: str) -> float:
-        """The mean of found, best or uniform over the rows."""
+        """Return the mean of found, best or uniform over the rows."""
         return float(np.mean([getattr(row, name) for row in self.rows]))
 
     @property
@@ -50,8 +50,8 @@ class Score:
 
 
 def allowed_cells(layer: Layer | Reported, shown: DisplayedHead) -> np.ndarray:
-    """Which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if any of
-    their pieces may."""
+    """Return which cells of a displayed head the mask leaves open, bool (row, column); a word may look at another if
+    any of their pieces may."""
     mask = layer.allowed.block(slice(0, layer.shape[1]), slice(0, layer.shape[2]))
     mask = mask[shown.head] if mask.ndim == 3 else np.broadcast_to(mask, layer.shape[1:])
     rows, columns = (_members(side, size)
@@ -68,12 +68,12 @@ def _members(units: tuple[AxisItem, ...], count: int) -> np.ndarray:
 
 
 def cover(shown: DisplayedHead, may: np.ndarray) -> DisplayedHead:
-    """The head without a number in it: all weights 0, and scores that say no more than what the mask forbids."""
+    """Return the head without a number in it: all weights 0, and scores that say no more than what the mask forbids."""
     return replace(shown, weights=np.zeros_like(shown.weights), scores=np.where(may, np.float32(0), np.float32("nan")))
 
 
 def score(shown: DisplayedHead, may: np.ndarray, marks: Iterable[tuple[int, int]]) -> Score:
-    """The score of marks (query token, key token); one that is not shown or not allowed does not count.
+    """Return the score of marks (query token, key token); one that is not shown or not allowed does not count.
 
     may: which cells are open, bool (row, column), from `allowed_cells`.
     """

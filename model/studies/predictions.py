@@ -18,7 +18,7 @@ class NextWordQuery:
     query: Query
 
     def answer(self, models: Models, report: Progress) -> "NextWord":
-        """What it says. Raises NoNextWord for a model that is no decoder."""
+        """Return what it says. Raises NoNextWord for a model that is no decoder."""
         return next_word(models.open(self.query, report), self.query, report)
 
 
@@ -36,9 +36,9 @@ class NextWord:
 
 
 def distribution(logits: np.ndarray, temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> np.ndarray:
-    """The probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep the top_k
-    largest (0: all), then the fewest largest that together reach top_p (Holtzman et al. 2020), and renormalise; the
-    order of transformers' generate. """
+    """Return the probabilities (vocabulary), float64, that sampling draws from: divide by the temperature, then keep
+    the top_k largest (0: all), then the fewest largest that together reach top_p (Holtzman et al. 2020), and
+    renormalise; the order of transformers' generate."""
     from scipy.special import softmax
 
     scaled = logits.astype(np.float64) / temperature
@@ -60,7 +60,7 @@ class LikelihoodQuery:
     query: Query
 
     def answer(self, models: Models, report: Progress) -> "SequenceLikelihood":
-        """The factors. Raises UserError for a model that predicts no next token."""
+        """Return the factors. Raises UserError for a model that predicts no next token."""
         return sequence_likelihood(models.open(self.query, report), self.query, report)
 
 
@@ -92,8 +92,8 @@ class SequenceLikelihood:
 
 
 def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
-    """All logits of the last position, under the query's edits; without any from a plain pass with the model's own
-    kernel. Raises NoNextWord for a model that writes none."""
+    """Return all logits of the last position, under the query's edits; without any from a plain pass with the model's
+    own kernel. Raises NoNextWord for a model that writes none."""
     import torch
 
     if opened.task != "next" and not (opened.task == "target" and opened.ours):
@@ -110,9 +110,9 @@ def next_word(opened: OpenModel, query: Query, report: Progress) -> NextWord:
 
 
 def sequence_likelihood(opened: OpenModel, query: Query, report: Progress) -> SequenceLikelihood:
-    """The probabilities of a decoder's text from the second token on, or of our translator's target with its end; a
-    first token that only starts is no part of the text. Raises UserError for a model that predicts no next token, and
-    for a text of one token."""
+    """Return the probabilities of a decoder's text from the second token on, or of our translator's target with its
+    end; a first token that only starts is no part of the text. Raises UserError for a model that predicts no next
+    token, and for a text of one token."""
     import torch
 
     asked, title = opened.tokens(query, report), opened.card.title
@@ -162,8 +162,8 @@ PRONOUNS = ("il", "elle")
 
 
 def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
-    """A decoder's map whose rows are named by the word that they produce instead of the word that they read: row i
-    makes word i."""
+    """Return a decoder's map whose rows are named by the word that they produce instead of the word that they read: row
+    i makes word i."""
     attention_map, prediction = record[kind], record.prediction
     last = prediction.texts[-1][0] if prediction is not None and prediction.texts else "?"
     queries, special = attention_map.queries, last.startswith(("[", "<"))
@@ -175,6 +175,6 @@ def rows_by_produced_token(record: AttentionRecord, kind: Kind) -> AttentionMap:
 
 
 def pronoun_of(tokens: Tokens) -> int | None:
-    """The last il or elle among the produced words."""
+    """Return the last il or elle among the produced words."""
     places = [place for place, text in enumerate(tokens.texts) if text.strip(" ▁").lower() in PRONOUNS]
     return places[-1] if places else None

@@ -31,18 +31,20 @@ def rollout(steps: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def uniform_weights(allowed: Mask, tokens: int) -> np.ndarray:
-    """Weights (1 or head, query, key) of a layer that looks evenly at every allowed key: the null of both measures."""
+    """Return weights (1 or head, query, key) of a layer that looks evenly at every allowed key: the null of both
+    measures."""
     may = allowed.block(slice(0, tokens), slice(0, tokens)).astype(np.float64).reshape(-1, tokens, tokens)
     return may / np.maximum(may.sum(-1, keepdims=True), 1)
 
 
 def flow(steps: Sequence[np.ndarray], rows: np.ndarray,
          report: Callable[[float], None] = lambda share: None) -> np.ndarray:
-    """The maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token, float64
-    (token).
+    """Return the maximum flow from the last layer's tokens, which may give `rows` (token) of it, to each input token,
+    float64 (token).
 
     Each token has the network for itself (Abnar & Zuidema 2020), so the numbers do not sum to one. Capacities are whole
-    steps of 1 / SCALE. Node layer · tokens + token, layer 0 the input, and a source above the last layer. """
+    steps of 1 / SCALE. Node layer · tokens + token, layer 0 the input, and a source above the last layer.
+    """
     from scipy.sparse import bmat
     from scipy.sparse.csgraph import maximum_flow
 
@@ -65,7 +67,7 @@ STAGES = ("norm", "norm_residual", "norm_layernorm")
 
 
 def transformed_values(layer: Layer, attention: AttentionTrace) -> np.ndarray:
-    """f(x) of every token in every head, float64 (head, key, d_model)."""
+    """Return f(x) of every token in every head, float64 (head, key, d_model)."""
     value = np.repeat(layer.value, layer.heads // len(layer.value), axis=0).astype(np.float64)
     return value @ attention.w_output.astype(np.float64)
 
@@ -93,8 +95,8 @@ class Sublayer:
     sum_norm: Norm | None    # over the sum; in a pre-LN block the feed-forward layer's
 
     def parts(self, vectors: np.ndarray, query: int) -> dict[str, np.ndarray]:
-        """{stage: (key, d_model)}: one query's vectors as they are, with the residual, and after the norm of the sum
-        where there is one."""
+        """Return {stage: (key, d_model)}: one query's vectors as they are, with the residual, and after the norm of the
+        sum where there is one."""
         summed = vectors.copy() if self.post_norm is None else apply_norm(self.post_norm, query, vectors)
         summed[query] += self.stream[query]
         stages = {"norm": vectors, "norm_residual": summed}
@@ -104,21 +106,21 @@ class Sublayer:
 
 
 def sublayer(block: Block, attention: AttentionTrace) -> Sublayer:
-    """The attention of a block with the norms around it, which are recognised by what they read."""
+    """Return the attention of a block with the norms around it, which are recognised by what they read."""
     post_norm = _reader_of(attention.output, block.norms)
     output = attention.output if post_norm is None else post_norm.output
     return Sublayer(attention, block.before, post_norm, _reader_of(block.before + output, block.norms))
 
 
 def _reader_of(vectors: np.ndarray, norms: tuple[Norm, ...]) -> Norm | None:
-    """The first norm that reads these vectors (query, d_model), within rounding."""
+    """Return the first norm that reads these vectors (query, d_model), within rounding."""
     return next((norm for norm in norms if np.abs(norm.input - vectors).max() <= CLOSE * np.abs(vectors).max()), None)
 
 
 def by_stage(weights: np.ndarray, values: np.ndarray, sublayer: Sublayer | None,
              rows: np.ndarray) -> dict[str, np.ndarray]:
-    """{stage: length of each token's vector, float64 (key)}, the mean over queries that count `rows` (query). Without a
-    sub-layer there is the first stage only. weights (head, query, key)."""
+    """Return {stage: length of each token's vector, float64 (key)}, the mean over queries that count `rows` (query).
+    Without a sub-layer there is the first stage only. weights (head, query, key)."""
     lengths: dict[str, np.ndarray] = {}
     for query in map(int, np.flatnonzero(rows)):
         added = contributions(weights, values, query)

@@ -57,7 +57,7 @@ class RuleQuery:
     sentences: tuple[Marked, ...]
 
     def answer(self, models: Models, report: Progress) -> "RuleReport":
-        """The report. Raises UserError where the model cannot read a sentence, or no pair can be tested."""
+        """Return the report. Raises UserError if the model cannot read a sentence, or no pair can be tested."""
         return run(self.sentences, models.open(self, report), report)
 
 
@@ -95,7 +95,7 @@ class RuleReport:
         return 200 * len(self.heads)
 
     def frame(self) -> "DataFrame":
-        """One row a head: accuracy with low and high (95 % interval) and mean weight, the best head first."""
+        """Return one row a head: accuracy with low and high (95 % interval) and mean weight, the best head first."""
         table = head_frame(self.heads, {"accuracy": np.array([each.value for each in self.accuracy]),
                                         "low": np.array([each.low for each in self.accuracy]),
                                         "high": np.array([each.high for each in self.accuracy]),
@@ -155,14 +155,14 @@ def _is_relation(side: Side) -> bool:
 
 
 def _linked(sentence: Sentence, place: int, other: int, find: tuple[Side, Side]) -> bool:
-    """Whether the tree links the two words by the rule's relation."""
+    """Return whether the tree links the two words by the rule's relation."""
     from_dependent = _is_relation(find[0]) and sentence.words[place].head == other + 1
     return from_dependent or (_is_relation(find[1]) and sentence.words[other].head == place + 1)
 
 
 def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span, ...], side: Side,
           number: int) -> set[int]:
-    """The words that one side of a rule selects, by number."""
+    """Return the words that one side of a rule selects, by number."""
     if isinstance(case, Mapping) and isinstance(side, str):
         if side not in case:
             raise UserError(f"Case {number} has no {quoted(side)}; it has {', '.join(map(str, case))}.")
@@ -191,12 +191,12 @@ def _is_span(value: Any) -> bool:
 
 
 def _over(words: tuple[Span, ...], spans: Iterable[Span]) -> set[int]:
-    """The words that share a character with a span."""
+    """Return the words that share a character with a span."""
     return {place for place, (start, end) in enumerate(words) for first, last in spans if start < last and first < end}
 
 
 def _named(text: str, words: tuple[Span, ...], names: Iterable[Any], where: str) -> set[int]:
-    """The words that these names are, each as a whole. Raises UserError for one that is not in the text."""
+    """Return the words that these names are, each as a whole. Raises UserError for one that is not in the text."""
     found = set()
     for name in names:
         spans = [each.span() for each in re.finditer(rf"(?<!\w){re.escape(str(name))}(?!\w)", text)]

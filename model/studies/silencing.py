@@ -26,7 +26,7 @@ class SilencingQuery:
     mode: str = "zero"
 
     def answer(self, models: Models, report: Progress) -> "Silencing":
-        """What it changes. Raises UserError for a model that answers nothing."""
+        """Return what it changes. Raises UserError for a model that answers nothing."""
         opened = models.open(self.query, report)
         return run(self, models.record(self.query, report), lambda query: opened.record(query, quiet), report)
 
@@ -40,12 +40,13 @@ class Silencing:
     changes: np.ndarray         # float64 (head)
 
     def frame(self) -> "DataFrame":
-        """One row a head: silenced, the change."""
+        """Return one row a head: silenced, the change."""
         return heads.head_frame(self.heads, {"silenced": self.changes})
 
 
 def change(before: Prediction, after: Prediction) -> float:
-    """How far apart two answers to one text are; 0 for equal ones. Raises ValueError for answers of two kinds."""
+    """Return how far apart two answers to one text are; 0 for equal ones. Raises ValueError for answers of two
+    kinds."""
     if before.kind != after.kind:
         raise ValueError(f"change: expected two answers of one kind, got {before.kind} and {after.kind}; ask one model "
                          f"twice.")
@@ -73,7 +74,8 @@ def _divergence(p: dict[int, float], q: dict[int, float]) -> float:
 
 def run(question: SilencingQuery, record: AttentionRecord, ask: Callable[[Query], AttentionRecord],
         report: Progress) -> Silencing:
-    """Every head silenced in turn. `record` answers the question with no head silenced; `ask` gives any other record.
+    """Return every head silenced in turn. `record` answers the question with no head silenced; `ask` gives any other
+    record.
 
     Raises UserError for a model that answers nothing.
     """

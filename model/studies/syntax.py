@@ -82,8 +82,8 @@ class Sentence:
 
 
 def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
-    """Every sentence of a CoNLL-U file. Raises UserError with the line, at the latest at the end for a file without a
-    sentence."""
+    """Yield every sentence of a CoNLL-U file. Raises UserError with the line, at the latest at the end for a file
+    without a sentence."""
     block: list[tuple[int, str]] = []
     count = 0
     for number, line in chain(lines(file, name, "write a word a line"), [(0, "")]):
@@ -101,7 +101,7 @@ def sentences(file: BinaryIO, name: str) -> Iterator[Sentence]:
 
 
 def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
-    """All sentences of a file whose words are within the limit. Raises UserError as `sentences` does."""
+    """Return all sentences of a file whose words are within the limit. Raises UserError as `sentences` does."""
     kept, words = [], 0
     for sentence in sentences(file, name):
         words += len(sentence.words)
@@ -112,15 +112,15 @@ def read_treebank(file: BinaryIO, name: str) -> tuple[Sentence, ...]:
 
 @functools.cache
 def shipped_treebank(language: str, name: str = "syntax") -> tuple[Sentence, ...]:
-    """Sentences of assets/cases in this language, en or zh, written and annotated for this project; name: syntax, or
-    grammar, which is in English only."""
+    """Return sentences of assets/cases in this language, en or zh, written and annotated for this project; name:
+    syntax, or grammar, which is in English only."""
     path = ASSETS / "cases" / f"{name}-{language}{SUFFIX}"
     with path.open("rb") as file:
         return read_treebank(file, path.name)
 
 
 def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
-    """The sentence of these (number, line); None of comments alone."""
+    """Return the sentence of these (number, line); None of comments alone."""
     text, words, multiwords = "", list[Word](), list[Multiword]()
     for number, line in block:
         if line.startswith("#"):
@@ -153,15 +153,15 @@ def _sentence(block: list[tuple[int, str]], name: str) -> Sentence | None:
 
 
 def _is_rooted(above: np.ndarray) -> bool:
-    """Whether a way leads from every word to 0. above: the head of each number from 0."""
+    """Return whether a way leads from every word to 0. above: the head of each number from 0."""
     for _ in range(len(above).bit_length()):
         above = above[above]
     return not above.any()
 
 
 def spans_of(sentence: Sentence) -> tuple[Span | None, ...] | None:
-    """Where each word stands in the text. None for a word of a multiword token whose forms, one behind the other, are
-    not what the text writes; None for the whole where a form is not found behind the one before it."""
+    """Return where each word stands in the text. None for a word of a multiword token whose forms, one behind the
+    other, are not what the text writes; None for the whole where a form is not found behind the one before it."""
     multiwords = {each.first: each for each in sentence.multiwords}
     spans: list[Span | None] = []
     end = 0
@@ -187,8 +187,8 @@ def _parts(forms: list[str], start: int) -> list[Span | None]:
 
 
 def pieces_of(tokens: Tokens, spans: tuple[Span | None, ...]) -> np.ndarray:
-    """Which tokens are pieces of which word, bool (word, token): those of the text that share a character with it. A
-    token over two words is a piece of both; special tokens are pieces of none."""
+    """Return which tokens are pieces of which word, bool (word, token): those of the text that share a character with
+    it. A token over two words is a piece of both; special tokens are pieces of none."""
     starts, ends = np.array(tokens.spans).T
     of_text = (np.array(tokens.segments) == 0) & ~np.array(tokens.special)
     pieces = np.zeros((len(spans), len(tokens)), bool)
@@ -222,14 +222,15 @@ class Choices:
 
 
 def left_out(*, not_found: int = 0, too_long: int = 0) -> Choices:
-    """Sentences of which nothing is known but why they were left out."""
+    """Return sentences of which nothing is known but why they were left out."""
     return Choices((), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 0), np.int16), np.zeros(0, bool),
                    np.zeros(0, np.int16), np.zeros(0, "<U1"), np.zeros((2, 0), bool), not_found, too_long)
 
 
 def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choices:
-    """What every head chooses in one sentence, the file's `number` from 0; `record` is of its text. Raises UserError
-    for a model without attention of a sentence over itself, and for more words than places can be numbered."""
+    """Return what every head chooses in one sentence, the file's `number` from 0; `record` is of its text. Raises
+    UserError for a model without attention of a sentence over itself, and for more words than places can be
+    numbered."""
     if len(sentence.words) > MOST_WORDS:
         raise UserError(f"The sentence has {len(sentence.words):,} words, and at most {MOST_WORDS:,} can be tested; "
                         f"split it.")
@@ -250,8 +251,8 @@ def choices_of(record: AttentionRecord, sentence: Sentence, number: int) -> Choi
 
 
 def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The word that each head looks at most from each word, int16 (head, word), NOTHING where it may look at none; and
-    whether any head may look from one to the other, bool (word, word). pieces: bool (word, token)."""
+    """Return the word that each head looks at most from each word, int16 (head, word), NOTHING where it may look at
+    none; and whether any head may look from one to the other, bool (word, word). pieces: bool (word, token)."""
     looked, anyone = [], np.zeros((len(pieces), len(pieces)), bool)
     known: dict[Mask, np.ndarray] = {}
     for layer in attention_map.layers:
@@ -267,7 +268,7 @@ def looked_at_most(attention_map: AttentionMap, pieces: np.ndarray) -> tuple[np.
 
 
 def weights_between(layer: Layer | Reported, pieces: np.ndarray) -> np.ndarray:
-    """Weights between words, float32 (head, word that looks, word looked at); 0 for words without pieces."""
+    """Return weights between words, float32 (head, word that looks, word looked at); 0 for words without pieces."""
     parts = pieces.astype(np.float32)
     mean_over = parts / np.maximum(parts.sum(1, keepdims=True), 1)
     total = np.zeros((layer.heads, len(pieces), len(pieces)), np.float32)
@@ -289,7 +290,7 @@ def allowed_between(allowed: Mask, pieces: np.ndarray) -> np.ndarray:
 
 
 def join(parts: Sequence[Choices]) -> Choices:
-    """All of them together, in their order. Raises ValueError unless they have the same heads."""
+    """Return all of them together, in their order. Raises ValueError unless they have the same heads."""
     full = [each for each in parts if len(each.numbers)]
     if len({each.heads for each in full}) > 1:
         raise ValueError("join: expected choices of the same heads, got others; ask one model for all sentences.")
@@ -348,7 +349,7 @@ class Forest:
 
 
 def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
-    """The trees with the relations of these names."""
+    """Return the trees with the relations of these names."""
     starts = np.cumsum(choices.lengths) - choices.lengths
     sentence = np.repeat(np.arange(len(starts)), choices.lengths)
     place = (np.arange(len(sentence)) - starts[sentence]).astype(np.int16)
@@ -358,8 +359,8 @@ def forest(choices: Choices, names: tuple[str, ...]) -> Forest:
 
 
 def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.ndarray) -> Pairs:
-    """The relations of a tree for every sentence that can be asked: both words have pieces. tree: the place of each
-    word's head, int16 (word); relation: int64 (word)."""
+    """Return the relations of a tree for every sentence that can be asked: both words have pieces. tree: the place of
+    each word's head, int16 (word); relation: int64 (word)."""
     words = np.flatnonzero((tree != ROOT) & (relation >= 0) & placed)
     above = trees.starts[trees.sentence[words]] + tree[words]
     words, above = words[placed[above]], above[placed[above]]
@@ -370,8 +371,8 @@ def pairs_of(trees: Forest, tree: np.ndarray, relation: np.ndarray, placed: np.n
 
 
 def right_answers(looked: np.ndarray, pairs: Pairs) -> Iterator[tuple[slice, int, np.ndarray]]:
-    """(heads, direction, whether each of these heads is right about each pair, bool (head, pair)), a block of heads at
-    a time. looked: int16 (head, word)."""
+    """Yield (heads, direction, whether each of these heads is right about each pair, bool (head, pair)), a block of
+    heads at a time. looked: int16 (head, word)."""
     step = max(1, BLOCK // max(1, len(pairs.group)))
     ends = ((pairs.dependent, pairs.head_place), (pairs.head, pairs.dependent_place))
     for start in range(0, len(looked), step):
@@ -391,12 +392,12 @@ def count_right(looked: np.ndarray, pairs: Pairs, groups: int) -> np.ndarray:
 
 
 def names_of(choices: Choices) -> tuple[str, ...]:
-    """The relations that the trees have, roots left out, sorted."""
+    """Return the relations that the trees have, roots left out, sorted."""
     return tuple(np.unique(choices.relations[choices.tree != ROOT]).tolist())
 
 
 def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
-    """The counts over some sentences, of these relations, or of all that their trees have."""
+    """Return the counts over some sentences, of these relations, or of all that their trees have."""
     names = tuple(sorted(set(relations))) if relations else names_of(choices)
     trees, groups = forest(choices, names), 2 * len(names)
     pairs = pairs_of(trees, choices.tree, trees.relation, choices.placed)
@@ -415,7 +416,7 @@ def counts_of(choices: Choices, relations: tuple[str, ...] = ()) -> Counts:
 
 
 def merge(first: Counts, second: Counts) -> Counts:
-    """Both together, in any order. Raises ValueError unless they have the same heads."""
+    """Return both together, in any order. Raises ValueError unless they have the same heads."""
     if first.heads and second.heads and first.heads != second.heads:
         raise ValueError("merge: expected counts of the same heads, got others; ask one model for all sentences.")
     names, heads = tuple(sorted({*first.names, *second.names})), first.heads or second.heads
@@ -461,19 +462,19 @@ def accuracies(counts: Counts, relation: int) -> np.ndarray:
 
 
 def choice(counts: Counts, number: int) -> Choice:
-    """The direction and head of this number, counted over (direction, head)."""
+    """Return the direction and head of this number, counted over (direction, head)."""
     direction, head = divmod(number, len(counts.heads))
     return Choice(DIRECTIONS[direction], *counts.heads[head])
 
 
 def chosen(right: np.ndarray) -> tuple[int, int]:
-    """The number of the best candidate on even and on odd sentences; right: (half, candidate)."""
+    """Return the number of the best candidate on even and on odd sentences; right: (half, candidate)."""
     return int(right[0].argmax()), int(right[1].argmax())
 
 
 def judged(right: np.ndarray, n: np.ndarray) -> float | None:
-    """The share of right answers when each half is judged by the candidate that is best on the other; None where a half
-    has no test. right: (half, candidate); n: (half)."""
+    """Return the share of right answers when each half is judged by the candidate that is best on the other; None where
+    a half has no test. right: (half, candidate); n: (half)."""
     if not n.all():
         return None
     on_even, on_odd = chosen(right)
@@ -482,8 +483,8 @@ def judged(right: np.ndarray, n: np.ndarray) -> float | None:
 
 def held_out_interval(choices: Choices, trees: Forest, pairs: Pairs, relation: int,
                       numbers: tuple[int, int]) -> MeanInterval:
-    """The accuracy of `judged` with its interval over sentences. numbers: of the candidates chosen on even and on odd
-    sentences, counted over (direction, head)."""
+    """Return the accuracy of `judged` with its interval over sentences. numbers: of the candidates chosen on even and
+    on odd sentences, counted over (direction, head)."""
     answers, sentences = [], []
     for half in (0, 1):
         direction, head = divmod(numbers[1 - half], len(choices.looked))
@@ -520,7 +521,7 @@ def luck(choices: Choices, trees: Forest, names: int, report: Progress) -> list[
 
 
 def alone(lengths: np.ndarray) -> int:
-    """How many sentences have a length that no other has, so that luck leaves them their own trees."""
+    """Return how many sentences have a length that no other has, so that luck leaves them their own trees."""
     return int((np.unique(lengths, return_counts=True)[1] == 1).sum())
 
 
@@ -537,8 +538,8 @@ class SyntaxQuery:
     relations: tuple[str, ...] = ()    # that are asked about; all that the trees have unless given
 
     def answer(self, models: Models, report: Progress) -> "SyntaxReport":
-        """What every head makes of every relation. Raises UserError, with the line, for a sentence that the model
-        refuses, and where no sentence is left or none of the trees has a relation."""
+        """Return what every head makes of every relation. Raises UserError, with the line, for a sentence that the
+        model refuses, and where no sentence is left or none of the trees has a relation."""
         return run(self, models.open(self, report), report)
 
 
@@ -568,22 +569,23 @@ class SyntaxReport:
     alone: int                             # sentences without another of their length: luck leaves them their trees
 
     def named(self, name: str) -> RelationScore:
-        """The relation of this name. Raises KeyError where there is none."""
+        """Return the relation of this name. Raises KeyError if there is none."""
         for score in self.relations:
             if score.name == name:
                 return score
         raise KeyError(name)
 
     def frame(self) -> "DataFrame":
-        """One row a relation: n, held_out with low and high, offset, luck with luck_high, the best one's direction,
-        layer, head and accuracy, and possible_dependent and possible_head; numbers that do not exist are NaN."""
+        """Return one row a relation: n, held_out with low and high, offset, luck with luck_high, the best one's
+        direction, layer, head and accuracy, and possible_dependent and possible_head; numbers that do not exist are
+        NaN."""
         from pandas import DataFrame
 
         return DataFrame([_row(score) for score in self.relations]).set_index("relation")
 
     def heads(self, name: str) -> "DataFrame":
-        """One row a head: its accuracy on this relation over all sentences, looking from the dependent and looking from
-        the head. Raises KeyError where there is no such relation."""
+        """Return one row a head: its accuracy on this relation over all sentences, looking from the dependent and
+        looking from the head. Raises KeyError if there is no such relation."""
         numbers = accuracies(self.counts, self.counts.names.index(self.named(name).name))
         return heads.head_frame(self.counts.heads, dict(zip(DIRECTIONS, numbers, strict=True)))
 
@@ -598,7 +600,7 @@ def _row(score: RelationScore) -> dict:
 
 
 def run(question: SyntaxQuery, model: OpenModel, report: Progress) -> SyntaxReport:
-    """Every sentence put to an open model, one after the other. `report` may end it."""
+    """Return every sentence put to an open model, one after the other. `report` may end it."""
     parts, size, count = [], 0, len(question.sentences)
     for number, sentence in enumerate(question.sentences):
         report(READING * number / count, f"sentence {number + 1} of {count}")
@@ -619,7 +621,7 @@ def _one(question: SyntaxQuery, model: OpenModel, number: int, sentence: Sentenc
 
 
 def summary(question: SyntaxQuery, choices: Choices, report: Progress) -> SyntaxReport:
-    """What the choices are worth. Raises UserError where there is nothing to test."""
+    """Return what the choices are worth. Raises UserError if there is nothing to test."""
     if not len(choices.numbers):
         raise UserError(f"None of the {len(question.sentences):,} sentences can be tested: in {choices.not_found:,} a "
                         f"form is not in the text, {choices.too_long:,} are longer than the model reads; give others.")

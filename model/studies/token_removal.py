@@ -72,7 +72,7 @@ class ExplainedAnswer:
         return {**tensors, "decoder_input_ids": self.target.expand(len(tensors["input_ids"]), -1)}
 
     def _answers(self, outputs: "Tensor", place: int | None) -> "Tensor":
-        """Logits (variant, vocabulary) at the place, or sentence vectors (variant, d)."""
+        """Return logits (variant, vocabulary) at the place, or sentence vectors (variant, d)."""
         return outputs if self.opened.task == "vector" else outputs[:, -1 if self.last else place]
 
     @property
@@ -81,18 +81,19 @@ class ExplainedAnswer:
         return self.opened.task in ("next", "target")
 
     def forward(self, tensors: "dict[str, Tensor]", place: int | None) -> "Tensor":
-        """Logits (variant, vocabulary) at the place, or sentence vectors (variant, d), of a plain pass."""
+        """Return logits (variant, vocabulary) at the place, or sentence vectors (variant, d), of a plain pass."""
         return self._answers(self.opened.forward(self._with_target(tensors)), place)
 
     def forward_hidden(self, token: int) -> "Tensor":
-        """`forward` of the text itself, with this token hidden from every query. Raises UserError where a row would be
-        empty."""
+        """Return `forward` of the text itself, with this token hidden from every query. Raises UserError if a row would
+        be empty."""
         asked = ModelInput(self.tokens, None, self._with_target(self.tensors), None, ())
         done = self.opened.run(asked, frozenset([Hide("source", token)]))
         return self._answers(done.outputs(), self.place)
 
     def output_projection(self, output: np.ndarray) -> "nn.Module":
-        """The module whose weights are the very numbers of `output` in memory. Raises UserError if there is none."""
+        """Return the module whose weights are the very numbers of `output` in memory. Raises UserError if there is
+        none."""
         for module in self.opened.network.modules():
             weight = getattr(module, "weight", None)
             if weight is not None and weight.ndim == 2 and np.may_share_memory(weight.detach().numpy(), output):
@@ -101,8 +102,8 @@ class ExplainedAnswer:
                         f"another model.")
 
     def value(self, outputs: "Tensor") -> "Tensor":
-        """The answer of each output (variant, width), (variant): ln P(word) − ln P(rival), or the cosine with the other
-        vector."""
+        """Return the answer of each output (variant, width), (variant): ln P(word) − ln P(rival), or the cosine with
+        the other vector."""
         if self.other is not None:
             from torch.nn.functional import cosine_similarity
 
@@ -111,8 +112,8 @@ class ExplainedAnswer:
         return chances[:, self.ids[0]] - (chances[:, self.ids[1]] if len(self.ids) > 1 else 0)
 
     def removal_effects(self, report: Callable[[float], None]) -> dict[str, np.ndarray]:
-        """{definition: the answer as it is − the answer without each token}, float64 (token); NaN where a token cannot
-        be taken away, such as the one that answers."""
+        """Return {definition: the answer as it is − the answer without each token}, float64 (token); NaN where a token
+        cannot be taken away, such as the one that answers."""
         import torch
 
         count, effects = len(self.tokens), {}
@@ -135,7 +136,8 @@ class ExplainedAnswer:
             return float("nan")
 
     def _effects(self, here: float, free: list[int], variants: Callable, report: Callable[[float], None]) -> np.ndarray:
-        """The effect of each variant, (token). A pass takes CELLS tokens of variants of one length and one place."""
+        """Return the effect of each variant, (token). A pass takes CELLS tokens of variants of one length and one
+        place."""
         effects, size = np.full(len(self.tokens), np.nan), max(1, CELLS // len(self.tokens))
         before = [token for token in free if self.place is not None and token < self.place]
         for group in (before, [token for token in free if token not in before]):
@@ -147,8 +149,8 @@ class ExplainedAnswer:
         return effects
 
     def _deleted(self, tokens: list[int]) -> "tuple[dict[str, Tensor], int | None]":
-        """A variant without each of these tokens, and the place in it. All stand on one side of the place, which moves
-        by one if they stand before it."""
+        """Return a variant without each of these tokens, and the place in it. All stand on one side of the place, which
+        moves by one if they stand before it."""
         import torch
 
         remaining = [[other for other in range(len(self.tokens)) if other != token] for token in tokens]
@@ -178,14 +180,14 @@ class ExplainedAnswer:
         return (slope * leaves[0]).sum(-1)[0].detach().double().numpy()
 
     def _embeddings(self) -> "nn.Module":
-        """The module that embeds the tokens."""
+        """Return the module that embeds the tokens."""
         network = self.opened.network if self.target is None else self.opened.network.get_encoder()
         return network.get_input_embeddings()
 
     def with_head_values(self, head: KindHeadId, output: np.ndarray, mixes: np.ndarray,
                          report: Progress) -> np.ndarray:
-        """How far the output moves, float64 (variant), when the head's mixed values are `mixes` (variant, token, d_v).
-        output: W_O of the layer by head (head, d_v, d_model)."""
+        """Return how far the output moves, float64 (variant), when the head's mixed values are `mixes` (variant, token,
+        d_v). output: W_O of the layer by head (head, d_v, d_model)."""
         import torch
 
         size, width = max(1, CELLS // len(self.tokens)), mixes.shape[-1]
@@ -211,7 +213,7 @@ class ExplainedAnswer:
 
 
 def _exchange(parts: slice, mixes: "Tensor") -> "Callable[[nn.Module, tuple[Tensor]], Tensor]":
-    """A hook that puts the mixed values of one head (variant, token, d_v) in front of W_O."""
+    """Return a hook that puts the mixed values of one head (variant, token, d_v) in front of W_O."""
     def before_output(module: "nn.Module", inputs: "tuple[Tensor]") -> "Tensor":
         changed = inputs[0].clone().view(len(mixes), mixes.shape[1], -1)
         changed[..., parts] = mixes
@@ -230,8 +232,8 @@ def _hooked(*hooks: Any) -> Iterator[None]:
 
 def explained_answer(opened: OpenModel, query: Query, at: int | None, words: tuple[str, str, str],
                      longest: int) -> ExplainedAnswer:
-    """The model with this question put to it, for a text of at most `longest` tokens. words: the word, its rival and
-    the other sentence, each empty if not given. Raises UserError for a model without an answer to explain."""
+    """Return the model with this question put to it, for a text of at most `longest` tokens. words: the word, its rival
+    and the other sentence, each empty if not given. Raises UserError for a model without an answer to explain."""
     title = opened.card.title
     if not opened.editable:
         raise UserError(f"{title} only reports its weights and cannot be edited, so that nothing can be compared with "
@@ -262,7 +264,7 @@ Put = tuple[ExplainedAnswer, int | None]   # and the id of the word that stands 
 
 
 def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """The text up to the word; what follows it is never seen by a decoder."""
+    """Return the text up to the word; what follows it is never seen by a decoder."""
     tokens = asked.source
     wanted = _token_at(tokens, last_word(tokens, query.text) if at is None else at)
     last = max(token for token, segment in enumerate(tokens.segments) if segment >= 0)
@@ -273,7 +275,7 @@ def _next(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) ->
 
 
 def _mask(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """The text with a mask: its own first, or one instead of the word."""
+    """Return the text with a mask: its own first, or one instead of the word."""
     mask, original = opened.tokenizer.mask_token_id, None
     if mask not in asked.source.ids:
         tokens = asked.source
@@ -299,7 +301,8 @@ def _label(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -
 
 
 def _target(opened: OpenModel, query: Query, asked: ModelInput, at: int | None) -> Put:
-    """The source, and the target up to the word; a target that the model writes is written once and stays as it is."""
+    """Return the source, and the target up to the word; a target that the model writes is written once and stays as it
+    is."""
     assert asked.target is not None
     wanted = min(max(1, target_word(asked.target) if at is None else at), len(asked.target))
     tensors = {name: tensor for name, tensor in asked.tensors.items() if not name.startswith("decoder")}
@@ -328,8 +331,8 @@ def _compare(explained: ExplainedAnswer, other: str) -> None:
 
 
 def _ids(explained: ExplainedAnswer, original: int | None, word: str, rival: str) -> tuple[int, ...]:
-    """The ids of word and rival: as typed, or the original there, or the model's best; the rival of our own models is
-    the most probable other word."""
+    """Return the ids of word and rival: as typed, or the original there, or the model's best; the rival of our own
+    models is the most probable other word."""
     import torch
 
     with torch.inference_mode():
@@ -348,13 +351,13 @@ def _number(opened: OpenModel, word: str) -> int:
 
 
 def _token_at(tokens: Tokens, at: int) -> int | None:
-    """The first token of the first text that reaches behind this character."""
+    """Return the first token of the first text that reaches behind this character."""
     return next((token for token, (_, end) in enumerate(tokens.spans) if end > at and tokens.segments[token] == 0),
                 None)
 
 
 def _answer_of(explained: ExplainedAnswer) -> Answer:
-    """The answer, once its ids are known."""
+    """Return the answer, once its ids are known."""
     import torch
 
     words, kind = explained.opened.vocabulary.name, explained.opened.task
@@ -369,15 +372,15 @@ def _answer_of(explained: ExplainedAnswer) -> Answer:
 
 
 def first_tokens(tokens: Tokens, count: int) -> Tokens:
-    """The first `count` tokens: what a decoder has read. Raises UserError for fewer than FEWEST."""
+    """Return the first `count` tokens: what a decoder has read. Raises UserError for fewer than FEWEST."""
     if count < FEWEST:
         raise UserError(TOO_FEW)
     return Tokens(**{name: getattr(tokens, name)[:count] for name in tokens.__dataclass_fields__})
 
 
 def last_word(tokens: Tokens, text: str) -> int:
-    """The character where the last word of the (first) text begins; the text's length where no full stop or the like
-    ends it, so that the next word is asked."""
+    """Return the character where the last word of the (first) text begins; the text's length where no full stop or the
+    like ends it, so that the next word is asked."""
     if not text.rstrip().endswith((".", "!", "?", "…", "。", "！", "？")):
         return len(text)
     words = [start for (start, end), special, segment in zip(tokens.spans, tokens.special, tokens.segments, strict=True)
@@ -386,7 +389,8 @@ def last_word(tokens: Tokens, text: str) -> int:
 
 
 def target_word(tokens: Tokens) -> int:
-    """The token of a target that is asked for unless one is named: the last il or elle, or else the last word."""
+    """Return the token of a target that is asked for unless one is named: the last il or elle, or else the last
+    word."""
     pronoun = pronoun_of(tokens)
     if pronoun is not None:
         return pronoun

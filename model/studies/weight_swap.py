@@ -1,6 +1,5 @@
 """Does the answer need a head's weights? One head's weights exchanged for others: permuted (Jain & Wallace 2019), or
-made equal (Wiegreffe & Pinter 2019). numpy only.
-"""
+made equal (Wiegreffe & Pinter 2019). numpy only."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,7 +23,7 @@ class SwapQuery:
     draws: int = 100                # how many other orders
 
     def answer(self, models: Models, report: Progress) -> "Swapped":
-        """How far the output moves. Raises UserError for a model whose heads cannot be changed so."""
+        """Return how far the output moves. Raises UserError for a model whose heads cannot be changed so."""
         return swap_weights(self, *self.attribution.explained(models, report), report)
 
 
@@ -41,7 +40,7 @@ class Swapped:
 
 def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
                  report: Progress) -> Swapped:
-    """The model's output with other weights in all rows of one head, each row within what it may look at.
+    """Return the model's output with other weights in all rows of one head, each row within what it may look at.
 
     Raises UserError for a model whose heads cannot be changed so.
     """
@@ -66,7 +65,7 @@ def swap_weights(question: SwapQuery, explained: ExplainedAnswer, record: Attent
 
 
 def permute_rows(weights: np.ndarray, may: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Each row's weights in another order among the keys that it may look at, (query, key)."""
+    """Return each row's weights in another order among the keys that it may look at, (query, key)."""
     permuted = np.zeros_like(weights)
     for query, keys in enumerate(map(np.flatnonzero, may)):
         permuted[query, keys] = weights[query, rng.permutation(keys)]

@@ -39,7 +39,7 @@ class HeadScoresQuery:
     steps: tuple[int, ...]
 
     def answer(self, models: Models, report: Progress) -> "HeadScores":
-        """The scores of every snapshot."""
+        """Return the scores of every snapshot."""
         from model.scratch import head_scores
 
         scores = []
@@ -59,7 +59,7 @@ class HeadScores:
     values: np.ndarray              # 0 to 1, float32 (frame, name, head)
 
     def of(self, name: str) -> np.ndarray:
-        """The values of one name, float32 (frame, head)."""
+        """Return the values of one name, float32 (frame, head)."""
         return self.values[:, self.names.index(name)]
 
 
@@ -149,7 +149,7 @@ class Training:
         return not self.running and time.perf_counter() - self.renewed > RETENTION
 
     def status(self) -> Status:
-        """Where it stands. Never raises: a process that died, of whatever, is a sentence in `failure`."""
+        """Return where it stands. Never raises: a process that died, of whatever, is a sentence in `failure`."""
         running = self.running   # before the file is read: what a process wrote last is there when it has ended
         # not there yet; or Windows is just putting it in its place, and the last news stay
         with suppress(OSError, ValueError):
@@ -165,21 +165,21 @@ class Training:
         return Status(state, progress["step"], self.settings.steps, tuple(map(tuple, progress["curves"])), failure)
 
     def _failure(self) -> str:
-        """Why the process ended, where it has not written that down itself."""
+        """Return why the process ended, where it has not written that down itself."""
         if self._process.returncode == UNWRITABLE:
             return f"The training ended, as nothing could be written to {self.folder}; make room and start it again."
         return (f"The training's process ended with code {self._process.returncode} before it was done; start it "
                 f"again, or with fewer layers and steps.")
 
     def stop(self) -> None:
-        """Ends the process; what it has learned so far stays."""
+        """End the process; what it has learned so far stays."""
         if self.running:
             self._stopped = True
             self._process.kill()   # files are put in their place whole, so there is nothing to finish
             self._process.wait()
 
     def remove(self) -> None:
-        """Ends the process and removes everything it wrote."""
+        """End the process and removes everything it wrote."""
         self.stop()
         self._forget()
 
@@ -195,7 +195,7 @@ _lock = threading.Lock()
 
 
 def start(settings: Settings) -> Training:
-    """A training on its way. Raises UserError while LIMITS.trainings of them run."""
+    """Return a training on its way. Raises UserError while LIMITS.trainings of them run."""
     if not LIMITS.trainings:
         raise UserError("This server trains no models (CLEARHEAD_TRAININGS is 0); watch a film of a training instead.")
     with _lock:

@@ -23,7 +23,7 @@ FILM_BYTES = 20_000_000    # it is thrown away with the folder, so it may have m
 
 
 def task_of(settings: Settings) -> Task:
-    """The shipped task with these settings; the resolver's is the narrow one's."""
+    """Return the shipped task with these settings; the resolver's is the narrow one's."""
     task = tasks()["resolver-narrow" if settings.task == "resolver" else settings.task]
     encoder, decoder = (settings.layers,
                         task.config.decoder_layers) if task.config.encoder_layers else (0, settings.layers)
@@ -43,7 +43,7 @@ class Teller:
         self.curves: list[tuple[int, float, float]] = []
 
     def __call__(self, now: TrainingStep) -> None:
-        """Takes one step into the curves and tells of it. Raises UserError where the training has to end."""
+        """Take one step into the curves and tells of it. Raises UserError if the training has to end."""
         if (now.step - 1) % RECORD_EVERY == 0:
             self.curves.append((now.step - 1, now.loss, now.right))
         if not math.isfinite(now.loss):
@@ -56,8 +56,8 @@ class Teller:
             self.tell(now.step)
 
     def abandoned(self) -> bool:
-        """Whether the lease has run out: it is gone, or has not changed for LEASE, whatever the time of day is set
-        to meanwhile."""
+        """Return whether the lease has run out: it is gone, or has not changed for LEASE, whatever the time of day is
+        set to meanwhile."""
         try:
             touched = (self.folder / "lease").stat().st_mtime_ns
         except OSError:
@@ -67,14 +67,14 @@ class Teller:
         return time.perf_counter() - self.renewed > LEASE
 
     def tell(self, step: int, failure: str = "") -> None:
-        """Writes progress.json."""
+        """Write progress.json."""
         curves = [curve for curve in self.curves if all(map(math.isfinite, curve))]
         files.write(self.folder / "progress.json",
                     json.dumps({"step": step, "curves": curves, "failure": failure}).encode("utf-8"))
         self.told = time.perf_counter()
 
     def last_words(self, failure: str) -> int:
-        """Writes why the training ended; the exit code."""
+        """Write why the training ended; the exit code."""
         try:
             if self.folder.exists():   # it is gone if the page was left
                 self.tell(len(self.curves) * RECORD_EVERY, failure)
@@ -84,7 +84,7 @@ class Teller:
 
 
 def give_way() -> None:
-    """Lowers the priority of this process, so that the pages of others come first."""
+    """Lower the priority of this process, so that the pages of others come first."""
     if sys.platform == "win32":
         psutil.Process().nice(psutil.BELOW_NORMAL_PRIORITY_CLASS)
     else:
@@ -92,8 +92,8 @@ def give_way() -> None:
 
 
 def main(folder: Path) -> None:
-    """Trains as settings.json of the folder says. Exit code 1 for a training that ended early, UNWRITABLE
-    where the reason could not be written down."""
+    """Train as settings.json of the folder says. Exit code 1 for a training that ended early, UNWRITABLE where the
+    reason could not be written down."""
     give_way()
     settings = Settings(**json.loads((folder / "settings.json").read_text(encoding="utf-8")))
     teller = Teller(folder)

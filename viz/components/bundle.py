@@ -14,7 +14,7 @@ EXPORT = re.compile(r"^export (?=(?:async )?(?:function|const) (\w+))", re.MULTI
 
 
 def _imports(path: Path, seen: list[Path]) -> list[Path]:
-    """The module's imports, depth first and each once, and then itself."""
+    """Return the module's imports, depth first and each once, and then itself."""
     for _, imported in IMPORT.findall(path.read_text(encoding="utf-8")):
         _imports((path.parent / imported).resolve(), seen)
     if path not in seen:
@@ -27,7 +27,7 @@ def _name(path: Path) -> str:
 
 
 def _function(path: Path) -> str:
-    """A module as a function that is called once."""
+    """Return a module as a function that is called once."""
     text = TYPES.sub("", path.read_text(encoding="utf-8"))
     linked = IMPORT.sub(lambda match: f"const {match[1]} = {_name((path.parent / match[2]).resolve())};", text)
     exported = ", ".join(EXPORT.findall(text))
@@ -44,7 +44,7 @@ def script(*names: str) -> str:
 
 
 def component_style(component: str) -> str:
-    """The component's CSS after what all components share."""
+    """Return the component's CSS after what all components share."""
     return stylesheet("js/shared.css", f"{component}/{component}.css")
 
 

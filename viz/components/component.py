@@ -22,7 +22,8 @@ Event = TypeVar("Event")
 @functools.cache
 def registered(name: str, file: str, function: str, otherwise: str | None = "", beside: str = "",
                isolate_styles: bool = True) -> Callable[..., object]:
-    """A component of Streamlit's, registered once, whose JavaScript is a function of a module (files.module_code)."""
+    """Return a component of Streamlit's, registered once, whose JavaScript is a function of a module
+    (files.module_code)."""
     import streamlit as st  # messages are packed without it
 
     code = module_code(file, function, otherwise, beside)
@@ -30,8 +31,8 @@ def registered(name: str, file: str, function: str, otherwise: str | None = "", 
 
 
 def component_value(key: str, name: str = "event") -> object:
-    """What a component of this key last sent under this name; None where nothing is there, as of a page that was just
-    left."""
+    """Return what a component of this key last sent under this name; None where nothing is there, as of a page that was
+    just left."""
     import streamlit as st
 
     return (st.session_state.get(key) or {}).get(name)
@@ -50,7 +51,7 @@ class Picture:
 
 def show(name: str, key: str, body: bytes, state: bytes, read: Callable[[object], Event | None] = lambda value: None,
          on_event: Callable[[Event], None] | None = None, view: View | None = None) -> Picture:
-    """Draws the component of the folder `name`. `read` turns what the browser sent into an event or None; `on_event`
+    """Draw the component of the folder `name`. `read` turns what the browser sent into an event or None; `on_event`
     gets the event before the page runs again. Without them messages that were made before are drawn again, and what is
     chosen in them stays in the browser."""
     import streamlit as st

@@ -37,13 +37,14 @@ YEAR = "public, max-age=31536000, immutable"
 
 @functools.cache
 def _modules() -> dict[str, bytes]:
-    """Every module and style sheet of this folder by its path in it, as they were when they were first wanted."""
+    """Return every module and style sheet of this folder by its path in it, as they were when they were first
+    wanted."""
     return {path.relative_to(FOLDER).as_posix(): path.read_bytes()
             for path in sorted(FOLDER.rglob("*")) if path.suffix in TYPES}
 
 
 def content(name: str) -> bytes:
-    """A file as it is. Raises KeyError for a name that none has."""
+    """Return a file as it is. Raises KeyError for a name that none has."""
     if name != PLOTLY:
         return _modules()[name]
     from plotly.offline import get_plotlyjs
@@ -61,12 +62,12 @@ def _version_of(group: str) -> str:
 
 
 def version(name: str) -> str:
-    """The hash in a file's address: plotly's own, or that of all modules."""
+    """Return the hash in a file's address: plotly's own, or that of all modules."""
     return _version_of(PLOTLY if name == PLOTLY else "modules")
 
 
 def address(name: str) -> str:
-    """Where a browser finds a file, under the path of the server if it has one."""
+    """Return where a browser finds a file, under the path of the server if it has one."""
     import streamlit as st
 
     base = st.get_option("server.baseUrlPath").strip("/")
@@ -74,13 +75,14 @@ def address(name: str) -> str:
 
 
 def module_code(name: str, function: str, otherwise: str | None = None, beside: str = "") -> str:
-    """The inline code of a component of Streamlit's, whose function comes from a module.
+    """Return the inline code of a component of Streamlit's, whose function comes from a module.
 
-    function: JavaScript that gives it, or a promise of it, from `module`. otherwise: what stands in its place where
-    the files cannot be had, the advice to load the page anew unless it says something else. beside: a module that
+    function: JavaScript that gives it, or a promise of it, from `module`. otherwise: what stands in its place where the
+    files cannot be had, the advice to load the page anew unless it says something else. beside: a module that
     `function` will import, to be fetched meanwhile: each step of a chain of imports waits for the server.
 
-    No await at the top: in Safari a second import of a module that waits so does not wait for it. """
+    No await at the top: in Safari a second import of a module that waits so does not wait for it.
+    """
     message = strings("frame")["files_missing"] if otherwise is None else otherwise
     fetched = f"import(new URL({json.dumps(address(beside))}, document.baseURI)).catch(() => {{}});\n" if beside else ""
     return (f"// {name}, from the server's own files\n{fetched}"
@@ -92,12 +94,12 @@ def module_code(name: str, function: str, otherwise: str | None = None, beside: 
 
 @functools.cache
 def _compressed(name: str) -> bytes:
-    """The file as gzip, made once: a class of thirty would wait 30 × 0.15 s for plotly alone."""
+    """Return the file as gzip, made once: a class of thirty would wait 30 × 0.15 s for plotly alone."""
     return gzip.compress(content(name), mtime=0)
 
 
 async def answer(request: Request) -> Response:
-    """The file that an address names, or 404."""
+    """Return the file that an address names, or 404."""
     name = request.path_params["name"]
     if name not in {PLOTLY, *_modules()} or request.path_params["version"] != version(name):
         return Response("There is no such file in this version.", 404, {"Cache-Control": "no-store"})
@@ -133,7 +135,7 @@ class NotedRequests:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request."""
+        """Answer a request."""
         try:
             await self.app(scope, receive, send)
         finally:
@@ -141,7 +143,7 @@ class NotedRequests:
 
 
 def browsers_rest() -> bool:
-    """Whether no browser has asked for a file for a while, so that what is computed now delays no picture."""
+    """Return whether no browser has asked for a file for a while, so that what is computed now delays no picture."""
     return time.perf_counter() - NotedRequests.last > QUIET
 
 

@@ -21,7 +21,8 @@ def _padding(size: int) -> int:
 
 
 def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> bytes:
-    """The message. Raises ValueError for a type that messages.js does not know, or a number that JSON does not."""
+    """Return the message. Raises ValueError for a type that messages.js does not know, or a number that JSON does
+    not."""
     entries, parts, offset = [], [], 0
     for name, array in sections.items():
         if array.dtype.name not in TYPES:
@@ -38,7 +39,7 @@ def pack(header: Mapping[str, object], sections: Mapping[str, np.ndarray]) -> by
 
 
 def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """(header, arrays) of a message: what messages.js does, for tests and for files that hold messages."""
+    """Return (header, arrays) of a message: what messages.js does, for tests and for files that hold messages."""
     start = 4 + int.from_bytes(message[:4], "little")
     header = json.loads(message[4:start])
     arrays = {}
@@ -49,8 +50,8 @@ def unpack(message: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def root_codes(weights: np.ndarray) -> np.ndarray:
-    """Weights from 0 to 1 as uint16 round(65535 · √w): within 0.00002 of the weight at 1, and finer below; one code
-    less or more where the weight would be printed with another third decimal."""
+    """Return weights from 0 to 1 as uint16 round(65535 · √w): within 0.00002 of the weight at 1, and finer below; one
+    code less or more where the weight would be printed with another third decimal."""
     codes = np.clip(weights, 0, 1)
     np.sqrt(codes, out=codes)
     codes *= 65535
@@ -64,15 +65,15 @@ def root_codes(weights: np.ndarray) -> np.ndarray:
 
 
 def signed_codes(numbers: np.ndarray, bound: float) -> np.ndarray:
-    """Numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so that a larger code is a
-    larger change; 0 for NaN."""
+    """Return numbers from −bound to bound as uint16 1 + 2 · round(32766 · |x| / bound) + (x > 0), so that a larger code
+    is a larger change; 0 for NaN."""
     sizes = np.rint(np.clip(np.nan_to_num(np.abs(numbers)) / bound, 0, 1) * 32766).astype(np.uint16)
     return np.where(np.isnan(numbers), np.uint16(0), 2 * sizes + 1 + (np.nan_to_num(numbers) > 0)).astype(np.uint16)
 
 
 def range_codes(numbers: np.ndarray) -> tuple[np.ndarray, float, float]:
-    """Any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NAN_CODE: (codes,
-    lowest, highest)."""
+    """Return any numbers as uint16 in even steps from the smallest to the largest, what is not finite as NAN_CODE:
+    (codes, lowest, highest)."""
     finite = np.isfinite(numbers)
     if not finite.any():
         return np.full(numbers.shape, NAN_CODE, np.uint16), 0.0, 0.0

@@ -9,11 +9,11 @@ SPECIAL, UNKNOWN, JOINED = 1, 2, 4   # the bits of a flag
 
 
 def unit_axis(units: Sequence[AxisItem]) -> dict[str, object]:
-    """Rows or columns for a header: texts, the first token of each, flags."""
+    """Return rows or columns for a header: texts, the first token of each, flags."""
     return {"texts": [visible_token(unit.text) for unit in units], "tokens": [unit.tokens[0] for unit in units],
             "flags": [SPECIAL * unit.special + UNKNOWN * unit.unknown + JOINED * unit.joined for unit in units]}
 
 
 def token_axis(tokens: Tokens) -> dict[str, object]:
-    """Every token for a header, with its segment."""
+    """Return every token for a header, with its segment."""
     return {**unit_axis(axis_items(tokens, words=False)), "segments": list(tokens.segments)}

@@ -65,7 +65,7 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
 
 
 def filename(suffix: str, record: AttentionRecord, view: View, options: Options = PLAIN) -> str:
-    """A name for the file that says what is in it, and that every system takes, whatever the model is called."""
+    """Return a name for the file that says what is in it, and that every system takes, whatever the model is called."""
     model = name_for(provenance.public_name(record.query.model), "model")
     if options.grid or suffix == ".npz":
         return f"{model}-{view.kind}-all-heads{suffix}"
@@ -97,7 +97,7 @@ def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -
 
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """A handout of one figure, so that there is one way in which a picture leaves the app alive."""
+    """Return a handout of one figure, so that there is one way in which a picture leaves the app alive."""
     from viz.handout.build import grid_item, head_item
     from viz.handout.files import Handout
     from viz.handout.page import page
@@ -111,8 +111,9 @@ def _csv(record: AttentionRecord, view: View, options: Options) -> bytes:
 
 
 def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
-    """The model's own weights of every head of every kind, whatever the view filters, as `model.core.npz.write_npz`
-    names them; the provenance is the entry "provenance". Raises UserError above LIMIT, before anything is computed."""
+    """Return the model's own weights of every head of every kind, whatever the view filters, as
+    `model.core.npz.write_npz` names them; the provenance is the entry "provenance". Raises UserError above LIMIT,
+    before anything is computed."""
     size = 4 * sum(len(each.layers) * max(math.prod(layer.shape) for layer in each.layers) for each in record.maps)
     if size > LIMIT:
         raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB and the limit is "

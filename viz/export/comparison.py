@@ -31,8 +31,8 @@ class SavedComparison:
 
 
 def comparison_picture(comparison: SavedComparison, kind: str) -> bytes:
-    """All three on one page as png, svg or pdf, with where they come from. Raises UserError where a PNG would be too
-    large."""
+    """Return all three on one page as png, svg or pdf, with where they come from. Raises UserError if a PNG would be
+    too large."""
     sentences = [provenance.sentences(record, comparison.link) for record in comparison.records]
     source = json.dumps([json.loads(provenance.dumps(record, comparison.view, comparison.link))
                          for record in comparison.records])
@@ -46,7 +46,7 @@ def comparison_picture(comparison: SavedComparison, kind: str) -> bytes:
 
 
 def _over_pictures(comparison: SavedComparison) -> list[PicturePlan]:
-    """The row in focus over the first picture, over the second, and the difference over the second."""
+    """Return the row in focus over the first picture, over the second, and the difference over the second."""
     plans, focus = [], comparison.view.token or 0
     for side, values in enumerate(comparison.values):
         record = comparison.records[min(side, 1)]

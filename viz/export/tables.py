@@ -31,17 +31,17 @@ RUNS = f"(?='* *[{re.escape(ACTS)}])"   # that it would run the cell, or that th
 
 
 def guard_cell(text: str) -> str:
-    """The text as a cell that no spreadsheet runs."""
+    """Return the text as a cell that no spreadsheet runs."""
     plain = "".join(f"U+{ord(sign):04X}" if sign == "\0" or "\ud800" <= sign <= "\udfff" else sign for sign in text)
     return re.sub(BEGINS + RUNS, r"\1'", plain)
 
 
 def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
-    """The open head: key tokens in the header, so that two equal tokens are two columns; then one query a row, its
-    token and one weight a key in the fewest digits that give back the same float32, or no numbers where the row sees
-    nothing. Rows are queries however the picture is turned; words and filters are those of the view. The provenance is
-    the last column of the first row. pandas reads the tokens, "NA" among them, with `read_csv(file, dtype={"query":
-    str}, keep_default_na=False)`. Raises UserError where the view cannot be shown."""
+    """Return the open head: key tokens in the header, so that two equal tokens are two columns; then one query a row,
+    its token and one weight a key in the fewest digits that give back the same float32, or no numbers where the row
+    sees nothing. Rows are queries however the picture is turned; words and filters are those of the view. The
+    provenance is the last column of the first row. pandas reads the tokens, "NA" among them, with `read_csv(file,
+    dtype={"query": str}, keep_default_na=False)`. Raises UserError if the view cannot be shown."""
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
     if longest > MAX_UNPOOLED:
         raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the "
@@ -57,8 +57,8 @@ def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
 
 
 def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
-    """Each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where one side
-    has no such token."""
+    """Return each aligned pair of tokens with its weight in the first, in the second, and the difference, empty where
+    one side has no such token."""
     from pandas import DataFrame, MultiIndex
 
     rows, columns = ([guard_cell(unit.text) for unit in units] for units in (shown[0].rows, shown[0].columns))
@@ -71,15 +71,15 @@ def comparison_csv(shown: tuple[DisplayedHead, ...]) -> bytes:
 
 
 def head_table(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None") -> "DataFrame":
-    """One row a head, in the model's order, indexed by (layer, head): pattern, fit, silenced (if it was measured), then
-    the measures."""
+    """Return one row a head, in the model's order, indexed by (layer, head): pattern, fit, silenced (if it was
+    measured), then the measures."""
     table = fits.best()
     return (table if silencing is None else table.join(silencing.frame())).join(measures.frame())
 
 
 def head_table_csv(measures: "HeadMeasures", fits: "HeadFits", silencing: "Silencing | None", provenance: str) -> bytes:
-    """The same with the fit of every pattern and, for every measure, what a uniform row gives; every number in the
-    fewest digits that give it back. The provenance is the last column of the first row."""
+    """Return the same with the fit of every pattern and, for every measure, what a uniform row gives; every number in
+    the fewest digits that give it back. The provenance is the last column of the first row."""
     table = head_table(measures, fits, silencing)
     if silencing is not None:
         table = table.rename(columns={"silenced": f"silenced_{silencing.measure}"})

@@ -31,8 +31,8 @@ def histogram(theme: str, edges: np.ndarray, shares: Mapping[str, np.ndarray], *
 def bars(theme: str, names: Sequence[str], groups: Mapping[str, np.ndarray], *, axes: tuple[str, str],
          y_range: tuple[float, float] | None = None,
          height: int = 300, title: str = "", angle: int | None = None) -> FigureSpec:
-    """One bar for each name and group; two equal names stay two. Of many names as many are written as a phone has room
-    for, and the last.
+    """Return one bar for each name and group; two equal names stay two. Of many names as many are written as a phone
+    has room for, and the last.
 
     angle: of the names, where it does not depend on the window (base.fit_x_labels).
     """
@@ -81,7 +81,7 @@ def stacked_bars(theme: str, rows: Sequence[str], pieces: Sequence[tuple[str, in
 
 
 def _length_words(length: float, longest: float) -> str:
-    """What stands in a piece: ∞, its length, or nothing where it is too short for words."""
+    """Return what stands in a piece: ∞, its length, or nothing where it is too short for words."""
     if not np.isfinite(length):
         return "∞"
     return f"{length:z.3f}" if length > longest / 16 else ""

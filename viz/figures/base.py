@@ -47,8 +47,9 @@ def series_colours(theme: str) -> tuple[str, ...]:
 
 
 def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool = False) -> dict[str, object]:
-    """The marker of the bars of series `place`: its colour, and from the second series on a pattern. colour: a place in
-    theme.HEADS, by default the same. written: whether numbers stand in the bars, which a bold pattern would hide."""
+    """Return the marker of the bars of series `place`: its colour, and from the second series on a pattern. colour: a
+    place in theme.HEADS, by default the same. written: whether numbers stand in the bars, which a bold pattern would
+    hide."""
     pattern = {"shape": PATTERNS[place % len(PATTERNS)], "fillmode": "overlay", "fgcolor": colours.PAPER[theme],
                "size": 8, "fgopacity": 0.55 if written else 1, "solidity": 0.12 if written else 0.3}
     return {"color": series_colours(theme)[place if colour is None else colour], "line_width": 0,
@@ -56,20 +57,21 @@ def bar_fill(theme: str, place: int, *, colour: int | None = None, written: bool
 
 
 def weight_scale(theme: str) -> list[tuple[float, str]]:
-    """The ramp of weights as a plotly colour scale, 0 to 1."""
+    """Return the ramp of weights as a plotly colour scale, 0 to 1."""
     stops = colours.RAMP[theme]
     return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
 
 
 def signed_scale(theme: str) -> list[tuple[float, str]]:
-    """The scale of differences, symmetric about the page's own colour at 0."""
+    """Return the scale of differences, symmetric about the page's own colour at 0."""
     stops = colours.SIGNED[theme]
     return [(place / (len(stops) - 1), stop) for place, stop in enumerate(stops)]
 
 
 def number_range(values: np.ndarray) -> tuple[float, float]:
-    """(low, high) of all finite numbers, for an axis or a bar of colours. Where all are equal, from 0 to that number,
-    or from it to 0; 0 to 1 where they are 0: plotly's own choice, half a unit on each side, shows a share below 0."""
+    """Return (low, high) of all finite numbers, for an axis or a bar of colours. Where all are equal, from 0 to that
+    number, or from it to 0; 0 to 1 where they are 0: plotly's own choice, half a unit on each side, shows a share below
+    0."""
     known = values[np.isfinite(values)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     if not math.isclose(low, high, rel_tol=1e-6, abs_tol=1e-9):
@@ -78,7 +80,8 @@ def number_range(values: np.ndarray) -> tuple[float, float]:
 
 
 def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str = "") -> FigureSpec:
-    """An empty figure with two named axes. The title says what is drawn in a few words; the height is in pixels."""
+    """Return an empty figure with two named axes. The title says what is drawn in a few words; the height is in
+    pixels."""
     ink, paper = colours.INK[theme], colours.PAPER[theme]
     axis: dict[str, object] = {
         "gridcolor": GRID[theme], "linecolor": FADED[theme], "zeroline": False, "ticks": "outside", "ticklen": 4,
@@ -98,7 +101,7 @@ def chart(theme: str, x: str = "", y: str = "", *, height: int = 340, title: str
 
 
 def label_width(names: Sequence[str], title: str) -> int:
-    """Pixels for the labels left of a y axis and for its name, rather too many than too few.
+    """Return pixels for the labels left of a y axis and for its name, rather too many than too few.
 
     plotly finds out by itself what labels need (`automargin`), but then draws the whole chart a second time.
     """
@@ -106,13 +109,13 @@ def label_width(names: Sequence[str], title: str) -> int:
 
 
 def text_width(name: str) -> int:
-    """Pixels of a name in letters of LETTER in DejaVu Sans, the widest of FONT, rather too many than too few."""
+    """Return pixels of a name in letters of LETTER in DejaVu Sans, the widest of FONT, rather too many than too few."""
     return sum(SIGNS.get(sign) or (WIDE if unicodedata.east_asian_width(sign) in "WF" else SIGN + sign.isupper())
                for sign in name)
 
 
 def fit_x_labels(figure: FigureSpec, names: Sequence[str], angle: int | None = None) -> None:
-    """Gives an x axis with these labels, side by side, the room that they need. angle: degrees by which words are
+    """Return an x axis with these labels, side by side, the room that they need. angle: degrees by which words are
     turned; without it plotly finds out whether they must be, and how much room that takes, but where they must it draws
     the whole chart a second time."""
     title = figure.axis("xaxis")["title"]["text"]
@@ -176,14 +179,14 @@ def annotate(figure: FigureSpec, theme: str, marks: Sequence[tuple[float, str]] 
 
 
 def _make_room(figure: FigureSpec, pixels: int) -> None:
-    """The legend by so many pixels, with room for it."""
+    """Draw the legend by so many pixels, with room for it."""
     margin = figure.margin
     figure.update_layout(margin_t=max(margin["t"], LEGEND + pixels))
     figure.update_layout(legend_y=1.01 + pixels / (figure.height - figure.margin["t"] - margin["b"]))
 
 
 def _anchor(figure: FigureSpec, at: float) -> str:
-    """Words stand over the middle of their line, unless they would leave the plot."""
+    """Return words stand over the middle of their line, unless they would leave the plot."""
     low, high = figure.span("x")
     share = (at - low) / max(high - low, 1e-9)
     if share < 0.25:
@@ -192,8 +195,8 @@ def _anchor(figure: FigureSpec, at: float) -> str:
 
 
 def _emptiest_corner(figure: FigureSpec, at: float) -> tuple[str, str]:
-    """Where the words of a horizontal line cover the least: (left or right, what of them is at the line: their top or
-    bottom)."""
+    """Return where the words of a horizontal line cover the least: (left or right, what of them is at the line: their
+    top or bottom)."""
     (left, right), (low, high) = figure.span("x"), figure.span("y")
     x, y = figure.points()
     clearance = {}
@@ -214,7 +217,7 @@ SIDES = {"top center": (0, 1), "bottom center": (0, -1), "middle right": (1, 0),
 
 
 def fitting_name(name: str, pixels: float) -> str:
-    """The name, or as much of its beginning with an ellipsis as is no wider than so many pixels."""
+    """Return the name, or as much of its beginning with an ellipsis as is no wider than so many pixels."""
     if text_width(name) <= pixels:
         return name
     cut = (name[:count] + "…" for count in range(len(name) - 1, 0, -1))
@@ -223,12 +226,13 @@ def fitting_name(name: str, pixels: float) -> str:
 
 def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
         beside: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Gives the axes one scale and the ranges that hold the points: a wide chart is as large as its height lets it be.
+    """Return the axes one scale and the ranges that hold the points: a wide chart is as large as its height lets it be.
     Returns where the points are, (point, 2) in pixels from the lower left corner of the plot, and how wide and high the
     plot is, (2).
 
     at: (point, 2). radii: (point) in pixels. beside: (point, 2), what a point needs left and right of its dot, where
-    that is more than ROOM_BESIDE. """
+    that is more than ROOM_BESIDE.
+    """
     margin = figure.margin
     room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
     wide = np.maximum(ROOM_BESIDE[0], 0 if beside is None else beside)
@@ -246,7 +250,7 @@ def fit_points(figure: FigureSpec, at: np.ndarray, radii: np.ndarray,
 
 
 def placed_points(figure: FigureSpec, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same as `fit_points` returns, of points (point) on axes whose ranges are set."""
+    """Return the same as `fit_points` returns, of points (point) on axes whose ranges are set."""
     margin = figure.margin
     room = np.array([NARROWEST - margin["l"] - margin["r"], figure.height - margin["t"] - margin["b"]], float)
     shares = []
@@ -289,14 +293,14 @@ def name_sides(at: np.ndarray, room: np.ndarray, radii: np.ndarray, names: Seque
 
 def add_dots(figure: FigureSpec, x: Sequence[float] | np.ndarray, y: Sequence[float] | np.ndarray,
              names: Sequence[str], sides: Mapping[int, str], **how: object) -> None:
-    """Adds points of which those with a side have their name there."""
+    """Add points of which those with a side have their name there."""
     figure.add_scatter(x=x, y=y, mode="markers+text", text=[name if sides.get(at) else "" for at, name
                                                            in enumerate(names)],
                        textposition=[sides.get(at) or "top center" for at in range(len(names))], **how)
 
 
 def _apart(between: np.ndarray, points: np.ndarray, needed: np.ndarray) -> np.ndarray:
-    """Whether boxes do not meet and lie as their points do. between: from middle to middle; points: from point to
-    point, both (2, ...); needed: the sum of the boxes' halves."""
+    """Return whether boxes do not meet and lie as their points do. between: from middle to middle; points: from point
+    to point, both (2, ...); needed: the sum of the boxes' halves."""
     clear = between * np.copysign(np.float32(1), points + np.float32(1e-3) * between) >= needed - 0.5
     return clear[0] | clear[1]

@@ -38,14 +38,14 @@ class _Arc:
 
 
 def sentence_width(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> int:
-    """Pixels that the drawing needs from side to side."""
+    """Return pixels that the drawing needs from side to side."""
     return math.ceil(_middles(words, heads, relations)[1])
 
 
 def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], relations: Sequence[str],
                     asked: str, looks: Sequence[Look]) -> FigureSpec:
-    """The drawing. heads: the place of the word that each depends on, ROOT for a root; relations: their names; `asked`
-    is the one that is tested, and stands out in the tree."""
+    """Return the drawing. heads: the place of the word that each depends on, ROOT for a root; relations: their names;
+    `asked` is the one that is tested, and stands out in the tree."""
     middles, width = _middles(words, heads, relations)
     colours, faded = series_colours(theme), FADED[theme]
     tree = [_Arc(head, word, relation, f"{relation}: {words[word]} ← {words[head]}",
@@ -72,8 +72,8 @@ def dependency_tree(theme: str, words: Sequence[str], heads: Sequence[int], rela
 
 
 def _middles(words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> tuple[list[float], float]:
-    """Where each word's middle stands, in pixels, and how wide all is: neighbours that depend on one another have room
-    for the relation's name between them."""
+    """Return where each word's middle stands, in pixels, and how wide all is: neighbours that depend on one another
+    have room for the relation's name between them."""
     sizes = [text_width(word) * WORD / LETTER for word in words]
     middles = [EDGE + sizes[0] / 2]
     for left, right in pairwise(range(len(words))):
@@ -86,7 +86,7 @@ def _middles(words: Sequence[str], heads: Sequence[int], relations: Sequence[str
 
 
 def _levels(arcs: Sequence[_Arc]) -> list[int]:
-    """How high each arc is: above every other that lies inside it or crosses it and is shorter."""
+    """Return how high each arc is: above every other that lies inside it or crosses it and is shorter."""
     spans = [(min(arc.start, arc.end), max(arc.start, arc.end)) for arc in arcs]
     levels = [0] * len(arcs)
     order = sorted(range(len(arcs)), key=lambda arc: spans[arc][1] - spans[arc][0])
@@ -98,15 +98,15 @@ def _levels(arcs: Sequence[_Arc]) -> list[int]:
 
 
 def _ends(arcs: Sequence[_Arc], number: int, middles: Sequence[float]) -> tuple[float, float]:
-    """Where an arc begins and ends, in pixels: a little towards the other end, so that those of one word stand beside
-    one another."""
+    """Return where an arc begins and ends, in pixels: a little towards the other end, so that those of one word stand
+    beside one another."""
     arc = arcs[number]
     way = BESIDE if arc.end > arc.start else -BESIDE
     return middles[arc.start] + way, middles[arc.end] - way
 
 
 def _draw(figure: FigureSpec, theme: str, arc: _Arc, ends: tuple[float, float], foot: float, height: float) -> None:
-    """An arc, its arrow at the end, its label on its top."""
+    """Draw an arc, its arrow at the end, its label on its top."""
     steps = [math.pi * point / (POINTS - 1) for point in range(POINTS)]
     middle, reach = (ends[0] + ends[1]) / 2, (ends[0] - ends[1]) / 2
     x = [middle + reach * math.copysign(abs(math.cos(step)) ** 0.5, math.cos(step)) for step in steps]
@@ -129,7 +129,7 @@ def _letters(figure: FigureSpec, x: Sequence[float], y: Sequence[float], texts: 
 
 def _words(figure: FigureSpec, theme: str, words: Sequence[str], heads: Sequence[int], middles: Sequence[float],
            top: float) -> None:
-    """The words in a row, and a line down to each root."""
+    """Draw the words in a row, and a line down to each root."""
     for word, head in enumerate(heads):
         if head == ROOT:
             figure.add_scatter(x=[middles[word]] * 2, y=[top, WORD * 0.8], mode="lines", hoverinfo="skip", name="root",
@@ -153,7 +153,7 @@ class Branch:
 
 
 def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
-    """The tree; branches in any order, each after its parent. Children stand in the order given."""
+    """Return the tree; branches in any order, each after its parent. Children stand in the order given."""
     places = _tree_places([branch.path for branch in branches])
     leaves = 1 + max(-y for _, y in places.values())
     deepest = max(x for x, _ in places.values())
@@ -188,7 +188,7 @@ def word_tree(theme: str, root: str, branches: Sequence[Branch]) -> FigureSpec:
 
 
 def _tree_places(paths: Sequence[tuple[int, ...]]) -> dict[tuple[int, ...], tuple[float, float]]:
-    """(depth, height) of the root and of every path: leaves one below another, each parent in the middle of its
+    """Return (depth, height) of the root and of every path: leaves one below another, each parent in the middle of its
     children."""
     children: dict[tuple[int, ...], list[tuple[int, ...]]] = {(): []}
     for path in paths:
@@ -245,7 +245,7 @@ COLOURS = {"source": None, "encoder": 0, "memory": 0, "target": None, "masked": 
 
 def wiring(theme: str, words: Mapping[str, str], arrows: Sequence[str], *, height: int = 460) -> FigureSpec:
     """words: what stands in each box of ENCODER and DECODER. arrows: the words at the three arrows into
-    cross-attention, from the encoder the upper and the lower one, and from below. """
+    cross-attention, from the encoder the upper and the lower one, and from below."""
     figure, loud, faded = chart(theme, height=height), ACCENT[theme], FADED[theme]
     places = {name: (ENCODER_MIDDLE if name in ENCODER else DECODER_MIDDLE, level) for name, level in LEVELS.items()}
     for name, (x, y) in places.items():

@@ -59,35 +59,35 @@ class FigureSpec:
         self._traces.append({"type": kind} | _nested(properties))
 
     def add_scatter(self, **properties: object) -> None:
-        """Adds points or a line."""
+        """Add points or a line."""
         self._add("scatter", properties)
 
     def add_bar(self, **properties: object) -> None:
-        """Adds bars."""
+        """Add bars."""
         self._add("bar", properties)
 
     def add_heatmap(self, **properties: object) -> None:
-        """Adds a matrix of colours."""
+        """Add a matrix of colours."""
         self._add("heatmap", properties)
 
     def add_annotation(self, **properties: object) -> None:
-        """Adds words at a place."""
+        """Add words at a place."""
         self._layout.setdefault("annotations", []).append(_nested(properties))
 
     def add_shape(self, **properties: object) -> None:
-        """Adds a line or a rectangle."""
+        """Add a line or a rectangle."""
         self._layout.setdefault("shapes", []).append(_nested(properties))
 
     def update_layout(self, **properties: object) -> None:
-        """Changes properties of the layout."""
+        """Change properties of the layout."""
         _merge(self._layout, _nested(properties))
 
     def update_xaxes(self, **properties: object) -> None:
-        """Changes properties of the x axis."""
+        """Change properties of the x axis."""
         self.update_layout(xaxis=properties)
 
     def update_yaxes(self, **properties: object) -> None:
-        """Changes properties of the y axis."""
+        """Change properties of the y axis."""
         self.update_layout(yaxis=properties)
 
     @property
@@ -96,11 +96,11 @@ class FigureSpec:
         return self._traces
 
     def __len__(self) -> int:
-        """How many traces there are."""
+        """Return how many traces there are."""
         return len(self._traces)
 
     def axis(self, name: str) -> Mapping[str, Any]:
-        """What is said of "xaxis" or "yaxis" so far."""
+        """Return what is said of "xaxis" or "yaxis" so far."""
         return self._layout.get(name, {})
 
     def points(self) -> tuple[np.ndarray, np.ndarray]:
@@ -132,11 +132,11 @@ class FigureSpec:
         return self._layout["margin"]
 
     def to_plotly_json(self) -> dict:
-        """What a browser gets: arrays as bytes in base64, matrices with the seven digits of float32."""
+        """Return what a browser gets: arrays as bytes in base64, matrices with the seven digits of float32."""
         return {"data": _sent(_drawn(self._traces)), "layout": _sent(_drawn(self._layout))}
 
     def plotly(self) -> "Figure":
-        """The same as plotly's Figure, checked. Raises ValueError where plotly does not know a property or its
+        """Return the same as plotly's Figure, checked. Raises ValueError if plotly does not know a property or its
         value."""
         import plotly.graph_objects as go
 
@@ -180,7 +180,7 @@ def _merge(into: dict, more: Mapping[str, object]) -> None:
 
 
 def _drawn(value: object, text: bool = False) -> Any:
-    """The same with every string that plotly draws escaped."""
+    """Return the same with every string that plotly draws escaped."""
     if isinstance(value, dict):
         return {name: _drawn(each, text or name in TEXTS) for name, each in value.items()}
     if isinstance(value, np.ndarray) and value.dtype.kind in "OU":
@@ -211,8 +211,8 @@ def _packed(array: np.ndarray) -> object:
 
 
 def figure_rows(drawn: FigureSpec) -> list[list]:
-    """[series, x, y, value, label] with a header: one row a point; heatmaps have a value for each x and y, other traces
-    none. Axes' names head x and y; the label is the name of the point, or of the cell's row and column."""
+    """Return [series, x, y, value, label] with a header: one row a point; heatmaps have a value for each x and y, other
+    traces none. Axes' names head x and y; the label is the name of the point, or of the cell's row and column."""
     titles = [without_markup(drawn.axis(f"{axis}axis").get("title", {}).get("text", "")) or axis for axis in "xy"]
     rows: list[list] = [["series", *titles, "value", "label"]]
     for number, trace in enumerate(drawn.traces):
@@ -229,7 +229,7 @@ def figure_rows(drawn: FigureSpec) -> list[list]:
 
 
 def _point_names(trace: Mapping[str, Any], count: int) -> list[str]:
-    """The name of each point, in the trace's hover or beside its points; "" where it has none."""
+    """Return the name of each point, in the trace's hover or beside its points; "" where it has none."""
     for texts in (trace.get(part) for part in ("hovertext", "customdata", "text")):
         if isinstance(texts, (list, tuple)) and len(texts) == count:
             firsts = [each[0] if isinstance(each, (list, tuple)) and each else each for each in texts]
@@ -248,13 +248,13 @@ def _cell_rows(name: str, trace: Mapping[str, Any], axes: list[Mapping[str, Any]
 
 
 def _tick(axis: Mapping[str, Any], place: int) -> str:
-    """What is written at a place of an axis; "" where that is its number."""
+    """Return what is written at a place of an axis; "" where that is its number."""
     written = dict(zip(axis.get("tickvals", ()), axis.get("ticktext", ()))).get(place, "")
     return without_markup(axis.get("labelalias", {}).get(str(place), written))
 
 
 def _plain_number(value: object) -> object:
-    """A number with the fewest digits that give it back, nothing for what is missing."""
+    """Return a number with the fewest digits that give it back, nothing for what is missing."""
     if value is None or (isinstance(value, (float, np.floating)) and np.isnan(value)):
         return ""
     return value.item() if isinstance(value, np.generic) else value

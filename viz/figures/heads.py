@@ -100,8 +100,8 @@ def head_map(theme: str, places: Sequence[tuple[int, int]], at: np.ndarray, *, m
 
 
 def _map_sides(figure: FigureSpec, at: np.ndarray, names: Sequence[str], first: Sequence[int]) -> dict[int, str]:
-    """The side of its dot on which a head's name stands, "" where there is no room for it. first: the heads that come
-    before all others, the first of them the one that stands out."""
+    """Return the side of its dot on which a head's name stands, "" where there is no room for it. first: the heads that
+    come before all others, the first of them the one that stands out."""
     order = list(first)
     if len(names) <= NAMED_ON_MAP:
         order += [place for place in range(len(names)) if place not in first]
@@ -129,8 +129,8 @@ def shepard_diagram(theme: str, wanted: np.ndarray, planar: np.ndarray, *, axes:
 
 def induction_scatter(theme: str, names: Sequence[str], previous: np.ndarray, prefix: np.ndarray, named: Sequence[int],
                       *, axes: tuple[str, str]) -> FigureSpec:
-    """A dot a head; previous across, prefix upwards, both (head) from 0 to 1. named: the heads that stand out and have
-    their name beside them."""
+    """Return a dot a head; previous across, prefix upwards, both (head) from 0 to 1. named: the heads that stand out
+    and have their name beside them."""
     loud = [place in named for place in range(len(names))]
     figure = chart(theme, *axes, height=380)
     for update in (figure.update_xaxes, figure.update_yaxes):
@@ -153,14 +153,14 @@ PLAIN, NONE = "even", "none"            # the pattern that is no habit, and what
 
 
 def colour_of(theme: str, patterns: Sequence[str]) -> dict[str, str]:
-    """One colour a pattern, always the same one whichever patterns are there."""
+    """Return one colour a pattern, always the same one whichever patterns are there."""
     others = [pattern for pattern in patterns if pattern not in (PLAIN, NONE)]
     return {PLAIN: FADED[theme], NONE: MUTED[theme], **dict(zip(others, series_colours(theme), strict=False))}
 
 
 def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, axes: tuple[str, str]) -> FigureSpec:
-    """Rows are layers, columns heads; the colour is the best pattern, the size how well it fits. best: pattern and fit
-    by (layer, head). titles: of all patterns, in a fixed order."""
+    """Return rows are layers, columns heads; the colour is the best pattern, the size how well it fits. best: pattern
+    and fit by (layer, head). titles: of all patterns, in a fixed order."""
     layers = sorted(best.index.unique("layer"))
     figure = chart(theme, *axes, height=130 + 34 * max(len(layers), 3))
     for pattern in _there(best, titles):
@@ -185,8 +185,8 @@ def pattern_grid(theme: str, best: "DataFrame", titles: Mapping[str, str], *, ax
 
 def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str], *,
                       axes: tuple[str, str]) -> FigureSpec:
-    """A point a head: how well its best pattern fits (x) and by how much the answer changes without it (y). effects:
-    pattern, fit and silenced by (layer, head)."""
+    """Return a point a head: how well its best pattern fits (x) and by how much the answer changes without it (y).
+    effects: pattern, fit and silenced by (layer, head)."""
     figure = chart(theme, *axes, height=360)
     loud = set(effects["silenced"].nlargest(NAMED_EFFECTS).index)
     for pattern in _there(effects, titles):
@@ -203,7 +203,7 @@ def silencing_effects(theme: str, effects: "DataFrame", titles: Mapping[str, str
 
 
 def _there(best: "DataFrame", titles: Mapping[str, str]) -> list[str]:
-    """The patterns that are some head's best, the most frequent first."""
+    """Return the patterns that are some head's best, the most frequent first."""
     counts = best["pattern"].value_counts().to_dict()
     return sorted(counts, key=lambda name: (-counts[name], list(titles).index(name)))
 
@@ -249,7 +249,7 @@ def twins(theme: str, names: Sequence[str], here: np.ndarray, there: np.ndarray,
 
 
 def _corner(theme: str, place: int, words: str) -> dict:
-    """The words of a corner; the first is the one that is looked for."""
+    """Return the words of a corner; the first is the one that is looked for."""
     at, up = ((1, 0), (1, 1), (0, 1), (0, 0))[place]
     return {"x": at, "y": up, "xref": "paper", "yref": "paper", "xanchor": ("left", "right")[at],
             "yanchor": ("bottom", "top")[up], "text": words,
@@ -257,8 +257,8 @@ def _corner(theme: str, place: int, words: str) -> dict:
 
 
 def _reach(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray) -> float:
-    """How far the axes run from 0 to either side so that every dot is whole, below the upper corners' words and above
-    the lower ones', in the narrowest chart."""
+    """Return how far the axes run from 0 to either side so that every dot is whole, below the upper corners' words and
+    above the lower ones', in the narrowest chart."""
     at_once = max(0.05, float(np.abs([x, y]).max()))
     figure.update_xaxes(range=[-at_once, at_once])
     figure.update_yaxes(range=[-at_once, at_once])
@@ -270,8 +270,8 @@ def _reach(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray) 
 
 def _twin_sides(figure: FigureSpec, x: np.ndarray, y: np.ndarray, radii: np.ndarray, names: Sequence[str],
            chosen: int | None) -> dict[int, str]:
-    """The side of its dot on which a name stands: of the chosen head, and of the ones furthest from the middle that
-    find a place, on no other name, dot or corner's words."""
+    """Return the side of its dot on which a name stands: of the chosen head, and of the ones furthest from the middle
+    that find a place, on no other name, dot or corner's words."""
     at, room = placed_points(figure, x, y)
     far = [place for place in np.argsort(-np.hypot(x, y), kind="stable").tolist() if place != chosen]
     order = ([] if chosen is None else [chosen]) + far[:3 * NAMED_TWINS]
@@ -288,7 +288,7 @@ DECADES = ["0.0001", "0.001", "0.01", "0.1", "1"]
 def accuracies(theme: str, names: Sequence[str], accuracy: np.ndarray, mass: np.ndarray, *, best: int,
                interval: tuple[float, float], bands: Sequence[tuple[float, float, str]],
                lines: Sequence[tuple[float, str]], axes: tuple[str, str]) -> FigureSpec:
-    """The figure of dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis.
+    """Return the figure of dots (head) at accuracy and mass, both 0 to 1, the mass on a log axis.
 
     best: the place of the head with a name, interval its accuracy's. bands: (from, to, words) across; lines: (at,
     words); both as shares of 1.
@@ -392,8 +392,8 @@ EFFECT_MARGIN = 0.12              # of what is shown, free on each side
 
 def effect(theme: str, value: float, interval: tuple[float, float], baseline: float, luck: float | None = None,
            best: float | None = None, share: bool = False) -> FigureSpec:
-    """A dot at the value with its interval, a dashed line at the baseline, a dotted one at luck and a hollow dot at the
-    best head; what does not exist is left out. share: whether the numbers are shares, in per cent."""
+    """Return a dot at the value with its interval, a dashed line at the baseline, a dotted one at luck and a hollow dot
+    at the best head; what does not exist is left out. share: whether the numbers are shares, in per cent."""
     figure = chart(theme, height=EFFECT_HEIGHT)
     numbers = [value, *interval, baseline, *(part for part in (luck, best) if part is not None)]
     shown = [number for number in numbers if math.isfinite(number)]

@@ -38,8 +38,8 @@ class Line:
 def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, str], log: str = "",
           marks: Sequence[tuple[float, str]] = (), bounds: Sequence[tuple[float, str]] = (),
           y_range: tuple[float, float] | None = None, height: int = 340) -> FigureSpec:
-    """The figure of the lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines with
-    words; bounds: horizontal ones."""
+    """Return the figure of the lines over x. log: which axes are logarithmic, "x", "y" or "xy". marks: vertical lines
+    with words; bounds: horizontal ones."""
     figure = chart(theme, *axes, height=height)
     figure.update_layout(hovermode="x unified" if len(drawn) <= 10 else "closest", showlegend=len(drawn) > 1)
     if "x" in log:
@@ -62,8 +62,8 @@ def lines(theme: str, x: np.ndarray, drawn: Sequence[Line], *, axes: tuple[str, 
 
 
 def _dashed(drawn: Sequence[Line]) -> list[Line]:
-    """The lines, told apart without their colours too, as on grey paper: one that would have the dashes of another gets
-    the next that none has."""
+    """Return the lines, told apart without their colours too, as on grey paper: one that would have the dashes of
+    another gets the next that none has."""
     free = [dash for dash in DASHES if all(line.style != dash or line.style == "solid" for line in drawn)]
     taken: set[str] = set()
     told_apart = []
@@ -251,8 +251,8 @@ def training(theme: str, curves: tuple[np.ndarray, np.ndarray, np.ndarray],
 
 def _head_lines(figure: FigureSpec, theme: str, frames: Sequence[int], scores: Mapping[str, np.ndarray],
            bold: Sequence[str]) -> str:
-    """A line for each head; the names of those that stand out, coloured, for the panel's title: a line each, as a phone
-    has no room for two beside each other."""
+    """Return a line for each head; the names of those that stand out, coloured, for the panel's title: a line each, as
+    a phone has no room for two beside each other."""
     loud = dict(zip(bold, (series_colours(theme)[place] for place in LOUD_HEADS)))
     marks = dict(zip(bold, zip(DASHES, SYMBOLS, DRAWN)))
     for name, values in sorted(scores.items(), key=lambda entry: entry[0] in loud):
@@ -266,8 +266,8 @@ def _head_lines(figure: FigureSpec, theme: str, frames: Sequence[int], scores: M
 
 
 def _band(figure: FigureSpec, theme: str, formed: tuple[int, int, str]) -> None:
-    """The stretch in which it happened, through all panels, with its words beside it in the middle one, on two lines: a
-    phone has no room for one."""
+    """Draw the stretch in which it happened, through all panels, with its words beside it in the middle one, on two
+    lines: a phone has no room for one."""
     start, end, words = formed
     left = start > figure.span("x")[1] / 2
     figure.add_shape(type="rect", x0=start, x1=end, yref="paper", y0=0, y1=1, line_width=0, fillcolor=MUTED[theme],

@@ -33,8 +33,8 @@ BLANK = "\u2007"                      # a space as wide as a digit
 
 def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[str]] | None, *,
               span: tuple[float, float], stops: list[tuple[float, str]], **properties: object) -> None:
-    """Adds numbers (row, column), coloured by `stops` over `span`. texts: what stands in each cell, "" for nothing;
-    None for no words at all.
+    """Add numbers (row, column), coloured by `stops` over `span`. texts: what stands in each cell, "" for nothing; None
+    for no words at all.
 
     A heatmap's words have one colour, so the black ones stand in a second, clear heatmap over the first.
     """
@@ -50,7 +50,7 @@ def add_cells(figure: FigureSpec, numbers: np.ndarray, texts: Sequence[Sequence[
 
 
 def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[tuple[float, str]]) -> np.ndarray:
-    """The relative luminance of every cell, 0 to 1; of a missing one that of the first stop."""
+    """Return the relative luminance of every cell, 0 to 1; of a missing one that of the first stop."""
     shares = (np.nan_to_num(numbers, nan=span[0]) - span[0]) / (span[1] - span[0])
     channels = np.array([colours.rgb(stop) for _, stop in stops]).T
     return colours.luminance(np.stack([np.interp(shares, [place for place, _ in stops], channel)
@@ -58,8 +58,8 @@ def _luminance(numbers: np.ndarray, span: tuple[float, float], stops: list[tuple
 
 
 def _those(texts: Sequence[Sequence[str]], mask: np.ndarray) -> list[list[str]]:
-    """The words of the cells in `mask`. plotly measures letters by the longest word and by neighbours: the blanks in
-    the corner let both heatmaps come to one size."""
+    """Return the words of the cells in `mask`. plotly measures letters by the longest word and by neighbours: the
+    blanks in the corner let both heatmaps come to one size."""
     longest = max((len(text) for row in texts for text in row), default=0)
     masked = [[text if keep else "" for text, keep in zip(row, keeps, strict=True)]
               for row, keeps in zip(texts, mask, strict=True)]
@@ -91,7 +91,7 @@ WEIGHTS = CellStyle()
 def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequence[str], *,
            axes: tuple[str, str] = ("key", "query"), height: int = 340, title: str = "", angle: int | None = None,
            style: CellStyle = WEIGHTS) -> FigureSpec:
-    """The figure of float (row, column), NaN where there is nothing.
+    """Return the figure of float (row, column), NaN where there is nothing.
 
     Two equal names stay two: the axes are positions, the names are their labels. angle: of the columns' names, where it
     does not depend on the window (base.fit_x_labels).
@@ -117,7 +117,7 @@ def matrix(theme: str, numbers: np.ndarray, rows: Sequence[str], columns: Sequen
 
 
 def _written(numbers: np.ndarray, digits: int) -> list[list[str]] | None:
-    """What stands in each cell; nothing where there are too many."""
+    """Return what stands in each cell; nothing where there are too many."""
     if max(numbers.shape) > WRITTEN:
         return None
     return [[format_signed(number, f".{digits}f") for number in row] for row in numbers]
@@ -174,8 +174,8 @@ def importance(theme: str, groups: Sequence[Sequence[tuple[str, np.ndarray]]], t
 
 
 def _row_numbers(row: np.ndarray, largest: float) -> tuple[int, list[str]]:
-    """(the power of 1,000 that the numbers of a row are written in, what stands in each cell): as many digits as the
-    largest number needs for two that count, so that no number is wider than its cell; "" where they would be 0."""
+    """Return (the power of 1,000 that the numbers of a row are written in, what stands in each cell): as many digits as
+    the largest number needs for two that count, so that no number is wider than its cell; "" where they would be 0."""
     largest *= 1 - 1e-5   # what is 1 here is 0.9999999 or 1.0000001 on another machine: the same digits for all three
     power = min(0, max(-9, 3 * math.floor(math.log10(largest * 100) / 3)))
     digits = min(3, max(0, 1 - math.floor(math.log10(largest / 10.0**power))))

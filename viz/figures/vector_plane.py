@@ -37,7 +37,7 @@ class Points:
 def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: np.ndarray | None = None,
                  marked: Sequence[tuple[str, np.ndarray]] = (), arrows: Sequence[tuple[str, np.ndarray]] = (),
                  height: int = 420) -> FigureSpec:
-    """The figure of the points; both axes have the same scale, so that angles are angles.
+    """Return the figure of the points; both axes have the same scale, so that angles are angles.
 
     around: places of the hull's corners in order. marked: (name, (2)) that stand out. arrows: (name, (2)) from the
     origin.
@@ -71,7 +71,7 @@ def vector_plane(theme: str, points: Points, *, axes: tuple[str, str], around: n
 
 
 def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: dict, size: float) -> None:
-    """An arrow from the origin, its name beyond its tip."""
+    """Draw an arrow from the origin, its name beyond its tip."""
     name, (x, y) = arrow
     figure.add_annotation(x=x, y=y, ax=0, ay=0, xref="x", yref="y", axref="x", ayref="y", arrowhead=2, arrowwidth=2,
                           arrowcolor=loud["color"])
@@ -81,7 +81,7 @@ def _arrow(figure: FigureSpec, arrow: tuple[str, np.ndarray], side: str, loud: d
 
 def _name_spots(figure: FigureSpec, points: Points, sizes: np.ndarray, marked: Sequence[tuple[str, np.ndarray]],
                 arrows: Sequence[tuple[str, np.ndarray]]) -> list[tuple[int, str]]:
-    """Fits the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked,
+    """Fit the figure to what is in it. Returns (place of its point, side on which its name stands) of what is marked,
     of the arrows, whose names stand beyond their tips, and of the biggest points, whose names keep away from dots,
     arrows and the other names."""
     loud, tips = [*marked, *arrows], np.array([at for _, at in arrows]).reshape(-1, 2)

@@ -35,8 +35,8 @@ COVER = Guess("cover", marking=True, alone=True)
 
 def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: bool = False, where: str = "",
               id: str = "") -> Item:
-    """The open head in its lens; covered: to be predicted before it is shown. Raises UserError where the view cannot be
-    shown."""
+    """Return the open head in its lens; covered: to be predicted before it is shown. Raises UserError if the view
+    cannot be shown."""
     if view.lens == "picture" and record.picture is not None:
         shown = PatchState(view.token, hidden=rows.hidden_tokens(record))
         return picture_item("picture_view", picture_payload.body(rows.patches_of(record, view.kind), room=""),
@@ -48,8 +48,8 @@ def head_item(record: AttentionRecord, view: View, *, link: str = "", covered: b
 
 def head_messages(record: AttentionRecord, view: View, covered: bool = False,
                   scores: bool = True) -> tuple[bytes, bytes]:
-    """The two messages of the open head; scores: those before the softmax too, half of its numbers. Raises UserError
-    where the view cannot be shown."""
+    """Return the two messages of the open head; scores: those before the softmax too, half of its numbers. Raises
+    UserError where the view cannot be shown."""
     shown, overlay = displayed_head(record, view), overlaid_heads(record, view)
     shown = shown if scores else replace(shown, scores=None)
     state = (view_payload.state(shown, replace(view, pair=None), room="", guess=COVER) if covered
@@ -58,7 +58,7 @@ def head_messages(record: AttentionRecord, view: View, covered: bool = False,
 
 
 def grid_item(record: AttentionRecord, view: View, *, link: str = "", where: str = "", id: str = "") -> Item:
-    """All heads of the view's kind. Raises UserError where the record has none."""
+    """Return all heads of the view's kind. Raises UserError if the record has none."""
     displayed_head(record, view)
     overview = heads.overview(record[view.kind])
     state = grid_payload.state(overview, grid_state(record, replace(view, order="layer"))[0], room="")
@@ -68,7 +68,8 @@ def grid_item(record: AttentionRecord, view: View, *, link: str = "", where: str
 
 def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[AttentionRecord, ...] = (),
                  view: View | None = None, where: str = "", link: str = "", id: str = "") -> Item:
-    """A component as it was drawn. records, view: what it shows, two for a difference; where: the page's title."""
+    """Return a component as it was drawn. records, view: what it shows, two for a difference; where: the page's
+    title."""
     asked: list[str] = []
     about, source = [where] if where else [], ""
     for record in records:
@@ -82,7 +83,7 @@ def picture_item(kind: str, body: bytes, state: bytes, *, records: tuple[Attenti
 
 
 def chart_item(drawn: FigureSpec, alt: str, *, where: str = "", link: str = "") -> Item:
-    """A chart in the light theme; its caption is what is said to those who do not see it."""
+    """Return a chart in the light theme; its caption is what is said to those who do not see it."""
     body = json.dumps(_finite(drawn.to_plotly_json()), allow_nan=False, separators=(",", ":")).encode("ascii")
     return make_item("chart", body, link=link, caption=alt[:LIMITS.handout_caption],
                      about=where[:LIMITS.handout_about])
@@ -98,7 +99,7 @@ def _finite(value: object) -> object:
 
 
 def table_item(table: "DataFrame", alt: str, *, where: str = "", link: str = "") -> Item:
-    """A table, without its index. Raises UserError where it is too large."""
+    """Return a table, without its index. Raises UserError if it is too large."""
     cells = [[_cell(cell) for cell in row] for row in table.itertuples(index=False, name=None)]
     body = json.dumps({"columns": list(table), "rows": cells}, allow_nan=False).encode("ascii")
     return make_item("table", body, link=link, caption=alt[:LIMITS.handout_caption],
@@ -116,7 +117,7 @@ def _cell(value: object) -> str | float | None:
 
 
 def proposed_caption(item: Item) -> str:
-    """What a component shows, in words."""
+    """Return what a component shows, in words."""
     if item.kind in CAPTIONS:
         return CAPTIONS[item.kind](item)
     header, how = unpack(item.body)[0], unpack(item.state)[0]
@@ -138,7 +139,7 @@ def _sentence(text: str) -> str:
 
 
 def _head(item: Item) -> str:
-    """Which head, and what the token in focus looks at."""
+    """Return which head, and what the token in focus looks at."""
     saved = head_of(item)
     shown, view = saved.pictures[0], saved.view
     named = {"layer": shown.layer, "head": shown.head, "kind": shown.kind.label(WORDS["kinds"])}
@@ -162,7 +163,7 @@ def _head(item: Item) -> str:
 
 
 def _grid(item: Item) -> str:
-    """How many heads, and what their order and their badges mean."""
+    """Return how many heads, and what their order and their badges mean."""
     grid = grid_of(item)
     shown, values = grid.state, grid.state.values
     name = "grid_values" if values else "grid" if grid.behind is None else "grid_picture"
@@ -178,7 +179,7 @@ def _grid(item: Item) -> str:
 
 
 def _picture(item: Item) -> str:
-    """What is drawn over which picture, and the largest of its numbers."""
+    """Return what is drawn over which picture, and the largest of its numbers."""
     saved = picture_of(item)
     patches, values, focus = saved.patches, saved.values, saved.shown.focus
     if values.kind == "none":

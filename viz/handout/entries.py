@@ -34,7 +34,7 @@ def without_answers(link: str, **more: str) -> str:
 
 
 def packed(handout: Handout) -> str:
-    """Return the list in characters for a link. Raises UserError where a link is too short for it."""
+    """Return the list in characters for a link. Raises UserError if a link is too short for it."""
     rows = []
     for item in handout.items:
         page, params = target(item.link)

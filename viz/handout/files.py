@@ -50,13 +50,13 @@ class Item:
         return json.loads(self.body) if self.kind in WORDS else {}
 
     def with_caption(self, caption: str) -> "Item":
-        """The same figure with another caption."""
+        """Return the same figure with another caption."""
         return replace(self, caption=caption)
 
 
 def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", caption: str = "", about: str = "",
               link: str = "", source: str = "") -> Item:
-    """A figure with its words, all of it checked. Raises UserError for anything that an item cannot be."""
+    """Return a figure with its words, all of it checked. Raises UserError for anything that an item cannot be."""
     from viz.handout.schema import checked  # pydantic is not needed for the first page
 
     if kind not in (*KINDS, *WORDS):
@@ -82,7 +82,7 @@ def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said:
 
 
 def _is_object(source: str) -> bool:
-    """Whether a provenance is an object of JSON, or nothing."""
+    """Return whether a provenance is an object of JSON, or nothing."""
     try:
         return not source or isinstance(parse_json(source.encode("utf-8", "replace"), "The provenance of a figure"),
                                         dict)
@@ -109,7 +109,7 @@ class Handout:
 
 
 def save(handout: Handout) -> bytes:
-    """The handout as a file that `load` reads."""
+    """Return the handout as a file that `load` reads."""
     items = [{"id": item.id, "kind": item.kind, "caption": item.caption, "about": item.about, "link": item.link,
               "source": item.source, "body": base64.b64encode(item.body).decode("ascii"),
               "state": base64.b64encode(item.state).decode("ascii")} for item in handout.items]
@@ -118,8 +118,8 @@ def save(handout: Handout) -> bytes:
 
 
 def load(content: bytes) -> Handout:
-    """The handout in a file, whoever wrote it. Raises UserError, in one sentence, for a file that is none, too large,
-    or damaged."""
+    """Return the handout in a file, whoever wrote it. Raises UserError, in one sentence, for a file that is none, too
+    large, or damaged."""
     LIMITS.refuse_above("handout_bytes", len(content) / WRITTEN, "The handout in this file", "choose another file")
     try:
         document = parse_json(content, "This handout")

@@ -17,13 +17,13 @@ SOLUTION = re.compile(r"(?m)^( *\w+ = ).*  # solution$")
 
 
 def notebook_names() -> list[str]:
-    """The lessons that have a notebook."""
+    """Return the lessons that have a notebook."""
     return sorted(path.stem for path in PLACE.glob("*.py"))
 
 
 def cells(name: str, solution: bool) -> list[tuple[str, str]]:
-    """(markdown or code, its text) of each cell in a lesson's notebook, with the exercise's solution or without it.
-    Raises UserError for a lesson that has none."""
+    """Return (markdown or code, its text) of each cell in a lesson's notebook, with the exercise's solution or without
+    it. Raises UserError for a lesson that has none."""
     if name not in notebook_names():
         raise UserError(strings("sheets")["notebook"]["unknown"].format(name=name, names=", ".join(notebook_names())))
     source = (PLACE / f"{name}.py").read_text(encoding="utf-8")
@@ -37,13 +37,13 @@ def cells(name: str, solution: bool) -> list[tuple[str, str]]:
 
 
 def file_name(name: str, solution: bool) -> str:
-    """What the file is called."""
+    """Return what the file is called."""
     return f"{name}-solution.ipynb" if solution else f"{name}.ipynb"
 
 
 def notebook(name: str, link: str = "", solution: bool = False) -> bytes:
-    """The .ipynb file, in nbformat 4.5. link: where the lesson is, of which only an address that others can open is
-    written into it. Raises UserError for a lesson that has none."""
+    """Return the .ipynb file, in nbformat 4.5. link: where the lesson is, of which only an address that others can open
+    is written into it. Raises UserError for a lesson that has none."""
     words = strings("sheets")["notebook"]
     written = cells(name, solution)
     place = f"[{link}]({link})" if link and opens_elsewhere(link) else state_in_words(f"/{name}")

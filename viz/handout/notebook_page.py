@@ -25,8 +25,8 @@ CELL = 2   # bytes of a weight in a message, and of a score
 
 
 def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: str) -> bytes:
-    """The page, for a frame of this name. whole: all heads of every kind, the view's kind first; else the view's head.
-    Raises UserError where the view cannot be shown."""
+    """Return the page, for a frame of this name. whole: all heads of every kind, the view's kind first; else the view's
+    head. Raises UserError if the view cannot be shown."""
     handout, words = strings("handout"), strings("handout")["notebook"]
     named = {name: handout["page"][name] for name in ("lens", "scale", "transpose")}
     named |= {"kinds": {kind: kind.label(words["kinds"]) for kind in record.kinds}}
@@ -58,14 +58,15 @@ def notebook_page(record: AttentionRecord, view: View, *, whole: bool, frame: st
 
 
 def _numbers_a_cell(record: AttentionRecord, kinds: list[Kind]) -> int:
-    """What has room in one page of every cell of every head: 2, its weight and its score; 1, its weight; 0, nothing."""
+    """Return what has room in one page of every cell of every head: 2, its weight and its score; 1, its weight; 0,
+    nothing."""
     cells = sum(layer.heads * layer.shape[1] * layer.shape[2] for kind in kinds for layer in record[kind].layers)
     return min(2, LIMITS.handout_bytes // (CELL * cells))
 
 
 def _section(record: AttentionRecord, view: View, whole: bool, room: int) -> str:
-    """One kind of attention: its thumbnails, and the messages of its heads, or of the view's head alone; with `room`
-    numbers a cell."""
+    """Return one kind of attention: its thumbnails, and the messages of its heads, or of the view's head alone; with
+    `room` numbers a cell."""
     overview = heads.overview(record[view.kind])
     every = grid_payload.head_ids(overview)
     chosen = (view.layer, view.head)

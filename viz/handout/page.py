@@ -31,7 +31,7 @@ KEPT = "".join(chr(sign) for sign in range(33, 127) if chr(sign) not in '"#%&') 
 
 
 def page(handout: Handout) -> bytes:
-    """The whole file. Raises UserError if there is nothing in it."""
+    """Return the whole file. Raises UserError if there is nothing in it."""
     words = strings("handout")["page"]
     if not handout.items:
         raise UserError(strings("handout")["empty"])
@@ -65,8 +65,8 @@ def page(handout: Handout) -> bytes:
 
 
 def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
-    """(attributes, text) of every script that may run: plotly where a chart is, and the components that are there with
-    what mounts them."""
+    """Return (attributes, text) of every script that may run: plotly where a chart is, and the components that are
+    there with what mounts them."""
     kinds = {item.kind for item in handout.items}
     components = sorted(kinds - {"chart", "table", *WORDS})
     scripts = [(' type="module"', script("handout/handout.js", *(f"{name}/{name}.js" for name in components))
@@ -82,12 +82,12 @@ def _scripts(handout: Handout, words: dict) -> list[tuple[str, str]]:
 
 
 def component(name: str) -> str:
-    """What handout.js mounts, in JavaScript."""
+    """Return what handout.js mounts, in JavaScript."""
     return f'{name}: {{ ...modules["{name}/{name}.js"], css: {as_json(component_style(name))} }}'
 
 
 def policy(scripts: list[tuple[str, str]]) -> str:
-    """A content security policy that lets these scripts run, and nothing else, and lets nothing be fetched."""
+    """Return a content security policy that lets these scripts run, and nothing else, and lets nothing be fetched."""
     digests = " ".join(f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
                        for _, text in scripts)
     return (f"default-src 'none'; script-src {digests}; style-src 'unsafe-inline'; img-src data: blob:; "
@@ -124,14 +124,14 @@ def _figure(item: Item, number: int, words: dict) -> str:
 
 
 def _printed_as(printed: str) -> str:
-    """The class of a figure by how it is printed: whether in shapes, and whether beside its caption."""
+    """Return the class of a figure by how it is printed: whether in shapes, and whether beside its caption."""
     size = re.search(r'<svg [^>]*?height="([\d.]+)pt"', printed)
     return f' class="inked{" small" if size and float(size[1]) <= SMALL else ""}"' if printed else ""
 
 
 def _words(item: Item, words: dict) -> str:
-    """An entry without a figure: a text, a question with room to write and its answer folded away, or a page's screen
-    with the way to it."""
+    """Return an entry without a figure: a text, a question with room to write and its answer folded away, or a page's
+    screen with the way to it."""
     said, text = item.said, html.escape(visible_lines(item.caption))
     title = f"<b>{html.escape(show_invisibles(said['title']))}</b> " if said["title"] else ""
     under = ""
@@ -157,7 +157,7 @@ def visible_lines(text: str) -> str:
 
 
 def _place(item: Item) -> str:
-    """Which question a grid or a head answers, and which head it is, so that a grid's click finds the head."""
+    """Return which question a grid or a head answers, and which head it is, so that a grid's click finds the head."""
     try:
         source = json.loads(item.source)
         question = [source[name]
@@ -173,8 +173,8 @@ def _place(item: Item) -> str:
 
 
 def table_html(body: bytes) -> str:
-    """A table whose heads sort it (viz/components/handout/table.js); without scripts it is read as it is. A column of
-    names stays on its lines; one of sentences may break."""
+    """Return a table whose heads sort it (viz/components/handout/table.js); without scripts it is read as it is. A
+    column of names stays on its lines; one of sentences may break."""
     heads, columns = "", []
     for name, cells in table_of(body).items():
         number = all(cell is None or isinstance(cell, (int, float)) for cell in cells)

@@ -47,7 +47,7 @@ def _is_root() -> bool:
 
 
 def installed_browsers() -> list[str]:
-    """Where Windows and macOS keep browsers, which are not on their PATH."""
+    """Return where Windows and macOS keep browsers, which are not on their PATH."""
     if sys.platform == "win32":
         folders = (os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"))
         return [rf"{folder}\{program}" for folder in folders if folder for program in WINDOWS]
@@ -55,7 +55,7 @@ def installed_browsers() -> list[str]:
 
 
 def pdf(handout: Handout) -> bytes:
-    """The PDF, matrices and lines as vectors. Raises UserError without a Chromium, or if it does not print."""
+    """Return the PDF, matrices and lines as vectors. Raises UserError without a Chromium, or if it does not print."""
     return printed(page(handout))
 
 
@@ -85,7 +85,7 @@ def printed(content: bytes) -> bytes:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Wait for this process's one browser. Raises UserError where too many wait already, or the wait is too long."""
+    """Wait for this process's one browser. Raises UserError if too many wait already, or the wait is too long."""
     if not _places.acquire(blocking=False):
         raise UserError(strings("handout")["queue_full"].format(count=WAITING))
     try:

@@ -50,7 +50,7 @@ class SavedPicture:
 
 
 def head_of(item: Item) -> SavedHead:
-    """The open head of a figure."""
+    """Return the open head of a figure."""
     (header, arrays), (how, _) = unpack(item.body), unpack(item.state)
     rows = _units(header["rows"])
     columns = rows if header["columns"] is None else _units(header["columns"])
@@ -76,7 +76,7 @@ def _units(axis: dict[str, Any]) -> tuple[AxisItem, ...]:
 
 
 def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.ndarray:
-    """The numbers behind root_codes, or behind signed_codes where there is a bound."""
+    """Return the numbers behind root_codes, or behind signed_codes where there is a bound."""
     if bound is None:
         weights = np.square(codes / np.float32(65535), dtype=np.float32)
     else:
@@ -89,7 +89,7 @@ def _weights(codes: np.ndarray, bound: float | None, absent: list | None) -> np.
 
 
 def grid_of(item: Item) -> SavedGrid:
-    """The grid of a figure."""
+    """Return the grid of a figure."""
     (header, arrays), (how, columns) = unpack(item.body), unpack(item.state)
     cells = tuple(np.split(arrays["cells"], np.cumsum(header["heads"])[:-1]))
     overview = Overview(Kind.SELF, tuple(header["layers"]), cells, tuple(header["pool"]))
@@ -106,7 +106,7 @@ def grid_of(item: Item) -> SavedGrid:
 
 
 def picture_of(item: Item) -> SavedPicture:
-    """The picture of a figure."""
+    """Return the picture of a figure."""
     (header, arrays), (how, numbers) = unpack(item.body), unpack(item.state)
     patches = Patches(arrays["picture"], tuple(header["texts"]), arrays["boxes"], tuple(header["places"]),
                       tuple(header["grid"]), header["label"])
@@ -117,7 +117,7 @@ def picture_of(item: Item) -> SavedPicture:
 
 
 def table_of(body: bytes) -> "DataFrame":
-    """The table of a body that was checked, each cell as it was written."""
+    """Return the table of a body that was checked, each cell as it was written."""
     from pandas import DataFrame
 
     table = json.loads(body)
@@ -125,8 +125,8 @@ def table_of(body: bytes) -> "DataFrame":
 
 
 def paper_svg(item: Item) -> str:
-    """What is printed instead of a canvas: the picture of a head, a grid or patches in shapes; "" for what prints as it
-    is drawn."""
+    """Return what is printed instead of a canvas: the picture of a head, a grid or patches in shapes; "" for what
+    prints as it is drawn."""
     with pen():
         plan = _plan(item)
         return "" if plan is None else save(whole_page(plan, "", [], []), "svg").decode()

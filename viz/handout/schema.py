@@ -74,7 +74,7 @@ class Axis(BaseModel):
     flags: list[Annotated[int, Field(strict=True, ge=0, le=7)]]
 
     def names(self, count: int) -> bool:
-        """Whether it names so many tokens, each another one."""
+        """Return whether it names so many tokens, each another one."""
         return len(self.texts) == len(self.flags) == len(self.tokens) == len(set(self.tokens)) == count
 
 
@@ -407,7 +407,8 @@ class Table(BaseModel):
 
 
 def checked(kind: str, body: bytes, state: bytes, room: str) -> tuple[bytes, bytes]:
-    """The two messages of a figure, for a room of this name. Raises UserError for what no figure of ours holds."""
+    """Return the two messages of a figure, for a room of this name. Raises UserError for what no figure of ours
+    holds."""
     try:
         if kind == "chart":
             return _chart(body), b""
@@ -441,7 +442,7 @@ def _chart(body: bytes) -> bytes:
 
 
 def _leads_away(value: Any) -> bool:
-    """Whether a text anywhere in it is a link, or names a resource."""
+    """Return whether a text anywhere in it is a link, or names a resource."""
     if isinstance(value, str):
         return "<a" in value.lower() or "url(" in value.lower()
     parts = value.values() if isinstance(value, dict) else value

@@ -55,17 +55,17 @@ class Sheet:
 
 
 def sheet_names() -> list[str]:
-    """The names of all sheets."""
+    """Return the names of all sheets."""
     return sorted(path.stem for path in (FOLDER / "sheets").glob("*.md"))
 
 
 def sheet(name: str, teacher: bool) -> Sheet:
-    """A sheet's copy for teachers or for students."""
+    """Return a sheet's copy for teachers or for students."""
     return copy_of(name, (FOLDER / "sheets" / f"{name}.md").read_text(encoding="utf-8"), teacher)
 
 
 def copy_of(name: str, source: str, teacher: bool) -> Sheet:
-    """The copy of a sheet's text."""
+    """Return the copy of a sheet's text."""
     title, text = source.split("\n", 1)
     words, paragraphs = strings("sheets"), []
     for paragraph in filter(str.strip, re.split(r"\n[ \t]*\n", text)):
@@ -81,8 +81,8 @@ def copy_of(name: str, source: str, teacher: bool) -> Sheet:
 
 
 def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
-    """The copy as Markdown, without its title if its headings stand `deeper` than in the file, as on a page. base: the
-    address that its links begin with; "" leaves them as they are, which works on Clearhead's own pages."""
+    """Return the copy as Markdown, without its title if its headings stand `deeper` than in the file, as on a page.
+    base: the address that its links begin with; "" leaves them as they are, which works on Clearhead's own pages."""
     words = strings("sheets")
     parts = [] if deeper else [f"# {copy.title}", words["of_teachers" if copy.teacher else "of_students"]]
     parts += ["#" * deeper + part if part.startswith("#") else part for part in copy.paragraphs if LINE not in part]
@@ -91,14 +91,14 @@ def markdown(copy: Sheet, base: str = "", deeper: int = 0) -> str:
 
 
 def _reachable(words: str, link: str) -> str:
-    """A link in Markdown; where others cannot open it, its words and the state that it would open."""
+    """Return a link in Markdown; where others cannot open it, its words and the state that it would open."""
     return f"[{words}]({link})" if opens_elsewhere(link) else f"{words} ({state_in_words(link)})"
 
 
 def page(copy: Sheet, base: str) -> bytes:
-    """The copy as an HTML file: plain elements, its pictures inside it, every link a note whose address is written out
-    at the end, as on paper nothing can be clicked. base: the address that the links begin with, up to and with its
-    last "/"; one that others cannot open is not printed, and the notes say the state in words."""
+    """Return the copy as an HTML file: plain elements, its pictures inside it, every link a note whose address is
+    written out at the end, as on paper nothing can be clicked. base: the address that the links begin with, up to and
+    with its last "/"; one that others cannot open is not printed, and the notes say the state in words."""
     from markdown_it import MarkdownIt
 
     words, notes = strings("sheets"), list[str]()
@@ -128,8 +128,8 @@ def page(copy: Sheet, base: str) -> bytes:
 
 
 def _children(tokens: list["Token"], base: str, notes: list[str]) -> list["Token"]:
-    """The parts of a paragraph: links with the numbers of their notes, to which they are added once; pictures as bytes;
-    d_k and e^x as indices and powers, which word processors keep."""
+    """Return the parts of a paragraph: links with the numbers of their notes, to which they are added once; pictures as
+    bytes; d_k and e^x as indices and powers, which word processors keep."""
     from markdown_it.token import Token
 
     found, number, opens = [], 0, False

@@ -53,15 +53,15 @@ class HandoutStore:
 
     @staticmethod
     def name(wanted: str | None) -> str:
-        """The name itself if it could be one of ours, else a new one."""
+        """Return the name itself if it could be one of ours, else a new one."""
         return wanted if wanted and NAME.fullmatch(wanted) else secrets.token_hex(16)
 
     def get(self, name: str) -> Handout:
-        """The handout of this name; an empty one if there is none."""
+        """Return the handout of this name; an empty one if there is none."""
         return self.stored(name).handout
 
     def stored(self, name: str) -> Stored:
-        """The handout of this name, and whether its file holds it."""
+        """Return the handout of this name, and whether its file holds it."""
         with self._lock:
             known: Stored | None = self._stored.get(name)
         now = self._as_on_disk(name, known)   # not under the lock, for which others would wait
@@ -72,7 +72,7 @@ class HandoutStore:
             return newest
 
     def change(self, name: str, how: Callable[[Handout], Handout]) -> Handout:
-        """Puts how(handout) in its place. Raises what `how` raises, and then nothing has changed."""
+        """Put how(handout) in its place. Raises what `how` raises, and then nothing has changed."""
         self.stored(name)
         with self._lock, self._alone() as problem:
             before = self._as_on_disk(name, self._stored.get(name), locked=True)
@@ -104,7 +104,7 @@ class HandoutStore:
                 lock.release()
 
     def _as_on_disk(self, name: str, known: Stored | None, locked: bool = False) -> Stored:
-        """What is known, or what another process has written since; nothing of either is lost."""
+        """Return what is known, or what another process has written since; nothing of either is lost."""
         file, known = self._file(name), known or Stored()
         if file is None or _state_at(file) == known.seen or not file.parent.is_dir():
             return known
@@ -121,7 +121,7 @@ class HandoutStore:
         return replace(known, handout=handout, seen=seen)
 
     def _set_aside(self, file: Path, known: Stored, error: Exception, locked: bool) -> Stored:
-        """Gives a file that cannot be read another name, so that the next change does not overwrite it."""
+        """Return a file that cannot be read another name, so that the next change does not overwrite it."""
         if not locked:
             with self._alone():   # another process may have written a whole one since
                 return self._as_on_disk(file.name.removesuffix(ENDING), known, locked=True)
@@ -135,7 +135,7 @@ class HandoutStore:
         return replace(known, seen=None, aside=f"{place}: {reason}")
 
     def _written(self, name: str, stored: Stored) -> Stored:
-        """The same with its file; where the disk is full or shut, the memory has it still."""
+        """Return the same with its file; where the disk is full or shut, the memory has it still."""
         file = self._file(name)
         if file is None:
             return stored
@@ -162,7 +162,7 @@ class HandoutStore:
 
 
 def _read(file: Path) -> tuple[Handout, State | None]:
-    """The handout in a file, an empty one where there is no file, and the file's state. Raises OSError and
+    """Return the handout in a file, an empty one where there is no file, and the file's state. Raises OSError and
     UserError."""
     try:
         with file.open("rb") as opened:

@@ -53,8 +53,8 @@ def questions(record: AttentionRecord, view: View, grid: bool) -> dict[str, Ques
 
 
 def worksheet(record: AttentionRecord, view: View, asked: Sequence[Question], *, grid: bool) -> bytes:
-    """Return the worksheet as an HTML file, the pupils' page and the teacher's. Raises UserError where the view cannot
-    be shown."""
+    """Return the worksheet as an HTML file, the pupils' page and the teacher's. Raises UserError if the view cannot be
+    shown."""
     words = strings("worksheet")
     made = grid_item(record, view) if grid else head_item(record, view)
     drawn = base64.b64encode(paper_svg(made).encode()).decode()

@@ -38,7 +38,7 @@ STYLES = {"post": (0, "solid"), "pre": (1, "dash")}   # colour and dash of the l
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "block")
     lesson.header()
     opened, revealed = _see(page, lesson)
@@ -56,8 +56,8 @@ def render(page: PageContext) -> None:
 
 
 def _see(page: PageContext, lesson: Lesson) -> tuple[tuple[Trace, AttentionRecord] | None, bool]:
-    """The block, its diagram, the tensors behind its boxes, and the question beside them. Gives what the other parts
-    show too, None where there is none, and whether the question is answered."""
+    """Return the block, its diagram, the tensors behind its boxes, and the question beside them. Gives what the other
+    parts show too, None where there is none, and whether the question is answered."""
     with lesson.section("parts") as words:
         left, right = st.columns([7, 3], gap="medium")
         with right:
@@ -82,13 +82,13 @@ def _block(page: PageContext, trace: Trace) -> Block:
 
 
 def _name(lesson: Lesson, trace: Trace, this_block: Block) -> str:
-    """A block's name: its number, and its stack where there are two."""
+    """Return a block's name: its number, and its stack where there are two."""
     two = len({one.kind for one in trace.blocks}) > 1
     return f"{lesson.prose['parts']['stacks'][this_block.kind]} {this_block.index}" if two else str(this_block.index)
 
 
 def _parts(page: PageContext, lesson: Lesson, trace: Trace, record: AttentionRecord) -> None:
-    """The diagram, what leaves the open box, one row a token, and the tensors behind it."""
+    """Draw the diagram, what leaves the open box, one row a token, and the tensors behind it."""
     words, this_block = lesson.prose["parts"], _block(page, trace)
     boxes, inner = block.boxes(this_block), this_block.feed_forward
     names = {box.name: words["names"][box.kind] for box in boxes}
@@ -128,7 +128,7 @@ def _leaves(lesson: Lesson, name: str, output: np.ndarray | None, tokens: Tokens
 
 
 def _tensors(box: block.Box, this_block: Block, words: dict) -> list[tuple[str, np.ndarray]]:
-    """The tensors behind a box: (name, (t, …) or the weights by head), what leaves it first."""
+    """Return the tensors behind a box: (name, (t, …) or the weights by head), what leaves it first."""
     tensors = [(words["output"], box.output)]
     if box.kind in ("attention", "cross"):
         around = next(one for one in this_block.attentions if (one.kind is Kind.CROSS) == (box.kind == "cross"))
@@ -150,13 +150,13 @@ def _shape(tensor: np.ndarray | None) -> str:
 
 
 def _length(rows: np.ndarray) -> float:
-    """The mean length of the rows."""
+    """Return the mean length of the rows."""
     return float(np.linalg.norm(rows, axis=-1).mean())
 
 
 def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, revealed: bool) -> None:
-    """One token through one normalisation, a strip per step. Covered until the question is answered: every strip of it
-    shows over what the mean is taken."""
+    """Draw one token through one normalisation, a strip per step. Covered until the question is answered: every strip
+    of it shows over what the mean is taken."""
     with lesson.section("norm") as words:
         if not this_block.norms:
             st.info(words["none"])
@@ -190,7 +190,7 @@ def _norm(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens, 
 
 
 def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
-    """A token through the normalisation that the model has, and through the other kind with the same gain and no
+    """Return a token through the normalisation that the model has, and through the other kind with the same gain and no
     bias."""
     x, gain = norm.input[word], norm.gain.astype(np.float64)
     layer = block.layer_norm(x, gain, norm.bias if norm.kind == "layer" else None, norm.epsilon)
@@ -199,7 +199,7 @@ def both_norms(norm: Norm, word: int) -> tuple[block.Steps, block.Steps]:
 
 
 def _means(norm: Norm, tokens: Tokens, words: dict) -> None:
-    """The answer on the picture: one mean and one spread per token."""
+    """Draw the answer on the picture: one mean and one spread per token."""
     x = norm.input[:ROWS].astype(np.float64)
     names = [token_name(tokens, place) for place in range(len(x))]
     figure(bars, names, {words["mean"]: x.mean(-1), words["spread"]: x.std(-1)},
@@ -239,7 +239,7 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
 
 
 def _bend(page: PageContext, lesson: Lesson) -> None:
-    """One feature in, one out: what ReLU units can do that matrices alone cannot."""
+    """Draw one feature in, one out: what ReLU units can do that matrices alone cannot."""
     units = page.controls["units"]
     fit, line = block.bent_fit(TARGET, X, units), block.bent_fit(TARGET, X, 0)
     left, straight = (float(np.var(TARGET - each) / np.var(TARGET)) for each in (fit, line))
@@ -254,7 +254,7 @@ def _bend(page: PageContext, lesson: Lesson) -> None:
 
 
 def _dropout(page: PageContext, lesson: Lesson, this_block: Block, tokens: Tokens) -> None:
-    """What attention puts out for one token: the row, one draw, and the mean of many."""
+    """Draw what attention puts out for one token: the row, one draw, and the mean of many."""
     rate, seed, output = page.controls["drop"], page.controls["draw"], this_block.attentions[0].output
     word = min(page.controls["word"], len(output) - 1)
     row = output[word].astype(np.float64)

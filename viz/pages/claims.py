@@ -62,7 +62,7 @@ class Result:
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words = strings("claims")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -80,14 +80,14 @@ def render(page: PageContext) -> None:
 
 
 def all_rows() -> list[Row]:
-    """Every claim on each model that is on this disk, or on which it was measured beforehand."""
+    """Return every claim on each model that is on this disk, or on which it was measured beforehand."""
     here = {offer.id for offer in sources.catalogue() if offer.on_disk}
     return [row for claim in CLAIMS for row in rows(here | {model for model in claim.models if sources.shipped(
         ClaimQuery(claim.name, model, ""))}) if row.claim is claim]
 
 
 def _controls(page: PageContext, table: list[Row]) -> list[Row]:
-    """The buttons, and the rows that are still to be measured."""
+    """Return the buttons, and the rows that are still to be measured."""
     words, every = strings("claims"), page.controls["all"]
     there = [row for row in table if row.model and question(row).revision]
 
@@ -110,7 +110,7 @@ def _ask(row: Row) -> None:
 
 
 def _count(place: DeltaGenerator, results: list[Result]) -> None:
-    """How many rows have which verdict so far."""
+    """Draw how many rows have which verdict so far."""
     words, count = strings("claims"), Counter(result.verdict for result in results)
     names = {verdict: words["verdicts"][verdict] for verdict in Verdict} | {None: words["not_yet"]}
     place.markdown(" · ".join(words["counts"].format(verdict=name, count=count[verdict])
@@ -125,7 +125,7 @@ def _rule() -> None:
 
 
 def question(row: Row) -> ClaimQuery:
-    """The question of a row that has a model; without a revision where that is not on this disk."""
+    """Return the question of a row that has a model; without a revision where that is not on this disk."""
     try:
         return ClaimQuery(row.claim.name, row.model, sources.revision(row.model))
     except UserError:
@@ -133,7 +133,7 @@ def question(row: Row) -> ClaimQuery:
 
 
 def result_of(row: Row) -> Result:
-    """What is known of a row without asking a model."""
+    """Return what is known of a row without asking a model."""
     if not row.model:
         return Result(None, missing(row))
     asked = question(row)
@@ -147,7 +147,7 @@ def result_of(row: Row) -> Result:
 
 
 def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collection[Row]) -> dict[Row, Places]:
-    """Draws one claim with all models that it is put to; for each row the places in which what is measured later is
+    """Draw one claim with all models that it is put to; for each row the places in which what is measured later is
     drawn."""
     claim, words, places = next(iter(results)).claim, strings("claims"), {}
     with st.container(key=f"claim-{claim.name}", gap="small"):
@@ -168,7 +168,7 @@ def draw_claim(page: PageContext, results: dict[Row, Result], waiting: Collectio
 
 
 def _wait_for(page: PageContext, row: Row, places: Places) -> None:
-    """Measures a row, with progress in its place."""
+    """Measure a row, with progress in its place."""
     body, heads = places
     sources.measure_again(question(row))
     with body.container():
@@ -183,7 +183,7 @@ def _wait_for(page: PageContext, row: Row, places: Places) -> None:
 
 
 def _body(page: PageContext, row: Row, result: Result) -> None:
-    """The verdict beside the numbers, a line a number; what is not measured here has a button that does it."""
+    """Draw the verdict beside the numbers, a line a number; what is not measured here has a button that does it."""
     words, key = strings("claims"), f"{row.claim.name}-{row.model}"
     titles = {offer.id: offer.title for offer in sources.catalogue()}
     model = words["of_model"].format(model=escape_markdown(titles.get(row.model, row.model))) if row.model else ""
@@ -224,7 +224,7 @@ def _capital(sentence: str) -> str:
 
 
 def _number(key: str, found: Finding) -> None:
-    """One finding: its words, its figure, its numbers. key: of its row."""
+    """Draw one finding: its words, its figure, its numbers. key: of its row."""
     words = strings("claims")
     what = words["findings"][found.name]["what"]
     shown = {name: _written(getattr(found, name), found.unit)
@@ -241,7 +241,7 @@ def _number(key: str, found: Finding) -> None:
 
 
 def _written(value: float | None, unit: str) -> str:
-    """A number with its unit; shares in per cent."""
+    """Return a number with its unit; shares in per cent."""
     if value is None:
         return ""
     if unit == "share":
@@ -250,7 +250,8 @@ def _written(value: float | None, unit: str) -> str:
 
 
 def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
-    """What was measured there and here, and both as BibTeX; for each row the place of the heads that were chosen."""
+    """Return what was measured there and here, and both as BibTeX; for each row the place of the heads that were
+    chosen."""
     words, claim = strings("claims"), next(iter(results)).claim
     said = words["claims"][claim.name]
     st.markdown(f"**{words['there']}.** {said['there']}  \n**{words['here']}.** {said['here']}")
@@ -270,7 +271,7 @@ def _details(results: dict[Row, Result]) -> dict[Row, DeltaGenerator]:
 
 
 def _chosen_heads(row: Row, result: Result) -> str:
-    """Which heads the numbers are of; nothing where none was chosen."""
+    """Return which heads the numbers are of; nothing where none was chosen."""
     heads = [head_label(*head) for found in (result.measured.findings if result.measured else ())
              for head in found.heads]
     said = strings("claims")["heads"].format(model=row.model, heads=", ".join(dict.fromkeys(heads)))
@@ -278,7 +279,7 @@ def _chosen_heads(row: Row, result: Result) -> str:
 
 
 def _open(page: PageContext, picture: Picture) -> None:
-    """Opens the page of a picture at the very view."""
+    """Open the page of a picture at the very view."""
     view: dict = {}
     if picture.model:
         view = {"model": picture.model, "text": picture.text, "text_b": None, "target": None}

@@ -51,7 +51,7 @@ Found = dict[str, dict[int, cost.Cost]]   # the answers by way and length
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "cost")
     lesson.header()
     width = page.controls["width"] // cost.D_K * cost.D_K
@@ -69,7 +69,7 @@ def render(page: PageContext) -> None:
 
 
 def _held(page: PageContext, lesson: Lesson, width: int) -> bool:
-    """The question, and beside it the curve that one draws; then what each way holds. Whether that is shown."""
+    """Return the question, and beside it the curve that one draws; then what each way holds. Whether that is shown."""
     names, lengths = lesson.prose["ways"], np.array(LENGTHS, float)
     with lesson.section("held") as words:
         left, right = st.columns(2, gap="medium")
@@ -117,7 +117,7 @@ def _counted(lesson: Lesson, width: int) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
-    """What the ways cost on this machine, measured length by length while the switch is on."""
+    """Draw what the ways cost on this machine, measured length by length while the switch is on."""
     words, names = lesson.prose["measured"], lesson.prose["ways"]
     with st.container(horizontal=True, vertical_alignment="center"):
         toggle_for(page, "run", words["run"])
@@ -164,7 +164,7 @@ def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
 
 
 def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, width: int) -> bool:
-    """Adds every way that is still to be measured at n tokens; without the switch, only what is known already. Whether
+    """Add every way that is still to be measured at n tokens; without the switch, only what is known already. Whether
     one was measured only now."""
     new = False
     for way in cost.WAYS:
@@ -185,13 +185,13 @@ def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, wid
 
 
 def _series(found: Found, way: str, field: str) -> tuple[np.ndarray, np.ndarray]:
-    """(lengths, numbers) of seconds or peak."""
+    """Return (lengths, numbers) of seconds or peak."""
     return (np.array(list(found[way]), float),
             np.array([getattr(each, field) for each in found[way].values()], float))
 
 
 def _fit(found: Found, way: str, field: str) -> tuple[float, float, float] | None:
-    """(exponent, factor, from which length on) of the power that fits its end; None while there are too few."""
+    """Return (exponent, factor, from which length on) of the power that fits its end; None while there are too few."""
     lengths, numbers = _series(found, way, field)
     return (*cost.power(lengths, numbers), lengths[-cost.FITTED]) if len(lengths) > cost.FITTED else None
 
@@ -210,7 +210,7 @@ def _drawn(lesson: Lesson, found: Found, field: str, width: int, theme: str) -> 
 
 
 def _tiles(page: PageContext, lesson: Lesson) -> None:
-    """One row's softmax, tile by tile."""
+    """Draw one row's softmax, tile by tile."""
     tile, scores = page.controls["tile"], np.array(page.controls["s"])
     keys = list(map(str, range(len(scores))))
     taken = cost.steps(scores, np.arange(len(keys), dtype=float)[:, None], tile)
@@ -252,8 +252,8 @@ def _tiles(page: PageContext, lesson: Lesson) -> None:
 
 
 def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.ndarray:
-    """The weights after each tile that was read, as if the text ended there, (tile, key); NaN for what is not read
-    yet."""
+    """Return the weights after each tile that was read, as if the text ended there, (tile, key); NaN for what is not
+    read yet."""
     weights = np.full((len(taken), len(scores)), np.nan)
     for row, state in zip(weights[:step], taken, strict=False):
         row[:state.keys[1]] = np.exp(scores[:state.keys[1]] - state.m) / state.l
@@ -261,7 +261,7 @@ def weights_so_far(scores: np.ndarray, taken: list[cost.Step], step: int) -> np.
 
 
 def _paths(page: PageContext, lesson: Lesson) -> None:
-    """The way between two tokens through each of three types of layer."""
+    """Draw the way between two tokens through each of three types of layer."""
     chosen = page.controls["from"], page.controls["to"]
     first, second = (place - 1 for place in chosen)
     steps: dict[str, Any] = {kind: cost.path_length(kind, first, second) for kind in PATHS}
@@ -281,7 +281,7 @@ def _paths(page: PageContext, lesson: Lesson) -> None:
 
 
 def _types(page: PageContext, lesson: Lesson) -> None:
-    """The paper's table 1 at n, d, k and r, one of its columns as a picture, and what each type assumes."""
+    """Draw the paper's table 1 at n, d, k and r, one of its columns as a picture, and what each type assumes."""
     column, at = page.controls["column"], {name: page.controls[name] for name in SIZES}
     n, d, k, r = at.values()
     moved = {kind: cost.order_sensitivity(kind) for kind in cost.TYPES}

@@ -60,7 +60,7 @@ FAINT = 0.05   # a weight that nobody would point at
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words = strings("explain")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
@@ -87,7 +87,8 @@ def render(page: PageContext) -> None:
 
 
 def _question(page: PageContext, way: str) -> AttributionQuery:
-    """What the controls ask; those that a model does not read are left out, so that equal questions share an answer."""
+    """Return what the controls ask; those that a model does not read are left out, so that equal questions share an
+    answer."""
     controls, query = page.controls, page.query()
     if way == "vector":
         return AttributionQuery(query, other=comparison_sentence(page), long_flow=controls["flow"])
@@ -98,7 +99,7 @@ def _question(page: PageContext, way: str) -> AttributionQuery:
 
 
 def _proof() -> tuple[Callable, ...]:
-    """The functions that computed the measures."""
+    """Return the functions that computed the measures."""
     from model.core import statistics
     from model.studies import rollout
     from model.studies.weight_swap import permute_rows
@@ -109,14 +110,14 @@ def _proof() -> tuple[Callable, ...]:
 
 
 def answer_kind(record: AttentionRecord) -> str:
-    """How the model answers: next, mask, label, target or vector; empty for any other."""
+    """Return how the model answers: next, mask, label, target or vector; empty for any other."""
     answered = record.prediction
     kind = "mask" if answered is None else answered.kind
     return kind if kind in KINDS else ""
 
 
 def question_controls(page: PageContext, record: AttentionRecord) -> None:
-    """The controls of what is asked: the word, its rival, or the other sentence."""
+    """Draw the controls of what is asked: the word, its rival, or the other sentence."""
     words, way, controls = strings("explain"), answer_kind(record), page.controls
     if not way:
         return
@@ -150,8 +151,8 @@ def question_controls(page: PageContext, record: AttentionRecord) -> None:
 
 
 def matching_view(record: AttentionRecord, view: View) -> View:
-    """The view on the attention that the answer's row belongs to: of an encoder–decoder that over the source, where the
-    same head is open if it has one of these numbers, else its first."""
+    """Return the view on the attention that the answer's row belongs to: of an encoder–decoder that over the source,
+    where the same head is open if it has one of these numbers, else its first."""
     kind = kind_of(record)
     first = record[kind].layers[0].index
     if kind is view.kind:
@@ -161,15 +162,15 @@ def matching_view(record: AttentionRecord, view: View) -> View:
 
 
 def comparison_sentence(page: PageContext) -> str:
-    """The sentence that a vector is compared with: the one that was typed, or the twin of an example, or the text
-    without its last word."""
+    """Return the sentence that a vector is compared with: the one that was typed, or the twin of an example, or the
+    text without its last word."""
     typed, text = page.controls["other"].strip(), page.state.text
     example = example_for(text, page.state.text_b)
     return typed or (example and other_twin(example, text)) or " ".join(text.split()[:-1])
 
 
 def importance_section(page: PageContext, attribution: Attribution, view: View) -> None:
-    """Every measure of every token."""
+    """Draw every measure of every token."""
     words, answer = strings("explain")["picture"], attribution.answer
     measured, count = attribution.by_method(view.layer, view.head), len(attribution.tokens)
     flat = all(np.ptp(attribution.scores[name][attribution.ranked]) < 1e-9 for name in ("rollout_even", "flow_even")
@@ -193,7 +194,7 @@ def importance_section(page: PageContext, attribution: Attribution, view: View) 
 
 
 def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) -> None:
-    """Which tokens stand apart and why, what the even rows are, and which measures are missing."""
+    """Draw which tokens stand apart and why, what the even rows are, and which measures are missing."""
     words, apart = strings("explain")["picture"], apart_claim(attribution)
     sentences, whole = [apart] if apart else [], page.controls["all"]
     toggle_for(page, "all", words["all"])
@@ -209,8 +210,8 @@ def _picture_caption(page: PageContext, attribution: Attribution, flat: bool) ->
 
 
 def verdict(attribution: Attribution, view: View) -> str:
-    """The number that decides, first: how far the open head's attention agrees with what the tokens were worth, and
-    what chance alone reaches."""
+    """Return the number that decides, first: how far the open head's attention agrees with what the tokens were worth,
+    and what chance alone reaches."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     if no_order(attribution):
         return ""
@@ -223,7 +224,7 @@ def verdict(attribution: Attribution, view: View) -> str:
 
 
 def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
-    """The rank correlations of this one answer, and how little one sentence says."""
+    """Draw the rank correlations of this one answer, and how little one sentence says."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     st.markdown(f"##### {words['title']}", help=words["lead"].format(count=count))
     if why := no_order(attribution):
@@ -243,7 +244,7 @@ def agreement_section(page: PageContext, attribution: Attribution, view: View) -
 
 def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.ndarray, view: View, top: float, *,
                     key: str, alt: str, chance: tuple[float, str] | None = None) -> None:
-    """Draws how far the order of each measure agrees with that of each removal, (measure, removal) or with intervals
+    """Draw how far the order of each measure agrees with that of each removal, (measure, removal) or with intervals
     (measure, removal, 3), or None for the mean alone. top: the ceiling. chance: |ρ| up to which nothing is said, and
     words."""
     words, removals = strings("explain")["sentence"], strings("explain")["picture"]["names"]
@@ -256,12 +257,12 @@ def agreement_chart(measures: list[str], values: np.ndarray | None, mean: np.nda
 
 
 def label(name: str, layer: int, head: int) -> str:
-    """A measure as the figures name it."""
+    """Return a measure as the figures name it."""
     return strings("explain")["picture"]["names"][name].format(head=head_label(layer, head), layer=layer)
 
 
 def value_claim(attribution: Attribution) -> str:
-    """The number that is explained."""
+    """Return the number that is explained."""
     words, answer = strings("explain")["value"], attribution.answer
     form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
     before = "" if attribution.place is None else token_markdown(attribution.tokens.texts[attribution.place])
@@ -271,7 +272,7 @@ def value_claim(attribution: Attribution) -> str:
 
 
 def apart_claim(attribution: Attribution) -> str:
-    """Which tokens are not ranked and why; nothing where all are ranked."""
+    """Return which tokens are not ranked and why; nothing where all are ranked."""
     words, tokens = strings("explain")["picture"], attribution.tokens
     there = {"special": any(tokens.special), "place": attribution.place is not None,
              "first": not tokens.special[0] and np.isnan(attribution.removed["hidden"][0]) and attribution.place != 0}
@@ -280,7 +281,7 @@ def apart_claim(attribution: Attribution) -> str:
 
 
 def no_order(attribution: Attribution) -> str:
-    """Why nothing can be correlated: too few tokens, or effects that do not differ; nothing where it can."""
+    """Return why nothing can be correlated: too few tokens, or effects that do not differ; nothing where it can."""
     words, count = strings("explain")["sentence"], int(attribution.ranked.sum())
     if count < FEWEST:
         return words["few"].format(count=count)
@@ -288,7 +289,7 @@ def no_order(attribution: Attribution) -> str:
 
 
 def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
-    """What to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
+    """Return what to notice about one answer. Sentences in Markdown; none where nothing can be correlated."""
     words, top = strings("explain")["sentence"], float(ceiling(attribution).mean())
     means = {name: float(rhos.mean()) for name, rhos in agreement(attribution, layer, head).items()
              if np.isfinite(rhos).all()}
@@ -318,8 +319,8 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
 
 
 def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind: str) -> None:
-    """The set: which texts, the question, and what came of it. One question a text, so that a click stops it and others
-    come in between."""
+    """Draw the set: which texts, the question, and what came of it. One question a text, so that a click stops it and
+    others come in between."""
     words, model = strings("explain")["set"], page.state.model
     which = sources.text_set(model, kind, page.controls["set"])
     st.markdown(f"##### {words['title']}")
@@ -349,7 +350,7 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
 
 
 def _result(set_report: Report, view: View, count: int) -> None:
-    """Every measure with its intervals over the texts, and what to notice."""
+    """Draw every measure with its intervals over the texts, and what to notice."""
     words, top = strings("explain")["set"], set_report.ceiling[-1].value
     shown = {name: means for name, means in set_report.methods.items() if means[-1].texts}
     if not shown:
@@ -365,7 +366,7 @@ def _result(set_report: Report, view: View, count: int) -> None:
 
 
 def _layers(attributions: list[Attribution]) -> None:
-    """Attention and its norms layer by layer (as Abnar & Zuidema 2020 do)."""
+    """Draw attention and its norms layer by layer (as Abnar & Zuidema 2020 do)."""
     words, layers = strings("explain")["set"], np.array(attributions[0].layers)
     weight, norm = (np.array(by_layer(attributions, measure)) for measure in ("weight", "norm"))
     drawn = [Line(words["attention"], weight, 0), *([Line(words["norm"], norm, 1)] if np.isfinite(norm).any() else [])]
@@ -379,7 +380,7 @@ def _layers(attributions: list[Attribution]) -> None:
 
 
 def permuted_weights(page: PageContext, question: AttributionQuery, attribution: Attribution, view: View) -> None:
-    """The open head with its rows shuffled and made equal."""
+    """Draw the open head with its rows shuffled and made equal."""
     words, place = strings("explain")["swap"], head_label(view.layer, view.head)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(head=place, draws=DRAWS), width=READABLE)
@@ -405,7 +406,7 @@ def permuted_weights(page: PageContext, question: AttributionQuery, attribution:
 
 
 def head_shares(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """The open head as it is beside its share among the heads of its layer."""
+    """Draw the open head as it is beside its share among the heads of its layer."""
     words, layer = strings("explain")["share"], attention_map.layer(view.layer)
     st.markdown(f"##### {words['title']}")
     st.markdown(words["lead"].format(layer=view.layer), width=READABLE)
@@ -441,12 +442,12 @@ def _literature() -> None:
 
 
 def format_interval(mean: MeanInterval) -> str:
-    """A mean with its interval."""
+    """Return a mean with its interval."""
     return strings("explain")["set"]["interval"].format(value=mean.value, low=mean.low, high=mean.high)
 
 
 def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
-    """What to notice over many texts."""
+    """Return what to notice over many texts."""
     words = strings("explain")["set"]
     proposed = {name: means[-1] for name, means in found.methods.items() if name in METHODS and means[-1].texts}
     if not proposed:
@@ -474,8 +475,8 @@ def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
 
 def share_claim(weights: np.ndarray, share: np.ndarray, names: tuple[Sequence[str], Sequence[str]],
                 heads: int) -> str:
-    """What a head's shares among the heads of its layer say, and what they hide. weights and share: (query, key);
-    names: of both."""
+    """Return what a head's shares among the heads of its layer say, and what they hide. weights and share: (query,
+    key); names: of both."""
     words, sums = strings("explain")["share"], share.sum(1)
     if heads == 1:
         return str(words["one"])

@@ -42,7 +42,7 @@ MOVED = 1e-4            # share of its length by which a vector moves that saw w
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "families")
     lesson.header()
     with computing():
@@ -63,7 +63,7 @@ def render(page: PageContext) -> None:
 
 
 def decoder() -> str:
-    """The decoder to show: SmolLM2, or where that is not on disk the one that was trained here."""
+    """Return the decoder to show: SmolLM2, or where that is not on disk the one that was trained here."""
     return "smollm2" if any(offer.id == "smollm2" and offer.on_disk for offer in sources.catalogue()) else STANDS_IN
 
 
@@ -72,13 +72,13 @@ def _sentence(page: PageContext) -> str:
 
 
 def _families(text: str) -> list[Query]:
-    """The same sentence put to FAMILIES."""
+    """Return the same sentence put to FAMILIES."""
     return [sources.open_query(model, text) for model in (ENCODER, BOTH, decoder())]
 
 
 def _inputs(page: PageContext, lesson: Lesson) -> bool:
-    """The two stacks with the shapes of this sentence, and the question beside them. Whether it is answered: only then
-    is it said what goes from one into the other."""
+    """Return the two stacks with the shapes of this sentence, and the question beside them. Whether it is answered:
+    only then is it said what goes from one into the other."""
     widgets = lesson.prose["widgets"]
     with lesson.section("inputs") as words:
         left, right = st.columns([2, 3], gap="medium")
@@ -109,7 +109,7 @@ def _inputs(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _columns() -> list:
-    """The columns of FAMILIES."""
+    """Return the columns of FAMILIES."""
     columns = st.columns(3, gap="medium")
     return [columns[place] for place in PLACES]
 
@@ -137,7 +137,7 @@ def _who_sees_what(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _allowed(lesson: Lesson, name: str, record: AttentionRecord, kind: Kind) -> np.ndarray:
-    """Draws one family's mask; who may look where, bool (query, key)."""
+    """Draw one family's mask; who may look where, bool (query, key)."""
     words, allowed = lesson.prose["three"], families.allowed(record[kind])
     rows, columns = _short(record[kind].queries), _short(record[kind].keys)
     figure(matrix, np.where(allowed, 1.0, np.nan), rows, columns,
@@ -152,8 +152,8 @@ def _short(tokens: Tokens) -> list[str]:
 
 
 def best_guess(record: AttentionRecord, name: str) -> str:
-    """The best guess at the last position, of an encoder–decoder at each; "…" where there is none; of an encoder the
-    size of the vector."""
+    """Return the best guess at the last position, of an encoder–decoder at each; "…" where there is none; of an encoder
+    the size of the vector."""
     answer = record.prediction
     if name == "encoder":
         return str(record.card.d_model)
@@ -165,14 +165,14 @@ def best_guess(record: AttentionRecord, name: str) -> str:
 
 
 def hiding_edits(tokens: Tokens, span: tuple[int, int]) -> list[Hide]:
-    """The edits that hide the tokens of one word on the source side; a causal model's first token stays, since its row
-    has no other key."""
+    """Return the edits that hide the tokens of one word on the source side; a causal model's first token stays, since
+    its row has no other key."""
     return [Hide("source", place) for place, (start, end) in enumerate(tokens.spans)
             if not tokens.special[place] and start < span[1] and span[0] < end and place]
 
 
 def _hidden_word(page: PageContext, lesson: Lesson) -> None:
-    """One word is hidden from everybody: how far each token's last vector moves tells who could see it."""
+    """Draw one word is hidden from everybody: how far each token's last vector moves tells who could see it."""
     text = _sentence(page)
     spans = [word.span() for word in re.finditer(r"\S+", text)]
     with lesson.section("hidden") as words:
@@ -202,7 +202,7 @@ def _hidden_word(page: PageContext, lesson: Lesson) -> None:
 
 
 def _factors(page: PageContext, lesson: Lesson) -> None:
-    """The factors of a text and their product; of a translation, beside another one."""
+    """Draw the factors of a text and their product; of a translation, beside another one."""
     text = _sentence(page)
     with lesson.section("factors") as words:
         choice_for(page, "whose", words["whose"], words["whoses"])
@@ -228,12 +228,12 @@ def _factors(page: PageContext, lesson: Lesson) -> None:
 
 
 def french_of(chain: SequenceLikelihood) -> str:
-    """Its words as one writes them, without the end; an elision takes no space."""
+    """Return its words as one writes them, without the end; an elision takes no space."""
     return " ".join(chain.texts[:-1]).replace("' ", "'").replace(" .", ".")
 
 
 def swap_gender(french: str) -> str:
-    """The same French with every pronoun of the other gender."""
+    """Return the same French with every pronoun of the other gender."""
     other = {"il": "elle", "elle": "il"}
     return re.sub(r"\b(il|elle)\b", lambda match: other[match[0]], french)
 

@@ -15,7 +15,7 @@ IN_A_ROW = 2
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words, opened = strings("glossary"), terms().get(page.controls["term"])
     st.markdown(f"## {words['question']}")
     with st.container(width=READABLE):
@@ -42,7 +42,7 @@ def render(page: PageContext) -> None:
 
 
 def _card(term: Term, words: dict, wide: bool = False) -> None:
-    """One term. The title is the link to it."""
+    """Draw one term. The title is the link to it."""
     places = " · ".join(f"[{escape_markdown(label)}]({link})" for label, link in places_of(term))
     menu = words["menu"].format(menu=escape_markdown(term.menu)) if term.menu else ""
     # a line each, for a phone

@@ -52,7 +52,7 @@ PAGE = Page("record", own_texts=True, controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words = strings("grammar")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -72,7 +72,7 @@ def render(page: PageContext) -> None:
 
 
 def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
-    """The treebank that is chosen; one's own from the file that is dropped here."""
+    """Return the treebank that is chosen; one's own from the file that is dropped here."""
     words = strings("grammar")
     if chosen != "own":
         return shipped_treebank(chosen)
@@ -87,7 +87,7 @@ def _sentences(chosen: str) -> tuple[Sentence, ...] | None:
 
 
 def claims(report: SyntaxReport) -> list[str]:
-    """What is true of the table, in sentences counted from it."""
+    """Return what is true of the table, in sentences counted from it."""
     words, counts = strings("grammar")["claims"], report.counts
     judged = [score for score in report.relations if score.held_out is not None and score.offset is not None]
     above = [score.name for score in judged if beyond(score)]
@@ -108,7 +108,8 @@ def claims(report: SyntaxReport) -> list[str]:
 
 
 def beyond(score: RelationScore) -> bool:
-    """Whether the whole interval is above the fixed offset and above what chance alone reaches one time in twenty."""
+    """Return whether the whole interval is above the fixed offset and above what chance alone reaches one time in
+    twenty."""
     return (score.held_out is not None and score.offset is not None
             and score.held_out.low > max(score.offset, score.luck.high))
 
@@ -125,8 +126,8 @@ def _table(report: SyntaxReport) -> None:
 
 
 def table_of(report: SyntaxReport) -> "DataFrame":
-    """One row a relation under the page's titles, shares in per cent; those that the mask allows only where it forbids
-    something."""
+    """Return one row a relation under the page's titles, shares in per cent; those that the mask allows only where it
+    forbids something."""
     columns = strings("grammar")["columns"]
     frame = report.frame().reset_index()
     frame["interval"] = ["–" if np.isnan(low) else f"{100 * low:z.1f} to {100 * high:z.1f}"
@@ -140,12 +141,12 @@ def table_of(report: SyntaxReport) -> "DataFrame":
 
 
 def name_of(choice: HeadChoice) -> str:
-    """A head and the word that it looks from, in words."""
+    """Return a head and the word that it looks from, in words."""
     return strings("grammar")["from"][choice.direction].format(head=head_label(choice.layer, choice.head))
 
 
 def _one_sentence(page: PageContext, report: SyntaxReport) -> None:
-    """The choices of a relation, a sentence and a head; the drawing, and what it shows."""
+    """Draw the choices of a relation, a sentence and a head; the drawing, and what it shows."""
     words = strings("grammar")
     st.markdown(f"##### {words['sentence']}")
     names = [score.name for score in report.relations]
@@ -174,12 +175,12 @@ def _open_heads(page: PageContext, text: str, choice: HeadChoice) -> None:
 
 
 def _first(report: SyntaxReport) -> RelationScore:
-    """The relation that is open first: the most frequent one that a head knows, else the most frequent one."""
+    """Return the relation that is open first: the most frequent one that a head knows, else the most frequent one."""
     return next((score for score in report.relations if beyond(score)), report.relations[0])
 
 
 def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoice:
-    """The head that is drawn, looking from where it is right more often."""
+    """Return the head that is drawn, looking from where it is right more often."""
     heads = report.counts.heads
     if page.controls["drawn"] == "open" and ((view := page.view()).layer, view.head) in heads:
         shares = test.accuracies(report.counts, report.counts.names.index(relation))
@@ -189,12 +190,12 @@ def _choice(page: PageContext, report: SyntaxReport, relation: str) -> HeadChoic
 
 
 def sentence_at(report: SyntaxReport, place: int) -> Sentence:
-    """The sentence that stands at this place among those that were read."""
+    """Return the sentence that stands at this place among those that were read."""
     return report.query.sentences[int(report.choices.numbers[place])]
 
 
 def drawable(report: SyntaxReport, relation: str) -> list[int]:
-    """The places of the sentences with such a relation that can be drawn, in the order of the file."""
+    """Return the places of the sentences with such a relation that can be drawn, in the order of the file."""
     found = report.choices
     ends = np.cumsum(found.lengths)
     asked = (found.relations == relation) & (found.tree != test.ROOT)
@@ -203,8 +204,8 @@ def drawable(report: SyntaxReport, relation: str) -> list[int]:
 
 
 def looks_of(report: SyntaxReport, place: int, relation: str, choice: HeadChoice) -> list[Look]:
-    """What the head chooses in this sentence from every word that the relation has it look from; a word that several
-    depend on is drawn once, and is right where one of them is chosen."""
+    """Return what the head chooses in this sentence from every word that the relation has it look from; a word that
+    several depend on is drawn once, and is right where one of them is chosen."""
     found, sentence = report.choices, sentence_at(report, place)
     start = int(found.lengths[:place].sum())
     looked = found.looked[found.heads.index((choice.layer, choice.head))]

@@ -40,7 +40,7 @@ STAGE = 390   # pixels of a picture, before it is enlarged: with its caption it 
 
 
 def _draw(item: Item, height: int | None = None) -> None:
-    """Draws a figure of the handout. height: pixels, at most."""
+    """Draw a figure of the handout. height: pixels, at most."""
     key = f"picture-{item.id}"
     if item.kind == "chart":
         draw_saved(item.body, item.state, key=key, height=height)
@@ -54,7 +54,7 @@ def _draw(item: Item, height: int | None = None) -> None:
 
 
 def render(frame: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words, figures = strings("handout"), handout()
     set_cookie()
     if frame.state.present and figures.items:
@@ -96,7 +96,7 @@ def _say_how_much(figures: Handout) -> None:
 
 
 def _linked(frame: PageContext, figures: Handout) -> None:
-    """The list that a link brings: taken at once where there is none, else offered."""
+    """Draw the list that a link brings: taken at once where there is none, else offered."""
     words, text = strings("handout"), frame.controls["list"]
     if not text:
         return
@@ -120,7 +120,7 @@ def _linked(frame: PageContext, figures: Handout) -> None:
 
 
 def _write() -> None:
-    """A text or a question of one's own."""
+    """Draw a text or a question of one's own."""
     words = strings("handout")
     for kind in ("text", "question"):
         with st.popover(words[f"{kind}_add"], key=f"write-{kind}"), \
@@ -141,14 +141,14 @@ def _with(item: Item, known: Handout) -> Handout:
 
 
 def _say_what_is_wrong(known: Stored) -> None:
-    """Whether the handout's file holds it, and where one is that could not be read."""
+    """Draw whether the handout's file holds it, and where one is that could not be read."""
     for name, reason in (("unsaved", known.unsaved), ("aside", known.aside)):
         if reason:
             st.warning(escape_markdown(strings("handout")[name].format(reason=reason)))
 
 
 def _changes(how: Callable[[Handout], Handout]) -> None:
-    """Changes the handout; what cannot be is said on the page."""
+    """Change the handout; what cannot be is said on the page."""
     try:
         update(how)
     except UserError as error:
@@ -164,7 +164,7 @@ def _title(figures: Handout) -> None:
 
 
 def _out(frame: PageContext, figures: Handout) -> None:
-    """The ways to take it away; each file is made when its button is pressed."""
+    """Draw the ways to take it away; each file is made when its button is pressed."""
     words, name = strings("handout"), name_for(figures.title, "handout")
     st.button(words["present"], key="handout-present", type="primary", help=words["present_help"], on_click=present,
               args=(frame, True))
@@ -207,7 +207,7 @@ def _in(figures: Handout) -> None:
 
 
 def _card(place: int, item: Item, count: int) -> None:
-    """One figure as it will be, its caption to be written, and where it stands among the others."""
+    """Draw one figure as it will be, its caption to be written, and where it stands among the others."""
     words = strings("handout")
     with st.container(border=True, key=f"item-{item.id}"):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -259,7 +259,7 @@ def _answered(item: Item, answer: str) -> Callable[[Handout], Handout]:
 
 
 def _stage(frame: PageContext, figures: Handout) -> None:
-    """One figure, as large as the screen bears."""
+    """Draw one figure, as large as the screen bears."""
     words, place = strings("handout"), min(frame.controls["figure"], len(figures.items))
     item = figures.items[place - 1]
     if item.kind not in WORDS:

@@ -35,7 +35,7 @@ PAGE = Page("head", controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "information")
     lesson.header()
     revealed = _toy(page, lesson)
@@ -51,7 +51,7 @@ def render(page: PageContext) -> None:
 
 
 def _toy(page: PageContext, lesson: Lesson) -> bool:
-    """The question beside a head that does one thing, and its three numbers; whether it is answered."""
+    """Return the question beside a head that does one thing, and its three numbers; whether it is answered."""
     name, n = page.controls["toy"], page.controls["size"]
     weights, places = information.toy(name, n, page.controls["sharp"]), list(map(str, range(n)))
     of_mean, of_rows = float(entropy(weights.mean(0), base=2)), float(entropy(weights, base=2).mean())
@@ -85,7 +85,7 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """The sections about the same heads and texts; layer by layer only once the question is answered, as its
+    """Draw the sections about the same heads and texts; layer by layer only once the question is answered, as its
     middle picture is about the answer."""
     pool = _measured(page, lesson)
     if pool is None:
@@ -97,8 +97,8 @@ def _heads(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson) -> Information | None:
-    """The heads on one text or on several: one question a text, so that a click stops it and others come in between.
-    Where no line of one's own is written yet it is the text of the sidebar."""
+    """Return the heads on one text or on several: one question a text, so that a click stops it and others come in
+    between. Where no line of one's own is written yet it is the text of the sidebar."""
     with lesson.section("texts") as words:
         choice_for(page, "texts", words["which"], words["names"])
         if page.controls["texts"] == "own":

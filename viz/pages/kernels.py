@@ -48,7 +48,7 @@ PAGE = Page("nothing", controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "kernels")
     lesson.header()
     with computing():
@@ -62,7 +62,7 @@ def render(page: PageContext) -> None:
 
 @functools.cache
 def shipped_runs() -> dict:
-    """The runs of benchmarks.kernels as they come with the program."""
+    """Return the runs of benchmarks.kernels as they come with the program."""
     return json.loads(RUNS.read_text(encoding="utf-8"))
 
 
@@ -132,7 +132,7 @@ def _points(page: PageContext) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _regression(page: PageContext, lesson: Lesson) -> None:
-    """The weighted mean of the points around any x, beside that of the nearest."""
+    """Draw the weighted mean of the points around any x, beside that of the nearest."""
     (x, y), words, turned = _points(page), lesson.prose["widgets"], page.controls
     with lesson.section("regression") as prose:
         choice_for(page, "kernel", words["kernel"], words["kernels"])
@@ -170,7 +170,7 @@ def _regression(page: PageContext, lesson: Lesson) -> None:
 
 
 def _relabelled(page: PageContext, lesson: Lesson) -> None:
-    """The same average in attention's words, beside the question about it; and with the dot product."""
+    """Draw the same average in attention's words, beside the question about it; and with the dot product."""
     (x, y), turned = _points(page), page.controls
     how, h, q = turned["keys"], turned["h"], turned["q"]
     keys, query, everywhere = (kernels.lift(places, how) for places in (x, np.array([q]), X))
@@ -209,8 +209,8 @@ def _relabelled(page: PageContext, lesson: Lesson) -> None:
 
 
 def _scores(page: PageContext, lesson: Lesson) -> None:
-    """Three scores learn to look something up: the runs in assets/lessons over d_k, and beside them a training of one's
-    own at the chosen d_k."""
+    """Draw three scores learn to look something up: the runs in assets/lessons over d_k, and beside them a training of
+    one's own at the chosen d_k."""
     d_k, trains, shipped = page.controls["dk"], page.controls["train"], shipped_runs()
     runs = {kind: np.array(each)[..., 0] for kind, each in shipped["scores"].items()}   # loss (d_k, seed)
     ends = {kind: each[-1].mean() for kind, each in runs.items()}
@@ -310,5 +310,5 @@ def _errors(pairs: int, share: float) -> tuple[np.ndarray, np.ndarray, float]:
 
 
 def _short(number: float) -> str:
-    """A number without the zeros that say nothing."""
+    """Return a number without the zeros that say nothing."""
     return true_minus(f"{number:g}")

@@ -45,7 +45,7 @@ PAPER_STEPS = np.arange(1, 100_001, 200)
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "learning")
     lesson.header()
     revealed = _lengths(page, lesson)
@@ -69,8 +69,8 @@ def _said(number: float) -> str:
 
 
 def _lengths(page: PageContext, lesson: Lesson) -> bool:
-    """The question beside the true shares; once it is answered, the model's, and the loss as lengths: entropy and
-    divergence of P and Q laid end to end, and both changed over. Whether it is answered."""
+    """Return the question beside the true shares; once it is answered, the model's, and the loss as lengths: entropy
+    and divergence of P and Q laid end to end, and both changed over. Whether it is answered."""
     with lesson.section("lengths") as words:
         left, right = st.columns(2, gap="medium")
         with left:
@@ -167,7 +167,7 @@ def _three_targets(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """The loss over the right word's probability, and the least loss over ε."""
+    """Draw the loss over the right word's probability, and the least loss over ε."""
     epsilon, size, where = (page.controls[name] for name in ("eps", "size", "where"))
     with lesson.section("smoothing") as words:
         first, second, third = st.columns([2, 2, 3], gap="medium")
@@ -206,7 +206,7 @@ def _smoothing(page: PageContext, lesson: Lesson, revealed: bool) -> None:
 
 
 def _adam(page: PageContext, lesson: Lesson) -> None:
-    """The steps of Adam for a row of gradients, with the paper's settings and with one's own."""
+    """Draw the steps of Adam for a row of gradients, with the paper's settings and with one's own."""
     kind, beta2, epsilon = (page.controls[name] for name in ("signal", "b2", "ae"))
     with lesson.section("adam") as words:
         choice_for(page, "signal", words["signal"], words["signals"])
@@ -236,7 +236,7 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:
-    """The paper's learning rate, and that of the short run."""
+    """Draw the paper's learning rate, and that of the short run."""
     peak, warm_up, decay = (page.controls[name] for name in ("rate", "warm", "decay"))
     with lesson.section("rate") as words:
         left, right = st.columns(2, gap="medium")
@@ -290,8 +290,8 @@ def _cliff(page: PageContext, lesson: Lesson) -> None:
 
 
 def run_question(controls: dict[str, Any]) -> RunQuery:
-    """The run that the page's controls mean; what does not matter to a target is at its start, so that equal runs are
-    one question."""
+    """Return the run that the page's controls mean; what does not matter to a target is at its start, so that equal
+    runs are one question."""
     question = RunQuery(controls["goal"], beta2=controls["b2"], adam_epsilon=controls["ae"], rate=controls["rate"],
                         warm_up=controls["warm"], decay=controls["decay"], clip=controls["clip"], seed=controls["seed"])
     return replace(question, epsilon=controls["eps"],
@@ -299,13 +299,13 @@ def run_question(controls: dict[str, Any]) -> RunQuery:
 
 
 def reference_question(question: RunQuery) -> RunQuery:
-    """What it is compared with: the paper's optimiser scaled to this run; for fine-tuning the same from untrained
-    weights."""
+    """Return what it is compared with: the paper's optimiser scaled to this run; for fine-tuning the same from
+    untrained weights."""
     return replace(question, fresh=True) if question.target == "other" else RunQuery(seed=question.seed)
 
 
 def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """A run of seconds with the settings of the page, beside the same run under the paper's optimiser."""
+    """Draw a run of seconds with the settings of the page, beside the same run under the paper's optimiser."""
     controls, question = page.controls, run_question(page.controls)
     with lesson.section("run") as words:
         st.markdown(words["about"].format(width=WIDTH, steps=STEPS, size=learning.SIZE), width=READABLE)

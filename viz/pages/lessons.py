@@ -18,7 +18,7 @@ IN_A_ROW = 3     # cards
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words, names = strings("lesson")["start"], lessons()
     prose = {name: strings(f"lessons/{name}") for name in names}
     st.markdown(f"## {words['question']}")
@@ -39,7 +39,7 @@ def render(page: PageContext) -> None:
 
 
 def _beside(page: PageContext, words: dict) -> None:
-    """The other sections of the menu: the question of each, and its pages."""
+    """Draw the other sections of the menu: the question of each, and its pages."""
     st.markdown(f"### {words['beside']}")
     for column, (section, question) in zip(st.columns(len(words["sections"])), words["sections"].items(), strict=True):
         with column, st.container(border=True, height="stretch"):
@@ -64,7 +64,7 @@ def _doors(prose: dict[str, dict]) -> dict[str, Door]:
 
 
 def _facts(lesson: dict) -> str:
-    """How many minutes it takes, and what it builds on."""
+    """Return how many minutes it takes, and what it builds on."""
     words, known = strings("lesson"), pages()
     before = ", ".join(known[other][0].title for other in lesson["builds_on"] if other in known)
     minutes = words["minutes"].format(minutes=lesson["minutes"])

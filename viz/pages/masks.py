@@ -39,7 +39,7 @@ PAGE = Page("head", asks_at=(("real", True),),
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "masks")
     lesson.header()
     lesson.fragment(_squares)
@@ -50,7 +50,7 @@ def render(page: PageContext) -> None:
 
 
 def _squares(page: PageContext, lesson: Lesson) -> None:
-    """The two sections about one small matrix."""
+    """Draw the two sections about one small matrix."""
     turned = page.controls
     texts = [*lesson.prose["widgets"]["tokens"][:N - turned["pad"]], *["[PAD]"] * turned["pad"]]
     rule = masking.padding_mask(N, turned["pad"]) & (masking.look_ahead_mask(N) if turned["ahead"] else True)
@@ -122,7 +122,8 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
 
 
 def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
-    """The least row sum and the largest difference from −∞ of each method, over the rows that may look at something."""
+    """Return the least row sum and the largest difference from −∞ of each method, over the rows that may look at
+    something."""
     seeing, numbers = allowed.any(1), {}
     for method, weights in by_method.items():
         numbers[f"least_{method}"] = float(weights[seeing].sum(1).min())
@@ -131,8 +132,8 @@ def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dic
 
 
 def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> np.ndarray | None:
-    """Draws the largest allowed weight of the row while a score that it must not see is moved; returns it as it is
-    where that score is zeroed after the softmax, (moved), or None for a row where nothing can be moved."""
+    """Draw the largest allowed weight of the row while a score that it must not see is moved; returns it as it is where
+    that score is zeroed after the softmax, (moved), or None for a row where nothing can be moved."""
     seen, hidden = np.flatnonzero(allowed[row]), np.flatnonzero(~allowed[row])
     if not len(seen) or not len(hidden):
         st.info(words["no_leak"])
@@ -160,7 +161,7 @@ def _shape(page: PageContext) -> masking.Shape:
 
 
 def _sparse(page: PageContext, lesson: Lesson) -> None:
-    """The sparse patterns; the real head's own controls leave their pictures alone."""
+    """Draw the sparse patterns; the real head's own controls leave their pictures alone."""
     _patterns(page, lesson)
     lesson.fragment(_real)
 
@@ -204,8 +205,8 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
 
 
 def pattern_numbers(n: int, shape: masking.Shape, causal: bool) -> dict[str, float]:
-    """The layers after which a window connects every pair, alone and with one global token, and what random keys reach:
-    the share of pairs, in how many layers, and how many tokens no other attends to."""
+    """Return the layers after which a window connects every pair, alone and with one global token, and what random keys
+    reach: the share of pairs, in how many layers, and how many tokens no other attends to."""
     walk, helped = (masking.layers_needed(masking.reach(masking.pattern(
         name, n, masking.Shape(window=shape.window), causal), causal)) for name in ("window", "global"))
     random = masking.pattern("random", n, shape, causal)
@@ -216,7 +217,7 @@ def pattern_numbers(n: int, shape: masking.Shape, causal: bool) -> dict[str, flo
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
-    """What the heads of a model would lose to a pattern."""
+    """Draw what the heads of a model would lose to a pattern."""
     shape, name = _shape(page), page.controls["pattern"]
     with lesson.section("real") as words:
         toggle_for(page, "real", words["switch"])

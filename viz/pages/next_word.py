@@ -38,7 +38,7 @@ OFFERED = 8   # tokens that one can click
 
 
 def render(page: PageContext) -> None:
-    """Draws the page; of a model that cannot answer the ways to one that can, above what the one that is here says."""
+    """Draw the page; of a model that cannot answer the ways to one that can, above what the one that is here says."""
     words, titles = strings("next_word"), {offer.id: offer.title for offer in sources.catalogue()}
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"])
@@ -59,8 +59,8 @@ def render(page: PageContext) -> None:
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
-    """What keeps this model from answering, and the decoders one click away: those on this disk, those trained here
-    with a text that they read, and one to be fetched."""
+    """Draw what keeps this model from answering, and the decoders one click away: those on this disk, those trained
+    here with a text that they read, and one to be fetched."""
     words, offers = strings("next_word"), sources.catalogue()
     writers = sorted((offer for offer in offers if offer.writes), key=lambda offer: offer.size)
     absent = sorted((offer for offer in writers if not offer.on_disk), key=lambda offer: offer.id != page.state.model)
@@ -81,7 +81,8 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 
 
 def _next_word(page: PageContext, query: Query) -> None:
-    """The distribution, the steps, and the row that produced it. Raises NoNextWord for a model that writes none."""
+    """Draw the distribution, the steps, and the row that produced it. Raises NoNextWord for a model that writes
+    none."""
     words = strings("next_word")
     answer: NextWord = page.ask(NextWordQuery(query))
     record: AttentionRecord = page.ask(query)
@@ -102,7 +103,7 @@ def _next_word(page: PageContext, query: Query) -> None:
 
 
 def _chart(answer: NextWord, chances: np.ndarray) -> None:
-    """The most probable tokens; the temperature never changes their order."""
+    """Draw the most probable tokens; the temperature never changes their order."""
     words, shown = strings("next_word"), chances[list(answer.ids[:DRAWN])]
     names = answer.texts[:DRAWN]
     figure(bars, names, {words["probability"]: shown}, axes=("", words["probability"]), y_range=(0, 1),
@@ -136,8 +137,8 @@ def _steps(page: PageContext, answer: NextWord, chances: np.ndarray, full: bool)
 
 
 def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
-    """The heads of the last row: the grid in the order of what they took from elsewhere than the first token, one of
-    them on the text."""
+    """Draw the heads of the last row: the grid in the order of what they took from elsewhere than the first token, one
+    of them on the text."""
     words, attention_map = strings("next_word"), record[Kind.CAUSAL]
     last = len(attention_map.queries) - 1
     order = elsewhere(attention_map, last)
@@ -161,8 +162,8 @@ def _row(page: PageContext, query: Query, record: AttentionRecord) -> None:
 
 
 def elsewhere(attention_map: AttentionMap, query: int) -> list[tuple[int, int, float]]:
-    """(layer, head, share) by the share of this token's row that goes to other tokens than the first, the largest
-    first."""
+    """Return (layer, head, share) by the share of this token's row that goes to other tokens than the first, the
+    largest first."""
     shares = [(layer.index, head, 1 - float(weight)) for layer in attention_map.layers
               for head, weight in enumerate(heads.row_weights(layer, query)[:, 0])]
     return sorted(shares, key=lambda each: (-each[2], each[0], each[1]))

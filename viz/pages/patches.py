@@ -32,7 +32,7 @@ PAGE = Page("nothing", controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "patches")
     lesson.header()
     lesson.fragment(_shuffle)
@@ -44,7 +44,7 @@ def render(page: PageContext) -> None:
 
 
 def _shuffle(page: PageContext, lesson: Lesson) -> None:
-    """One picture and its shuffled copy, and what the model makes of both."""
+    """Draw one picture and its shuffled copy, and what the model makes of both."""
     from scipy.special import softmax
 
     turned, names = page.controls, lesson.prose["widgets"]
@@ -84,7 +84,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
 
 
 def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
-    """A picture (row, column), uint8, as a tile: −1 to 1, an empty line between its patches."""
+    """Return a picture (row, column), uint8, as a tile: −1 to 1, an empty line between its patches."""
     ink = PAPER + (1 - PAPER) * (255 - pixels.astype(float)) / 255
     for axis, length in enumerate(pixels.shape):
         ink = np.insert(ink, np.arange(side, length, side), np.nan, axis)
@@ -92,7 +92,7 @@ def gaps(pixels: np.ndarray, side: int) -> np.ndarray:
 
 
 def _cut(page: PageContext, lesson: Lesson) -> None:
-    """The picture under patches of any size, and what the size decides."""
+    """Draw the picture under patches of any size, and what the size decides."""
     side = min(SIDES, key=lambda each: abs(each - page.controls["side"]))
     with lesson.section("cut") as words, computing():
         pixels, model = digit_patches.canvases()[page.controls["picture"]].pixels(), digit_patches.patch_network()
@@ -116,7 +116,7 @@ def _cut(page: PageContext, lesson: Lesson) -> None:
 
 
 def _places(page: PageContext, lesson: Lesson) -> None:
-    """How alike the learned vectors of two places are, as maps."""
+    """Draw how alike the learned vectors of two places are, as maps."""
     place = page.controls["place"]
     with lesson.section("places") as words, computing():
         table = digit_patches.place_vectors()
@@ -142,14 +142,15 @@ def _places(page: PageContext, lesson: Lesson) -> None:
 
 
 def mean_cosines(similar: np.ndarray) -> tuple[float, float]:
-    """The mean cosine of places side by side or one above the other, and of places further apart."""
+    """Return the mean cosine of places side by side or one above the other, and of places further apart."""
     down, across = np.divmod(np.arange(PATCHES), COLUMNS)
     steps = np.abs(down[:, None] - down) + np.abs(across[:, None] - across)
     return float(similar[steps == 1].mean()), float(similar[steps > 1].mean())
 
 
 def _data(page: PageContext, lesson: Lesson) -> None:
-    """A convolution and a Vision Transformer learn beside each other: one curve after the other as they are there."""
+    """Draw a convolution and a Vision Transformer learn beside each other: one curve after the other as they are
+    there."""
     turned, count = page.controls, int(page.controls["count"])
     with lesson.section("data") as words:
         choice_for(page, "count", words["count"], {str(each): f"{each:,}" for each in COUNTS})
@@ -175,7 +176,7 @@ def _data(page: PageContext, lesson: Lesson) -> None:
 
 
 def _curves(lesson: Lesson, runs: dict[str, DigitRun], count: int) -> None:
-    """What the networks read of held-out digits, and their losses, over the steps."""
+    """Draw what the networks read of held-out digits, and their losses, over the steps."""
     words, step = lesson.prose["data"], f"-{len(runs)}" if len(runs) < len(KINDS) else ""
     ends = ", ".join(words["alt_end"].format(name=words["names"][kind], right=run.right[-1])
                      for kind, run in runs.items())

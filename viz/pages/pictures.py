@@ -57,7 +57,7 @@ SUM = 1e-4   # how far a sum of shares may be from 1
 
 
 def render(page: PageContext) -> None:
-    """Draws the page; where no model of pictures is here, the way to one."""
+    """Draw the page; where no model of pictures is here, the way to one."""
     words = strings("pictures")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -91,7 +91,7 @@ def _fetch_button(page: PageContext, offer: sources.Entry, look: Any, help: str 
 
 
 def _ways_out(page: PageContext, sentence: str) -> None:
-    """A model of pictures is not on this disk: which one to fetch, and those that are here."""
+    """Draw a model of pictures is not on this disk: which one to fetch, and those that are here."""
     words, offers = strings("pictures"), {offer.id: offer for offer in sources.catalogue()}
     offer = offers.get(page.state.model) or offers.get(FETCHED)
     st.info(escape_markdown(sentence) if offer is None else words["none"].format(
@@ -105,7 +105,7 @@ def _ways_out(page: PageContext, sentence: str) -> None:
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """The open head large, every head beside it, and what is true of the row in focus."""
+    """Draw the open head large, every head beside it, and what is true of the row in focus."""
     page.follow()
     view, words = replace(page.view(), lens="picture"), strings("pictures")
     left, right = st.columns([5, 7], gap="medium")
@@ -137,7 +137,8 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """The open head, and how its weights are drawn and which of them: no control here changes a number of the model."""
+    """Return the open head, and how its weights are drawn and which of them: no control here changes a number of the
+    model."""
     words = strings("pictures")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"##### {strings('heads')['head_title'].format(layer=view.layer, head=view.head)}",
@@ -160,7 +161,7 @@ def _shares_slider(page: PageContext, name: str, label: str, options: tuple[floa
 
 
 def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The row of the token in focus in every head, over the picture."""
+    """Draw the row of the token in focus in every head, over the picture."""
     words, kinds = strings("pictures"), strings("heads")
     with st.container(horizontal=True, vertical_alignment="center", horizontal_alignment="distribute"):
         st.markdown(f"##### {words['every_head']}", width="content", help=words["every_head_help"])
@@ -175,14 +176,14 @@ def _every_head(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _proof() -> tuple[Callable, ...]:
-    """The functions that make a weight a colour."""
+    """Return the functions that make a weight a colour."""
     from model.core import attention, view
 
     return attention.scores, attention.softmax, heads.row_weights, view.displayed_rows, glow.shares_of
 
 
 def row_claims(record: AttentionRecord, view: View) -> list[str]:
-    """Sentences in Markdown on what the token in focus looks at in the open head."""
+    """Return sentences in Markdown on what the token in focus looks at in the open head."""
     words, attention_map, token = strings("pictures")["claims"], record[view.kind], view.token or 0
     layer, tokens = attention_map.layer(view.layer), attention_map.keys
     weights = heads.row_weights(layer, token)[view.head].astype(np.float64)
@@ -200,14 +201,14 @@ def row_claims(record: AttentionRecord, view: View) -> list[str]:
 
 
 def half_of(weights: np.ndarray) -> int:
-    """How many of the largest weights make up half of their sum, at least."""
+    """Return how many of the largest weights make up half of their sum, at least."""
     ordered = np.sort(weights)[::-1]
     return int(np.searchsorted(np.cumsum(ordered), ordered.sum() / 2) + 1)
 
 
 def answer_claim(record: AttentionRecord) -> str:
-    """What the model answers about the picture: its best classes with their probabilities, or the texts that were typed
-    with their cosines; of a vector alone nothing."""
+    """Return what the model answers about the picture: its best classes with their probabilities, or the texts that
+    were typed with their cosines; of a vector alone nothing."""
     prediction, words = record.prediction, strings("pictures")["claims"]
     if prediction is None or not prediction.texts:
         return ""
@@ -222,7 +223,7 @@ def answer_claim(record: AttentionRecord) -> str:
 
 
 def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The measure that is chosen, a dot a head, beside what an even row gives."""
+    """Draw the measure that is chosen, a dot a head, beside what an even row gives."""
     words, name = strings("pictures")["layers"], page.controls["measure"]
     found: PatchHeads = page.ask(PatchHeadsQuery(record.query, view.kind))
     choice_for(page, "measure", words["measure"], {name: words["names"][name] for name in MEASURES})
@@ -239,7 +240,7 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
-    """What is said of a measure: the layers with the smallest and the largest mean, the head with the least."""
+    """Return what is said of a measure: the layers with the smallest and the largest mean, the head with the least."""
     values, of_layer = getattr(found, name), found.frame().groupby("layer")[name].mean()
     return {"even": format_number(found.even[name]), "low_layer": int(of_layer.idxmin()),
             "low": format_number(of_layer.min()), "high_layer": int(of_layer.idxmax()),
@@ -249,7 +250,7 @@ def layer_facts(found: PatchHeads, name: str) -> dict[str, Any]:
 
 def _map(page: PageContext, record: AttentionRecord, view: View, key: str, values: PatchValues, token: int | None,
          choose: str = "", **state: Any) -> None:
-    """Numbers over the patches of the picture. choose: which control a click on a patch sets, "" for none."""
+    """Draw numbers over the patches of the picture. choose: which control a click on a patch sets, "" for none."""
     def choose_token(event: PatchEvent) -> None:
         changes: dict[str, Any] = {choose: event.token}
         page.set(**changes)
@@ -262,7 +263,7 @@ def _map(page: PageContext, record: AttentionRecord, view: View, key: str, value
 
 def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, values: PatchValues, token: int | None,
             claim: str, choose: str = "", **state: Any) -> None:
-    """A map, and at its right what is true of it."""
+    """Draw a map, and at its right what is true of it."""
     left, right = st.columns([5, 7], gap="medium")
     with left:
         _map(page, record, view, f"picture-{name}", values, token, choose, **state)
@@ -272,12 +273,12 @@ def _beside(page: PageContext, record: AttentionRecord, view: View, name: str, v
 
 
 def _trace(page: PageContext) -> Trace:
-    """The trace of the question without its edits, which no trace takes."""
+    """Return the trace of the question without its edits, which no trace takes."""
     return page.ask(TraceQuery(page.query()), height=HIGH)
 
 
 def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: int) -> tuple[np.ndarray, dict[str, Any]]:
-    """A token's cosine with every patch, NaN for the tokens that are none, and what is said of them."""
+    """Return a token's cosine with every patch, NaN for the tokens that are none, and what is said of them."""
     tokens = record[view.kind].keys
     found = similarities(vectors, token)
     found[[place for place in range(len(tokens)) if tokens.place(place) is None]] = np.nan
@@ -288,7 +289,7 @@ def _cosines(vectors: np.ndarray, record: AttentionRecord, view: View, token: in
 
 
 def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The cosine of the focused patch's position with every other's."""
+    """Draw the cosine of the focused patch's position with every other's."""
     words, tokens = strings("pictures")["positions"], record[view.kind].keys
     # the vectors that the model adds for the places of its tokens (token, d_model)
     tables = [vectors for name, vectors in _trace(page).start(Kind.SELF).parts
@@ -307,8 +308,8 @@ def _positions(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The cosine of the focused token's vector after the last layer with every patch's, of a model that answers with
-    vectors."""
+    """Draw the cosine of the focused token's vector after the last layer with every patch's, of a model that answers
+    with vectors."""
     words, tokens, token = strings("pictures")["similar"], record[view.kind].keys, view.token or 0
     assert record.prediction is not None and record.prediction.vectors is not None   # the page offers it only then
     cosines, facts = _cosines(record.prediction.vectors, record, view, token)
@@ -319,7 +320,7 @@ def _similar(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The length of every patch's vector after a layer, outliers marked."""
+    """Draw the length of every patch's vector after a layer, outliers marked."""
     words, tokens = strings("pictures")["norms"], record[view.kind].keys
     blocks = {block.index: block for block in _trace(page).blocks if len(block.after) == len(tokens)}
     chosen = page.controls["after"] if page.controls["after"] in blocks else max(blocks)
@@ -334,8 +335,8 @@ def _norms(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _rollout(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """All layers multiplied together from the token in focus: rollout as it is defined, and beside it the much-copied
-    program whose rows do not sum to 1."""
+    """Draw all layers multiplied together from the token in focus: rollout as it is defined, and beside it the
+    much-copied program whose rows do not sum to 1."""
     words, token, tokens = strings("pictures")["rollout"], view.token or 0, record[view.kind].keys
     discard = page.controls["discard"]
     _shares_slider(page, "discard", words["discard"], DISCARDS, discard)

@@ -40,7 +40,7 @@ PAGE = Page("head", asks_at=(("source", "model"),), controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "positions")
     lesson.header()
     lesson.fragment(_shuffle)
@@ -52,7 +52,7 @@ def render(page: PageContext) -> None:
 
 
 def _turned(page: PageContext, lesson: Lesson) -> None:
-    """The sections that share position, steps and pair of dimensions, and those that stand in the same place."""
+    """Draw the sections that share position, steps and pair of dimensions, and those that stand in the same place."""
     _shift(page, lesson)
     # a link to other heads is one to ALiBi
     at_first = "rotary" if page.controls["heads"] == HEADS else "alibi"
@@ -63,7 +63,7 @@ def _turned(page: PageContext, lesson: Lesson) -> None:
 
 
 def _shuffle(page: PageContext, lesson: Lesson) -> None:
-    """A small model reads the words in order and shuffled; by how much does each word's output differ?"""
+    """Draw a small model reads the words in order and shuffled; by how much does each word's output differ?"""
     scheme, causal, order = page.controls["scheme"], page.controls["stack"] == "decoder", page.controls["shuffle"]
     if sorted(order) != list(range(len(WORDS))):
         order = ORDERS["first"]
@@ -106,7 +106,7 @@ def _shuffle(page: PageContext, lesson: Lesson) -> None:
 
 
 def _wave_width(page: PageContext) -> int:
-    """The width of the waves, made even."""
+    """Return the width of the waves, made even."""
     return page.controls["d"] - page.controls["d"] % 2
 
 
@@ -146,8 +146,8 @@ def _table(page: PageContext, lesson: Lesson) -> None:
 
 
 def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
-    """The table that is shown, float64 (position, d), and what it is. Called in a row of controls, so that a wait for a
-    model moves no picture."""
+    """Return the table that is shown, float64 (position, d), and what it is. Called in a row of controls, so that a
+    wait for a model moves no picture."""
     source, waves = page.controls["source"], positions.sinusoidal(np.arange(LENGTH), 64)
     if source == "here":
         study = positions.beyond()
@@ -167,7 +167,7 @@ def _vectors(page: PageContext, words: dict) -> tuple[np.ndarray, str]:
 
 
 def _distance(page: PageContext, lesson: Lesson) -> None:
-    """The similarity of any two places, and what a matrix between the two makes of it."""
+    """Draw the similarity of any two places, and what a matrix between the two makes of it."""
     back = _signed(page.controls["back"])
     with lesson.section("distance") as words:
         with st.container(horizontal=True):
@@ -203,7 +203,7 @@ def _signed(steps: int) -> str:
 
 
 def _shift(page: PageContext, lesson: Lesson) -> None:
-    """One pair of dimensions is a clock hand; k steps on turn it by the same angle wherever one is."""
+    """Draw one pair of dimensions is a clock hand; k steps on turn it by the same angle wherever one is."""
     width, place, steps = _wave_width(page), page.controls["p"], page.controls["k"]
     pair = min(page.controls["wave"], width // 2 - 1)
     with lesson.section("shift") as words:
@@ -229,7 +229,7 @@ def _shift(page: PageContext, lesson: Lesson) -> None:
 
 
 def _rotary(page: PageContext, lesson: Lesson) -> None:
-    """One pair of dimensions of a query and a key, turned by their places; and the whole score, which knows their
+    """Draw one pair of dimensions of a query and a key, turned by their places; and the whole score, which knows their
     distance only."""
     query, key = np.random.default_rng(4).normal(size=(2, 32)) + 0.8
     square = positions.rotary_scores(query, key, LENGTH)

@@ -36,7 +36,7 @@ PAGE = Page("head", asks_at=(("real", True),), controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "scale")
     lesson.header()
     revealed = _see(page, lesson)
@@ -53,20 +53,20 @@ def render(page: PageContext) -> None:
 
 
 def _rows(page: PageContext) -> tuple[int, int, str]:
-    """(keys, seed, kind of the components)."""
+    """Return (keys, seed, kind of the components)."""
     turned = page.controls
     return turned["keys"], turned["seed"], turned["draw"]
 
 
 def _curves(words: dict, found: dict[str, np.ndarray], order: tuple[str, ...]) -> list[Line]:
-    """The median of found, {"plain" or "scaled": (width, draw)}, with its band, undivided and divided."""
+    """Return the median of found, {"plain" or "scaled": (width, draw)}, with its band, undivided and divided."""
     looks = {"plain": (1, "solid"), "scaled": (0, "dash")}
     bands = {which: sqrt_dk.band(found[which]) for which in order}
     return [Line(words[which], bands[which][0], *looks[which], band=bands[which][1:]) for which in order]
 
 
 def _see(page: PageContext, lesson: Lesson) -> bool:
-    """The question beside the curves that cross; whether it is answered."""
+    """Return the question beside the curves that cross; whether it is answered."""
     with lesson.section("see") as words:
         left, right = st.columns([2, 3], gap="medium")
         with left:
@@ -128,7 +128,7 @@ def _variance(page: PageContext, lesson: Lesson) -> None:
 
 
 def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(edges, shares, what a normal distribution of this deviation would give) between −4 and 4 deviations."""
+    """Return (edges, shares, what a normal distribution of this deviation would give) between −4 and 4 deviations."""
     edges = np.linspace(-4 * deviation, 4 * deviation, BINS + 1)
     centres = (edges[:-1] + edges[1:]) / 2 / deviation
     theory = np.exp(-(centres**2) / 2) / np.sqrt(2 * np.pi) * 8 / BINS
@@ -136,7 +136,7 @@ def score_histogram(numbers: np.ndarray, deviation: float) -> tuple[np.ndarray, 
 
 
 def _softmax(page: PageContext, lesson: Lesson) -> None:
-    """Entropy and slope over d_k."""
+    """Draw entropy and slope over d_k."""
     d_k, rest, widths = page.controls["dk"], _rows(page), np.array(sqrt_dk.WIDTHS)
     survey, numbers, bits = sqrt_dk.survey(*rest), sqrt_dk.numbers_at(d_k, *rest), float(np.log2(rest[0]))
     with lesson.section("softmax") as words:
@@ -154,7 +154,7 @@ def _softmax(page: PageContext, lesson: Lesson) -> None:
 
 
 def _reasons(page: PageContext, lesson: Lesson) -> None:
-    """The four reasons as a table: what is said, what was measured, what is true of it."""
+    """Draw the four reasons as a table: what is said, what was measured, what is true of it."""
     d_k = page.controls["dk"]
     keys, divisors = page.controls["keys"], {"plain": 1.0, "scaled": d_k**0.5, "grown": d_k**0.5 / sqrt_dk.GROWN}
     overflow = {which: sqrt_dk.overflow_share(d_k, keys, divisor) for which, divisor in divisors.items()}
@@ -211,7 +211,7 @@ def _training(page: PageContext, lesson: Lesson) -> None:
 
 
 def _film(page: PageContext, words: dict, first: Trainings) -> None:
-    """The weights of every symbol over all symbols, at the step of the slider."""
+    """Draw the weights of every symbol over all symbols, at the step of the slider."""
     slider_for(page, "step", words["film"], range(0, sqrt_dk.STEPS + 1, EVERY), closed=True)
     frame = round(page.controls["step"] / EVERY)
     names = [str(number) for number in range(scores.SYMBOLS)]
@@ -224,7 +224,7 @@ def _film(page: PageContext, words: dict, first: Trainings) -> None:
 
 
 def _temperature(page: PageContext, lesson: Lesson) -> None:
-    """Entropy over the temperature, of which √d_k is one."""
+    """Draw entropy over the temperature, of which √d_k is one."""
     d_k, rest = page.controls["dk"], _rows(page)
     dots, numbers, root = sqrt_dk.at_width(d_k, *rest)[1], sqrt_dk.numbers_at(d_k, *rest), d_k**0.5
     middle, *band = sqrt_dk.band(sqrt_dk.entropy_over(dots, TEMPERATURES))
@@ -241,7 +241,7 @@ def _temperature(page: PageContext, lesson: Lesson) -> None:
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:
-    """The rows of a head that was trained, as they are and without the division."""
+    """Draw the rows of a head that was trained, as they are and without the division."""
     with lesson.section("real") as words:
         toggle_for(page, "real", words["switch"])
         if not page.controls["real"]:

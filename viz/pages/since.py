@@ -49,7 +49,7 @@ PAGE = Page("nothing", controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "since")
     lesson.header()
     sections = {"cache": _cache, "experts": _experts, "writing": _writing, "scaling": _scaling}
@@ -65,7 +65,7 @@ def render(page: PageContext) -> None:
 
 
 def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
-    """The block with its switches. Whether the question beside it is answered."""
+    """Return the block with its switches. Whether the question beside it is answered."""
     with lesson.section("block") as words:
         left, middle, right = st.columns([5, 4, 6], gap="medium")
         with middle:
@@ -88,7 +88,7 @@ def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
 
 
 def _switches(page: PageContext, words: dict) -> None:
-    """What is turned is also explained: `about` names it."""
+    """Draw what is turned is also explained: `about` names it."""
     def turn(**changes: bool) -> None:
         page.set(**changes, about=next(iter(changes)))
 
@@ -102,7 +102,7 @@ def _switches(page: PageContext, words: dict) -> None:
 
 
 def block_boxes(words: dict, this: since.Design) -> list[DiagramBox]:
-    """The block from the bottom up, each box with what the switches make of it."""
+    """Return the block from the bottom up, each box with what the switches make of it."""
     names, norm = words["boxes"], words["boxes"]["rms" if this.rms else "layer"]
     rows = names["rows"].format(tokens=since.TOKENS, width=since.WIDTH)
     boxes = [DiagramBox("in", "in", names["in"], names["bare" if this.rotary else "waves"])]
@@ -130,7 +130,7 @@ def _drawing(page: PageContext, words: dict, this: since.Design) -> None:
 
 
 def block_claim(words: dict, this: since.Design, about: str) -> str:
-    """What the change `about` (a switch, or "groups") does in this block, and what it costs."""
+    """Return what the change `about` (a switch, or "groups") does in this block, and what it costs."""
     before = replace(this, **{about: getattr(since.PAPER, about)})
     after = this if about == "groups" else replace(this, **{about: True})
     by = sum(since.parameters(after).values()) - sum(since.parameters(before).values())
@@ -140,7 +140,7 @@ def block_claim(words: dict, this: since.Design, about: str) -> str:
 
 
 def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """The key–value cache grows: this page's block on the left, published models on the right."""
+    """Draw the key–value cache grows: this page's block on the left, published models on the right."""
     with lesson.section("cache") as words:
         slider_for(page, "tokens", words["tokens"], LENGTHS, say=lambda count: f"{count:,}")
         tokens, made = page.controls["tokens"], since.run(this)
@@ -173,18 +173,19 @@ def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 
 
 def _in_units(count: float, digits: int, units: list[str]) -> str:
-    """A number with so many digits that count and its unit; each unit is a thousand of the one before."""
+    """Return a number with so many digits that count and its unit; each unit is a thousand of the one before."""
     power = min(len(units) - 1, max(0, int(np.log10(max(count, 1)) // 3)))
     return f"{format_number(count / 1000**power, digits)} {units[power]}"
 
 
 def said_bytes(count: float) -> str:
-    """Bytes in the unit in which people read them."""
+    """Return bytes in the unit in which people read them."""
     return _in_units(count, 3, ["bytes", "kB", "MB", "GB"])
 
 
 def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """A router sends each token of a sentence to one of four experts; how many tokens of many sentences each gets."""
+    """Draw a router sends each token of a sentence to one of four experts; how many tokens of many sentences each
+    gets."""
     with lesson.section("experts") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             choice_for(page, "routed", words["text"], words["texts"])
@@ -217,7 +218,7 @@ def _experts(page: PageContext, lesson: Lesson, this: since.Design) -> None:
 
 
 def _writing(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """The tree of what the decoder may write after a prompt, and what a strategy keeps of it."""
+    """Draw the tree of what the decoder may write after a prompt, and what a strategy keeps of it."""
     with lesson.section("writing") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             choice_for(page, "prompt", words["prompt"], {name: f"{text} …" for name, text in PROMPTS.items()})
@@ -246,8 +247,8 @@ def _said(path: since.Path) -> str:
 
 
 def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, Any]:
-    """What the strategies write after a prompt, with its probability, beside the likeliest text of all; and what the
-    top-k and top-p of `amount` leave of the first word."""
+    """Return what the strategies write after a prompt, with its probability, beside the likeliest text of all; and what
+    the top-k and top-p of `amount` leave of the first word."""
     greedy, given = since.greedy(since.next_words, prompt, STEPS), np.exp(since.next_words(prompt))
     log = sum(since.next_words(prompt + greedy[:place])[word] for place, word in enumerate(greedy))
     beam, beam_log = since.beam(since.next_words, prompt, STEPS, int(amount) if how == "beam" else 1)[-1][0]
@@ -260,7 +261,7 @@ def writing_numbers(how: str, amount: float, prompt: since.Path) -> dict[str, An
 
 
 def _scaling(page: PageContext, lesson: Lesson, this: since.Design) -> None:
-    """Three published laws: how many parameters for a given computation."""
+    """Draw three published laws: how many parameters for a given computation."""
     with lesson.section("scaling") as words:
         slider_for(page, "compute", words["compute"], [18 + step / 2 for step in range(19)], say=said_power)
         power, compute = said_power(page.controls["compute"]), 10.0 ** page.controls["compute"]

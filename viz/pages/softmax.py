@@ -53,16 +53,16 @@ class Row:
     allowed: np.ndarray    # bool (key)
 
     def named(self, place: int) -> str:
-        """A key's name, with its place where other keys may have the same name."""
+        """Return a key's name, with its place where other keys may have the same name."""
         return self.names[place] if self.names[place] == f"key {place}" else f"{self.names[place]} ({place})"
 
     def weights(self, temperatures: np.ndarray | list[float]) -> np.ndarray:
-        """float64 (temperature, key)."""
+        """Return float64 (temperature, key)."""
         return softmax.softmax_rows(self.logits, temperatures, self.allowed)
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "softmax")
     lesson.header()
     # the row is chosen below the curves that it makes
@@ -77,7 +77,7 @@ def render(page: PageContext) -> None:
 
 
 def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """The row's curves over the temperature, with the question beside them."""
+    """Draw the row's curves over the temperature, with the question beside them."""
     from model.core import attention
 
     temperature, words, keys = page.controls["t"], lesson.prose["widgets"], int(row.allowed.sum())
@@ -105,14 +105,15 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _best(row: Row) -> dict[str, str | int]:
-    """The keys with the largest logit, in Markdown, of very many the first few; and how many tie for it exactly."""
+    """Return the keys with the largest logit, in Markdown, of very many the first few; and how many tie for it
+    exactly."""
     best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max())).tolist()
     names = ", ".join(escape_markdown(row.named(place)) for place in best[:MOST_BEST])
     return {"name": names + (" …" if len(best) > MOST_BEST else ""), "tied": len(best)}
 
 
 def _spread(page: PageContext, lesson: Lesson) -> Row:
-    """The row, what it is worth, and its numbers at this temperature."""
+    """Return the row, what it is worth, and its numbers at this temperature."""
     words, temperature = lesson.prose["widgets"], page.controls["t"]
     with lesson.section("spread") as prose:
         left, others = st.columns([2, 3], gap="medium")
@@ -161,8 +162,8 @@ def _own_row(page: PageContext, words: dict) -> Row:
 
 
 def _real_row(page: PageContext, words: dict) -> Row:
-    """A head's row: its scores as the softmax gets them. Of a model that only reported its weights the logarithms of
-    these, which give them back."""
+    """Return a head's row: its scores as the softmax gets them. Of a model that only reported its weights the
+    logarithms of these, which give them back."""
     record, view = real_head(page)
     layer, token = record[view.kind].layer(view.layer), view.token or 0
     names, here = list(record[view.kind].keys.texts), slice(token, token + 1)
@@ -181,7 +182,7 @@ def _real_row(page: PageContext, words: dict) -> Row:
 
 
 def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """How much the weights react to a logit: the curve by hand; then the real one, and the whole matrix at this
+    """Draw how much the weights react to a logit: the curve by hand; then the real one, and the whole matrix at this
     temperature."""
     temperature = page.controls["t"]
     with lesson.section("slope") as words:
@@ -215,7 +216,7 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
-    """The two limits, and the formula as written against ours, in the precision of both."""
+    """Draw the two limits, and the formula as written against ours, in the precision of both."""
     cold, hot = softmax.limits(np.where(row.allowed, row.logits, -np.inf), row.allowed)
     temperature, logits = page.controls["t"], row.logits[row.allowed]
     with lesson.section("ends") as words:

@@ -31,23 +31,23 @@ PAGE = Page("nothing", controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "story")
     lesson.fragment(_stage)
     lesson.end()
 
 
 def _there() -> list[str]:
-    """The decoders on this disk."""
+    """Return the decoders on this disk."""
     on_disk = {offer.id for offer in sources.catalogue() if offer.on_disk}
     return [name for name in DECODERS if name in on_disk]
 
 
 def _stage(page: PageContext, lesson: Lesson) -> None:
-    """The sentence, its way to the next piece, the question, and what proves it. Beside heading and sentence stands the
-    question, since the picture fills the rest of a screen; once it is answered only the verdict, as what is true of
-    every answer takes more room and stands below the picture. A lecture has a screen for the picture, and one for the
-    question."""
+    """Draw the sentence, its way to the next piece, the question, and what proves it. Beside heading and sentence
+    stands the question, since the picture fills the rest of a screen; once it is answered only the verdict, as what is
+    true of every answer takes more room and stands below the picture. A lecture has a screen for the picture, and one
+    for the question."""
     page.follow()   # a part of the picture may have chosen a lesson
     words, lecture = lesson.prose["widgets"], page.state.present
     if lecture:
@@ -90,8 +90,8 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
 
 
 def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
-    """The text field and the choice of the decoder, each of which begins with a sentence of its own; the text that is
-    read, and the model that reads."""
+    """Return the text field and the choice of the decoder, each of which begins with a sentence of its own; the text
+    that is read, and the model that reads."""
     there = _there()
     model = page.controls["by"] if page.controls["by"] in there else there[0]
     text = page.controls["say"].strip() or words[f"default_{model}"]
@@ -107,7 +107,7 @@ def _sentence(page: PageContext, words: dict) -> tuple[str, str]:
 
 
 def _on_event(page: PageContext, event: Event) -> None:
-    """A lesson is opened, a piece is written, or another head is looked at."""
+    """Draw a lesson is opened, a piece is written, or another head is looked at."""
     if event.lesson is not None:
         page.open_next(event.lesson)
     if event.write is not None:
@@ -117,7 +117,7 @@ def _on_event(page: PageContext, event: Event) -> None:
 
 
 def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write: bool) -> None:
-    """What is to be said of this text and model, and the way back to one's sentence."""
+    """Draw what is to be said of this text and model, and the way back to one's sentence."""
     notes = []
     if "smollm2" not in _there():
         notes.append(words["missing"].format(words=len(answer.word.logits) - 4))
@@ -138,12 +138,12 @@ def _notes(page: PageContext, words: dict, answer: Story, ended: bool, may_write
 
 @cache
 def _scores() -> dict[str, float]:
-    """What the small decoder reached in stories that it was not trained on."""
+    """Return what the small decoder reached in stories that it was not trained on."""
     return sources.scores("stories")
 
 
 def percent(share: float) -> str:
-    """A share as the picture prints it."""
+    """Return a share as the picture prints it."""
     if share >= 0.9995:
         return "100%" if share > 1 - 1e-6 else ">99.9%"
     if share >= 0.0995:
@@ -152,7 +152,7 @@ def percent(share: float) -> str:
 
 
 def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
-    """The text with what was written behind it: (letters, whether they are a piece)."""
+    """Return the text with what was written behind it: (letters, whether they are a piece)."""
     parts: list[tuple[str, bool]] = []
     end, tokens = 0, story.tokens
     for piece, special, (start, stop) in zip(tokens.texts, tokens.special, tokens.spans, strict=True):
@@ -169,8 +169,8 @@ def line(story: Story, text: str) -> tuple[tuple[str, bool], ...]:
 
 
 def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may_write: bool) -> Scene:
-    """The picture of a pass. text: as typed. opened: block, and head, MEAN for the mean of its heads. revealed: whether
-    the question is answered. may_write: whether there is room for another piece."""
+    """Return the picture of a pass. text: as typed. opened: block, and head, MEAN for the mean of its heads. revealed:
+    whether the question is answered. may_write: whether there is room for another piece."""
     prose, word, chances, numbers = strings("lessons/story"), answer.word, answer.probabilities, _numbers(
         answer, text, opened)
     ids, words = word.ids[:CANDIDATES], prose["story"]
@@ -193,7 +193,7 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
 
 
 def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:
-    """Everything that the sentences of the steps may say."""
+    """Return everything that the sentences of the steps may say."""
     tokens, (block, head), word = answer.tokens, opened, answer.word
     weights = answer.rows[block].mean(0) if head == MEAN else answer.rows[block, head]
     source = int(np.argmax(weights))

@@ -62,7 +62,7 @@ class WordView:
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words = strings("translate")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -96,7 +96,7 @@ def render(page: PageContext) -> None:
 
 
 def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionRecord) -> None:
-    """The adjectives that may stand here, and both translations, one under the other."""
+    """Draw the adjectives that may stand here, and both translations, one under the other."""
     words = strings("translate")
     other: AttentionRecord = page.ask(sources.open_query(model, swap.twin))
 
@@ -120,7 +120,7 @@ def _twins(page: PageContext, model: str, swap: sources.Swap, record: AttentionR
 
 
 def _french(record: AttentionRecord) -> str:
-    """The translation as prose, its pronoun in bold."""
+    """Return the translation as prose, its pronoun in bold."""
     tokens: Tokens = record[Kind.CROSS].queries
     pronoun, text = pronoun_of(tokens), ""
     for place, word in enumerate(tokens.texts):
@@ -132,7 +132,7 @@ def _french(record: AttentionRecord) -> str:
 
 
 def _next(page: PageContext, now: WordView) -> None:
-    """The next word of a translation that is played."""
+    """Draw the next word of a translation that is played."""
     if now.word + 1 >= len(now.shown.queries):
         pause()
     else:
@@ -140,7 +140,7 @@ def _next(page: PageContext, now: WordView) -> None:
 
 
 def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
-    """The word that was chosen; without a choice the pronoun, or the first word."""
+    """Return the word that was chosen; without a choice the pronoun, or the first word."""
     shown = rows_by_produced_token(record, Kind(page.controls["side"]))
     pronoun = pronoun_of(shown.queries)
     chosen = page.controls["word"]
@@ -150,7 +150,7 @@ def selected_word(page: PageContext, record: AttentionRecord) -> WordView:
 
 
 def _sentences(page: PageContext, now: WordView) -> None:
-    """The two sentences, the French one as far as it is written, and the way from word to word."""
+    """Draw the two sentences, the French one as far as it is written, and the way from word to word."""
     words, tokens = strings("translate"), now.shown.queries
 
     def play() -> None:
@@ -183,7 +183,7 @@ def _choose_word(page: PageContext, event: StripEvent | ViewEvent) -> None:
 
 
 def _head_rows(page: PageContext, now: WordView) -> None:
-    """Every head's row for this word, and the open head over all words."""
+    """Draw every head's row for this word, and the open head over all words."""
     words, place = strings("translate"), now.largest
     names, keys = [head_label(layer, head)
                    for (layer, head), _ in now.rows], list(now.shown.keys.texts)
@@ -200,7 +200,7 @@ def _head_rows(page: PageContext, now: WordView) -> None:
 
 
 def _open_head(page: PageContext, now: WordView) -> None:
-    """One head over all words that were produced."""
+    """Draw one head over all words that were produced."""
     words, kind = strings("translate"), now.shown.kind
     layer, head = open_head_id(page, now)
     options = {f"{place[0]}.{place[1]}": head_label(*place) for place, _ in now.rows}
@@ -220,7 +220,7 @@ def _open_head(page: PageContext, now: WordView) -> None:
 
 
 def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
-    """The head that was chosen; without a choice the one with the largest weight for this word."""
+    """Return the head that was chosen; without a choice the one with the largest weight for this word."""
     parts = page.controls["open"].split(".")
     if len(parts) == 2 and all(part.isdecimal() for part in parts) and now.shown.has(int(parts[0]), int(parts[1])):
         return int(parts[0]), int(parts[1])
@@ -228,7 +228,7 @@ def open_head_id(page: PageContext, now: WordView) -> tuple[int, int]:
 
 
 def _probabilities(now: WordView) -> None:
-    """The decoder's probabilities for this word."""
+    """Draw the decoder's probabilities for this word."""
     words, prediction = strings("translate"), now.record.prediction
     if prediction is None or now.word not in prediction.positions:
         return
@@ -241,7 +241,7 @@ def _probabilities(now: WordView) -> None:
 
 
 def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
-    """The section; for a model or a sentence without such a decision it says so."""
+    """Draw the section; for a model or a sentence without such a decision it says so."""
     words = strings("translate")["decide"]
     st.markdown(f"### {words['title']}")
     revision = sources.revision(model)
@@ -265,7 +265,7 @@ def _decision(page: PageContext, model: str, text: str, twin: str) -> None:
 
 
 def _silenced(page: PageContext, decision: Decision) -> None:
-    """The change of P by layer and head, with a column for all heads of the layer."""
+    """Draw the change of P by layer and head, with a column for all heads of the layer."""
     words, mode = strings("translate")["decide"], page.controls["mode"]
     change = (decision.zero if mode == "zero" else decision.mean).reshape(len(decision.layers), -1) - decision.share
     numbers = np.column_stack([change, decision.whole - decision.share])
@@ -280,7 +280,7 @@ def _silenced(page: PageContext, decision: Decision) -> None:
 
 
 def _patched(decision: Decision) -> None:
-    """What the pronoun becomes when the encoder's output at one word is the twin's."""
+    """Draw what the pronoun becomes when the encoder's output at one word is the twin's."""
     words, other = strings("translate")["decide"], other_pronoun(decision)
     moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
     st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
@@ -303,22 +303,22 @@ def _set(decisions: DecisionSet) -> None:
 
 
 def layer_name(kind: Kind, layer: int | str) -> str:
-    """A layer as the page names it."""
+    """Return a layer as the page names it."""
     return strings("translate")["decide"]["rows"][kind.value].format(layer=layer)
 
 
 def other_pronoun(decision: Decision) -> str:
-    """The pronoun that was not said."""
+    """Return the pronoun that was not said."""
     return next(pronoun for pronoun in PRONOUNS if pronoun != decision.said)
 
 
 def head_name(head: KindHeadId) -> str:
-    """Its layer as the page names it, and its number in it."""
+    """Return its layer as the page names it, and its number in it."""
     return layer_name(head[0], head_label(*head[1:]))
 
 
 def decision_claims(decision: Decision, mode: str) -> list[str]:
-    """Sentences in Markdown: the answer, the head, the layer and the word that change it most."""
+    """Return sentences in Markdown: the answer, the head, the layer and the word that change it most."""
     words, alone = strings("translate")["decide"], decision.zero if mode == "zero" else decision.mean
     head, layer = (int(np.abs(shares - decision.share).argmax()) for shares in (alone, decision.whole))
     facts = {"said": decision.said, "share": decision.share, "other": other_pronoun(decision), "twin": decision.twin,
@@ -335,7 +335,7 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
 
 
 def set_claims(decisions: DecisionSet) -> list[str]:
-    """Sentences in Markdown about many test sentences, the contrast to the resolver last."""
+    """Return sentences in Markdown about many test sentences, the contrast to the resolver last."""
     words = strings("translate")["decide"]
     facts: dict[str, object] = {}
     for kind, (head, share, mass) in decisions.points.items():

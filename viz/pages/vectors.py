@@ -44,7 +44,7 @@ PAGE = Page("nothing", controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "vectors")
     lesson.header()
     revealed = _pieces(page, lesson)
@@ -56,7 +56,7 @@ def render(page: PageContext) -> None:
 
 
 def _field(page: PageContext, name: str, label: str, longest: int) -> str:
-    """A line of text that is one of the page's controls."""
+    """Return a line of text that is one of the page's controls."""
     st.text_input(label, max_chars=longest, **bind(page.set, name, page.controls[name]))
     return page.controls[name]
 
@@ -70,8 +70,8 @@ def cuts(text: str, book: str) -> dict[str, vectors.Cut]:
 
 
 def chips(cut: vectors.Cut, ids: bool = True) -> str:
-    """Pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model adds
-    grey."""
+    """Return pieces as Markdown on alternating grounds, each with its number; unknown ones red, those that the model
+    adds grey."""
     pieces = []
     for place, (label, unknown, special) in enumerate(zip(cut.labels[:SHOWN], cut.unknown, cut.special, strict=False)):
         colour = "red" if unknown else "gray" if special else COLOURS[place % len(COLOURS)]
@@ -81,7 +81,8 @@ def chips(cut: vectors.Cut, ids: bool = True) -> str:
 
 
 def _pieces(page: PageContext, lesson: Lesson) -> bool:
-    """The text as WordPiece and as byte-level BPE read it, beside the question; gives whether that is answered."""
+    """Return the text as WordPiece and as byte-level BPE read it, beside the question; gives whether that is
+    answered."""
     with lesson.section("pieces") as words:
         left, right = st.columns([3, 2], gap="medium")
         with right:
@@ -116,7 +117,7 @@ def _pieces(page: PageContext, lesson: Lesson) -> bool:
 
 
 def _chinese(lesson: Lesson, revealed: bool) -> None:
-    """The textbook's split and what the tokenizers make of the same sentence."""
+    """Draw the textbook's split and what the tokenizers make of the same sentence."""
     with lesson.section("chinese") as words:
         if not revealed:
             lesson.covered("chinese")
@@ -184,7 +185,7 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
 
 
 def _named(pair: vectors.Pair) -> str:
-    """Both pieces of a merge."""
+    """Return both pieces of a merge."""
     return " + ".join(map(vectors.show_piece, pair))
 
 
@@ -194,7 +195,7 @@ def _closed(words: str) -> None:
 
 
 def _table(page: PageContext, lesson: Lesson) -> None:
-    """Rows of the table for the text above, and what lies near a word."""
+    """Draw rows of the table for the text above, and what lies near a word."""
     model = page.controls["table"]
     with lesson.section("table") as words:
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -226,7 +227,7 @@ def _table(page: PageContext, lesson: Lesson) -> None:
 
 
 def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
-    """A word's neighbours, and how its cosines with all compare with those of random pairs."""
+    """Draw a word's neighbours, and how its cosines with all compare with those of random pairs."""
     words, (vocabulary, d_model) = lesson.prose["table"], (len(found.cosines) + 1, found.rows.shape[1])
     names, near = [name for name, _ in found.nearest], np.array([cosine for _, cosine in found.nearest])
     left, right = st.columns(2, gap="medium")
@@ -250,7 +251,7 @@ def _near(lesson: Lesson, word: str, found: vectors.Table) -> None:
 
 
 def _contexts(page: PageContext, lesson: Lesson) -> None:
-    """One word in two contexts, layer by layer, against the same sense and against unrelated words."""
+    """Draw one word in two contexts, layer by layer, against the same sense and against unrelated words."""
     model, pair, there = page.controls["table"], page.controls["case"], lesson.prose["table"]
     with lesson.section("contexts") as words:
         choice_for(page, "case", words["pair"], words["pairs"])

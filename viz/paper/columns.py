@@ -60,7 +60,7 @@ def figure(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], widt
 
 def _plans(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], across: float,
            raster: bool) -> list[PicturePlan]:
-    """A picture for each head, in as many columns as leave its tokens room."""
+    """Return a picture for each head, in as many columns as leave its tokens room."""
     if not chosen:
         shown, _, numbers = grid.grid_state(record, view)
         return [grid.plan_of(heads.overview(record[view.kind]), replace(shown, open_head=(-1, -1)), raster,

@@ -54,7 +54,7 @@ class Labels:
 
 
 def labels(units: tuple[AxisItem, ...], step: float, marked: tuple[int | None, ...] = ()) -> Labels:
-    """The labels of tokens that stand `step` points apart."""
+    """Return the labels of tokens that stand `step` points apart."""
     size = min(10.0, max(6.5, 0.62 * step))
     every = math.ceil((size + 1.5) / step) if step < size + 1 else 1
     accented = frozenset(place for place in marked if place is not None)
@@ -80,8 +80,8 @@ def sum_words(shown: DisplayedHead, words: dict[str, str]) -> str:
 
 
 def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
-    """The pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it is not
-    shown."""
+    """Return the pair and its weight, in parts, so that right-to-left tokens cannot turn the arrow round; nothing if it
+    is not shown."""
     cell = shown.cell_of(view.pair) if view.pair else None
     if cell is None:
         return ()
@@ -91,10 +91,10 @@ def _pair_words(shown: DisplayedHead, view: View) -> tuple[str, ...]:
 
 def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: float | None = None,
             shapes: bool = False, room: float | None = None) -> PicturePlan:
-    """How heads over the same rows and columns will look in the view's lens, the open one first. raster: a PNG, in
-    which all is pixels anyway. bound: the numbers are differences from −bound to bound, which a matrix shows. shapes:
-    no image however long the text is. room: points that the picture may take from side to side. Raises UserError for
-    the text lens without a token in focus."""
+    """Return how heads over the same rows and columns will look in the view's lens, the open one first. raster: a PNG,
+    in which all is pixels anyway. bound: the numbers are differences from −bound to bound, which a matrix shows.
+    shapes: no image however long the text is. room: points that the picture may take from side to side. Raises
+    UserError for the text lens without a token in focus."""
     if bound is not None or view.lens == "matrix":
         return matrix_plan(pictures[0], view, raster, bound, shapes, room)
     if view.lens == "lines":
@@ -104,7 +104,7 @@ def plan_of(pictures: list[DisplayedHead], view: View, raster: bool, *, bound: f
 
 def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | None = None,
                 shapes: bool = False, room: float | None = None) -> PicturePlan:
-    """Rows look, columns are looked at (or the other way round), one cell a weight. bound, shapes, room: as of
+    """Return rows look, columns are looked at (or the other way round), one cell a weight. bound, shapes, room: as of
     `plan_of`; NaN is what one of two heads does not have."""
     weights, across, down, boxes = shown.weights, shown.columns, shown.rows, _boxes(shown, view)
     forbidden = np.isnan(weights if shown.scores is None else shown.scores)
@@ -158,15 +158,15 @@ def matrix_plan(shown: DisplayedHead, view: View, raster: bool, bound: float | N
 
 
 def _pitch(count: int) -> float:
-    """Points from one token to the next: whole ones, so that cells have whole pixels at any zoom; beyond MOST tokens
-    1/2, 1/3 …"""
+    """Return points from one token to the next: whole ones, so that cells have whole pixels at any zoom; beyond MOST
+    tokens 1/2, 1/3 …"""
     if count > MOST:
         return 1 / math.ceil(count / MOST)
     return max(8, min(22, 480 // count)) if count <= 90 else max(1, 720 // count)
 
 
 def _boxes(shown: DisplayedHead, view: View) -> list[Box]:
-    """The focused row and the cell of the pair, where they are shown."""
+    """Return the focused row and the cell of the pair, where they are shown."""
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = [] if row is None else [(0, row, len(shown.columns), 1)]
     return [*focus, (cell[1], cell[0], 1, 1)] if cell else focus
@@ -184,14 +184,14 @@ def pooled(cells: np.ndarray, size: int) -> np.ndarray:
 
 
 def _steps(weights: np.ndarray, scale: str, bound: float | None) -> np.ndarray:
-    """How strong each cell's colour is, from 0 to 255; of differences from −255 to 255."""
+    """Return how strong each cell's colour is, from 0 to 255; of differences from −255 to 255."""
     share = np.nan_to_num(weights) / (bound or 1)
     return (np.sign(share) * np.round(255 * theme.strength(np.abs(share), scale))).astype(int)
 
 
 def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.ndarray, forbidden: np.ndarray,
            signed: bool, raster: bool) -> None:
-    """The cells as shapes or as pixels."""
+    """Draw the cells as shapes or as pixels."""
     x, y, width, height = place
     rows, columns = steps.shape
     wide, high = width / columns, height / rows
@@ -222,8 +222,8 @@ def _cells(sheet: Sheet, place: tuple[float, float, float, float], steps: np.nda
 
 
 def _lines_plan(pictures: list[DisplayedHead], view: View, vector: bool, room: float | None = None) -> PicturePlan:
-    """A colour and dashes for each head: the looking side on the left (on the right if transposed). vector: each line
-    as a curve, however many they are."""
+    """Return a colour and dashes for each head: the looking side on the left (on the right if transposed). vector: each
+    line as a curve, however many they are."""
     shown = pictures[0]
     row, cell = shown.row_of(view.token), shown.cell_of(view.pair) if view.pair else None
     focus = row, cell[1] if cell and cell[0] == row else None
@@ -284,8 +284,8 @@ def _lines(pictures: list[DisplayedHead], focus: tuple[int | None, int | None],
 
 
 def _text_plan(shown: DisplayedHead, view: View, room: float = COLUMN) -> PicturePlan:
-    """The tokens that are looked at as a running text, each on the colour of its weight from the token in focus. Raises
-    UserError if no token is in focus."""
+    """Return the tokens that are looked at as a running text, each on the colour of its weight from the token in focus.
+    Raises UserError if no token is in focus."""
     row = shown.row_of(view.token if view.token is not None or view.pair is None else view.pair[0])
     if row is None:
         raise UserError("The text lens shows what one token looks at, and none is in focus; choose a token that is "

@@ -48,23 +48,23 @@ class PicturePlan:
 
 
 def weight_ticks(scale: str) -> list[tuple[float, str]]:
-    """The ticks of weights from 0 to 1 on a scale."""
+    """Return the ticks of weights from 0 to 1 on a scale."""
     return [(float(theme.strength(np.array(tick), scale)), f"{tick:.3g}") for tick in TICKS[scale]]
 
 
 def signed_ticks(bound: float) -> list[tuple[float, str]]:
-    """The ticks of numbers from −bound to bound."""
+    """Return the ticks of numbers from −bound to bound."""
     return [((tick / bound + 1) / 2, true_minus(f"{tick:.3g}")) for tick in (-bound, 0, bound)]
 
 
 def weight_name(scale: str) -> str:
-    """What a bar of weights is of."""
+    """Return what a bar of weights is of."""
     return f"{WORDS['weight']}, {WORDS['scales'][scale]}"
 
 
 def whole_page(plan: PicturePlan, title: str, lead: Sequence[str], caption: Sequence[str]) -> "Figure":
-    """A picture with everything round it: title, lead and how to read it above, bar, notes and caption below. Without a
-    title it is for a page that has its own."""
+    """Return a picture with everything round it: title, lead and how to read it above, bar, notes and caption below.
+    Without a title it is for a page that has its own."""
     sheet, inner, y = Sheet(), max(NARROW, plan.across), 0.0
     if title:
         y = MARGIN + 11.0
@@ -99,7 +99,7 @@ def pictures_beside(plans: list[PicturePlan], titles: list[str], heading: str, c
 
 
 def _foot(sheet: Sheet, y: float, notes: Sequence[str], caption: Sequence[str], inner: float) -> "Figure":
-    """Notes and caption from y on, and the end of the page."""
+    """Return notes and caption from y on, and the end of the page."""
     caption = list(map(show_invisibles, caption))
     if any(letters.CODE_POINT.search(letters.readable(line, mono=False)) for line in caption[:1]):
         notes = [*notes, WORDS["code_points"]]
@@ -125,7 +125,8 @@ def line_style(force: np.ndarray, colours: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def bar_at(sheet: Sheet, plan: PicturePlan, corner: tuple[float, float]) -> float:
-    """The numbers as colours or as a line's thickness, and the legend; returns where the next thing may begin."""
+    """Return the numbers as colours or as a line's thickness, and the legend; returns where the next thing may
+    begin."""
     (width, height), (x, y) = BAR, corner
     if plan.bar is None:
         places = np.linspace(x, x + width, 61)

@@ -18,7 +18,7 @@ PIXELS = 896   # of that side, so that edges of patches stay sharp
 
 
 def plan(record: AttentionRecord, view: View) -> PicturePlan:
-    """How the picture lens will look. Raises UserError for a record of text, and where no token is in focus."""
+    """Return how the picture lens will look. Raises UserError for a record of text, and where no token is in focus."""
     if record.picture is None:
         raise UserError("The picture lens is for models that look at pictures; choose the matrix.")
     if view.token is None:
@@ -35,7 +35,7 @@ def plan(record: AttentionRecord, view: View) -> PicturePlan:
 
 def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focus: int | None, hidden: Sequence[int],
             orientation: str, notes: Sequence[str] = ()) -> PicturePlan:
-    """The same of a picture, uint8 (high, wide, 3), whose tokens have boxes (token, 4) and numbers."""
+    """Return the same of a picture, uint8 (high, wide, 3), whose tokens have boxes (token, 4) and numbers."""
     large, shares, signed = enlarged(picture), values.shares, values.kind == "signed"
     drawn = glow.over(large, glow.spread(shares, boxes, large.shape[:2]))
     high, wide = picture.shape[:2]
@@ -58,8 +58,8 @@ def plan_of(picture: np.ndarray, boxes: np.ndarray, values: PatchValues, *, focu
 
 
 def _strike(sheet: Sheet, boxes: np.ndarray, crossed: bool = False) -> None:
-    """A stroke through every patch of these boxes (patch, 4), as the page has it: a second sign of what is below 0, for
-    print without colour. crossed: two of them, of what nobody may look at."""
+    """Draw a stroke through every patch of these boxes (patch, 4), as the page has it: a second sign of what is below
+    0, for print without colour. crossed: two of them, of what nobody may look at."""
     boxes = boxes[np.isfinite(boxes).all(-1)]
     if not len(boxes):
         return
@@ -72,15 +72,15 @@ def _strike(sheet: Sheet, boxes: np.ndarray, crossed: bool = False) -> None:
 
 
 def _frame(sheet: Sheet, box: np.ndarray, edge: str, fill: str = "none") -> None:
-    """A frame round a patch, if the token is one."""
+    """Draw a frame round a patch, if the token is one."""
     if np.isfinite(box[0]):
         left, top, right, bottom = box.tolist()
         sheet.box(left, top, right - left, bottom - top, edge=edge, line=2, fill=fill)
 
 
 def enlarged(picture: np.ndarray) -> np.ndarray:
-    """The picture with about PIXELS of its longer side: of a photograph between its pixels, of a drawing by repeating
-    them."""
+    """Return the picture with about PIXELS of its longer side: of a photograph between its pixels, of a drawing by
+    repeating them."""
     from PIL import Image
 
     high, wide = picture.shape[:2]
@@ -90,6 +90,6 @@ def enlarged(picture: np.ndarray) -> np.ndarray:
 
 
 def bar(signed: bool = False) -> np.ndarray:
-    """The colours as they lie over a middle grey, uint8 (step, 3)."""
+    """Return the colours as they lie over a middle grey, uint8 (step, 3)."""
     grey = np.full((1, 256, 3), 150, np.uint8)
     return glow.over(grey, np.linspace(-1 if signed else 0, 1, 256, dtype=np.float32)[np.newaxis])[0]

@@ -67,7 +67,7 @@ def _families(*wanted: str) -> tuple[str, ...]:
 
 @functools.lru_cache(256)
 def font(size: float, face: str) -> "FontProperties":
-    """The font of tokens ("mono"), of prose ("sans") or of titles ("bold"), with everything to fall back on."""
+    """Return the font of tokens ("mono"), of prose ("sans") or of titles ("bold"), with everything to fall back on."""
     from matplotlib.font_manager import FontProperties
 
     stack, generic = (theme.MONO, "monospace") if face == "mono" else (theme.SANS, "sans-serif")
@@ -77,7 +77,7 @@ def font(size: float, face: str) -> "FontProperties":
 
 @functools.cache
 def _drawable(mono: bool) -> frozenset[int]:
-    """The code points that the fonts of `font` have."""
+    """Return the code points that the fonts of `font` have."""
     from matplotlib.font_manager import FontProperties, findfont, get_font
 
     stack = _families(*((theme.MONO if mono else theme.SANS) + theme.FALLBACK))
@@ -85,21 +85,22 @@ def _drawable(mono: bool) -> frozenset[int]:
 
 
 def readable(text: str, mono: bool = True) -> str:
-    """The text with every character that no font here has as its code point, and so with joiners that shape nothing."""
+    """Return the text with every character that no font here has as its code point, and so with joiners that shape
+    nothing."""
     known = _drawable(mono)
     return "".join(sign if ord(sign) in known and (sign.isprintable() or _shapes(text, at)) else f"U+{ord(sign):04X}"
                    for at, sign in enumerate(text))
 
 
 def _shapes(text: str, at: int) -> bool:
-    """Whether an invisible character stands inside a word of a joining script. Elsewhere matplotlib's PDF draws its
-    neighbours over each other."""
+    """Return whether an invisible character stands inside a word of a joining script. Elsewhere matplotlib's PDF draws
+    its neighbours over each other."""
     return 0 < at < len(text) - 1 and all(unicodedata.bidirectional(text[each]) in ("R", "AL")
                                           for each in (at - 1, at + 1))
 
 
 def label(text: str) -> str:
-    """A token's label as the page writes it, with what no font here has by its code point, and cut if it is very
+    """Return a token's label as the page writes it, with what no font here has by its code point, and cut if it is very
     long."""
     shown = readable(visible_token(text))
     return shown if len(shown) <= LONGEST else shown[:LONGEST - 1] + "…"
@@ -114,15 +115,15 @@ def _renderer() -> "RendererAgg":
 
 @functools.lru_cache(4096)
 def width(text: str, size: float, mono: bool = True) -> float:
-    """How wide the text is drawn inside `pen`, in points. `pen` turns hinting off: hinted letters are as wide as whole
-    dots at each size."""
+    """Return how wide the text is drawn inside `pen`, in points. `pen` turns hinting off: hinted letters are as wide as
+    whole dots at each size."""
     face = font(size, "mono" if mono else "sans")
     return _renderer().get_text_width_height_descent(text, face, ismath=False)[0] if text else 0.0
 
 
 def wrap(text: str, size: float, limit: float) -> list[str]:
-    """The text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is wider.
-    A · ends a line."""
+    """Return the text in lines no wider than `limit`, broken at spaces, and inside a word only where the word alone is
+    wider. A · ends a line."""
     lines, line = [], ""
     for word in text.split(" "):
         while word:
@@ -226,7 +227,7 @@ class Sheet:
 def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
     """Return the figure as png, svg or pdf; a PNG has `zoom` pixels a point. source: its provenance, ASCII, which goes
     into the file: the text chunk "provenance" of a PNG, the description of an SVG (also as <desc>), the subject of a
-    PDF. Raises UserError where a PNG would be too large."""
+    PDF. Raises UserError if a PNG would be too large."""
     width, height = figure.get_size_inches() * 72 * zoom
     if kind == "png" and (width * height > PIXELS or max(width, height) > SIDE):
         raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "

@@ -17,7 +17,7 @@ PATIENCE = 120.0   # seconds that an upload may take, and that one waits for its
 
 
 def inline_scripts() -> str:
-    """The scripts that stand in Streamlit's own page, by their hashes, as a policy names them."""
+    """Return the scripts that stand in Streamlit's own page, by their hashes, as a policy names them."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     hashes = [hashlib.sha256(script.encode()).digest()
               for script in re.findall(r"<script>(.*?)</script>", page, re.DOTALL)]
@@ -41,7 +41,7 @@ class Guard:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers as the app does, with the headers."""
+        """Answer as the app does, with the headers."""
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
                 MutableHeaders(scope=message).update(HEADERS)
@@ -58,7 +58,7 @@ class Doors:
         self.metrics = os.environ.get("CLEARHEAD_METRICS") == "1"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers as the app does, 404 for metrics, and 503 where uploads take too long."""
+        """Answer as the app does, 404 for metrics, and 503 where uploads take too long."""
         path = scope.get("path", "")
         if path.rstrip("/").endswith(METRICS) and not self.metrics:
             await PlainTextResponse("Not found", 404)(scope, receive, send)
@@ -68,7 +68,7 @@ class Doors:
             await self.app(scope, receive, send)
 
     async def admit(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An upload, when it is its turn."""
+        """Draw an upload, when it is its turn."""
         try:
             async with asyncio.timeout(PATIENCE), self.uploads:
                 await self.app(scope, receive, send)

@@ -24,7 +24,7 @@ class Sparing(logging.Filter):
         self.written: dict[tuple[str, int], tuple[float, int]] = {}   # start of the minute, lines in it; by place
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is written; what is written is one line, and the frames of its exception."""
+        """Return whether the record is written; what is written is one line, and the frames of its exception."""
         place, now = (record.pathname, record.lineno), self.clock()
         start, count = self.written.get(place, (now, 0))
         more = ""
@@ -48,7 +48,7 @@ def _one_line(record: logging.LogRecord) -> str:
 
 
 def frames(kind: type[BaseException], place: TracebackType | None) -> str:
-    """Where an exception was raised, the last places of the way there, and its class, without its message."""
+    """Return where an exception was raised, the last places of the way there, and its class, without its message."""
     way = traceback.extract_tb(place)[-FRAMES:]
     lines = [f"    {Path(each.filename).name}:{each.lineno} {each.name}" for each in way]
     return "\n".join(["Traceback, the last places:", *lines, kind.__name__])

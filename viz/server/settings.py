@@ -15,7 +15,7 @@ PRINTED = "logger.enableRich"   # what fails in a page is printed beside the log
 
 
 def put(defaults: Mapping[str, str]) -> None:
-    """Writes into the environment what it leaves open; before anything of model is imported."""
+    """Write into the environment what it leaves open; before anything of model is imported."""
     flag = streamlit_patch.flag(UPLOAD)
     if flag is not None:
         os.environ["CLEARHEAD_FILE_MB"] = str(flag)
@@ -24,7 +24,7 @@ def put(defaults: Mapping[str, str]) -> None:
 
 
 def hold() -> None:
-    """Puts the limits in force and reads them back; ends the process with a sentence where one is not."""
+    """Put the limits in force and reads them back; ends the process with a sentence where one is not."""
     from model.core.limits import LIMITS, MB, from_environment
 
     if from_environment(os.environ) != LIMITS:

@@ -40,7 +40,7 @@ def _set_zoom(times: int) -> None:
 
 
 def _button(form: "Format", record: AttentionRecord, view: View, options: "Options") -> None:
-    """A download whose file is made in a thread of its own when somebody asks for it."""
+    """Draw a download whose file is made in a thread of its own when somebody asks for it."""
     from viz.export import export, filename
 
     st.download_button(form.name, lambda: export(form.suffix, record, view, options),

@@ -17,9 +17,9 @@ def _hand_on(choose: Callable[..., None], field: str, key: str) -> None:
 
 
 def text_value(key: str, text: str) -> dict[str, str]:
-    """The arguments that make a text field of this key say `text`. One that says so already is left alone: what is
-    written into the session is sent to the browser, where the answer to an earlier question would replace the text, or
-    the selection, of somebody who has typed on meanwhile. """
+    """Return the arguments that make a text field of this key say `text`. One that says so already is left alone: what
+    is written into the session is sent to the browser, where the answer to an earlier question would replace the text,
+    or the selection, of somebody who has typed on meanwhile."""
     if st.session_state.get(key, text) == text:
         return {"key": key, "value": text}   # what a browser begins with that has not drawn the field yet
     st.session_state[key] = text
@@ -27,27 +27,27 @@ def text_value(key: str, text: str) -> dict[str, str]:
 
 
 def bind(choose: Callable[..., None], field: str, value: object) -> dict:
-    """The keyword arguments that make a widget show `value` and hand a new one to choose(field=…)."""
+    """Return the keyword arguments that make a widget show `value` and hand a new one to choose(field=…)."""
     key = f"view_{field}"
     st.session_state[key] = value
     return {"key": key, "on_change": _hand_on, "args": (choose, field, key)}
 
 
 def segments(label: str, options: dict[str, str], choose: Callable[..., None], field: str, value: str) -> None:
-    """One of a few, all in view; options is {value: label}."""
+    """Draw one of a few, all in view; options is {value: label}."""
     st.segmented_control(label, list(options), format_func=lambda option: options[option], label_visibility="collapsed",
                          required=True, wrap=True, **bind(choose, field, value))
 
 
 def select(label: str, options: dict[Any, str], choose: Callable[..., None], field: str, value: object,
            quiet: bool = False) -> None:
-    """One of many; options is {value: label}. `quiet` leaves the label to screen readers."""
+    """Draw one of many; options is {value: label}. `quiet` leaves the label to screen readers."""
     st.selectbox(label, list(options), format_func=lambda option: options[option],
                  label_visibility="collapsed" if quiet else "visible", **bind(choose, field, value))
 
 
 def toggle(label: str, choose: Callable[..., None], field: str, value: bool) -> None:
-    """A switch."""
+    """Draw a switch."""
     st.toggle(label, **bind(choose, field, value))
 
 
@@ -70,8 +70,8 @@ def log_steps(low: float, high: float, per_decade: int) -> list[float]:
 def slider_for(page: PageContext, name: str, label: str, options: Iterable[float],
                say: Callable[[Any], str] = lambda value: f"{value:g}",
           help: str | None = None, closed: bool = False) -> None:
-    """A slider over `options`. A value that a link brought and that is none of them becomes one; where there are no
-    others (`closed`), the nearest stands for it, as the page has to take that, too."""
+    """Draw a slider over `options`. A value that a link brought and that is none of them becomes one; where there are
+    no others (`closed`), the nearest stands for it, as the page has to take that, too."""
     value, options = page.controls[name], list(options)
     if closed:
         value = min(options, key=lambda option: abs(option - value))
@@ -80,22 +80,22 @@ def slider_for(page: PageContext, name: str, label: str, options: Iterable[float
 
 
 def choice_for(page: PageContext, name: str, label: str, options: dict[str, str], help: str | None = None) -> None:
-    """One of a few, all in view, under its label; options is {value: words}."""
+    """Draw one of a few, all in view, under its label; options is {value: words}."""
     st.segmented_control(label, list(options), format_func=lambda option: options[option], required=True, wrap=True,
                          help=help, **bind(page.set, name, page.controls[name]))
 
 
 def toggle_for(page: PageContext, name: str, label: str, help: str | None = None) -> None:
-    """A switch."""
+    """Draw a switch."""
     st.toggle(label, help=help, **bind(page.set, name, page.controls[name]))
 
 
 def pills_for(page: PageContext, name: str, label: str, options: dict[int, str]) -> None:
-    """Any of a few numbered things, as small buttons; options is {number: words}."""
+    """Draw any of a few numbered things, as small buttons; options is {number: words}."""
     st.pills(label, list(options), format_func=lambda option: options[option], selection_mode="multi",
              **bind(page.set, name, list(page.controls[name])))
 
 
 def button_setting(page: PageContext, words: str, key: str, **changes: Any) -> None:
-    """A button that turns several controls at once."""
+    """Draw a button that turns several controls at once."""
     st.button(words, key=key, on_click=lambda: page.set(**changes))

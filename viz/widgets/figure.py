@@ -38,7 +38,7 @@ def page_theme() -> str:
 @st.fragment
 def figure(draw: Callable[..., FigureSpec], *given: object, key: str, alt: str, name: str = "",
            on_pick: Callable[[list[int]], None] | None = None, **options: object) -> None:
-    """Draws `draw(theme, *given, **options)`. `key` names the figure on the page, and its files where `name` does not;
+    """Draw `draw(theme, *given, **options)`. `key` names the figure on the page, and its files where `name` does not;
     figures that take one another's place have one key: the browser changes a chart in less time than it builds one.
     `alt` says in a sentence what it shows, with its numbers. on_pick: as of `viz.components.chart.chart`; the page runs
     again after it. A fragment: its tools answer without the page."""
@@ -75,13 +75,13 @@ def _kept(drawn: FigureSpec, alt: str, where: str, link: str) -> Item:
 
 
 def unfinished_figure(place: DeltaGenerator, drawn: FigureSpec, *, key: str) -> None:
-    """Draws into a place of the page while something is still being computed: nothing to take away yet."""
+    """Draw into a place of the page while something is still being computed: nothing to take away yet."""
     with place:
         chart(drawn.to_plotly_json(), key=key)
 
 
 def _save(light: Callable[[], FigureSpec], key: str, name: str, camera: str) -> None:
-    """What *Save* opens below the chart."""
+    """Draw what *Save* opens below the chart."""
     words, chosen = strings("lesson"), f"save-{key}"
     st.session_state[chosen] = camera
     with st.container(border=True, key=f"open-{chosen}"):
@@ -104,7 +104,7 @@ def _set_camera(name: str) -> None:
 
 
 def html(drawn: FigureSpec) -> bytes:
-    """The figure as a page of its own that asks no other machine for anything."""
+    """Return the figure as a page of its own that asks no other machine for anything."""
     return drawn.plotly().to_html(include_plotlyjs=True, config=CONFIG).encode("utf-8")
 
 
@@ -117,7 +117,7 @@ def as_pdf(drawn: FigureSpec) -> bytes:
 
 
 def as_csv(drawn: FigureSpec) -> bytes:
-    """The figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
+    """Return the figure's numbers: series, x, y, value; UTF-8, CRLF (RFC 4180), text harmless for spreadsheets."""
     text = io.StringIO(newline="")
     csv.writer(text).writerows([[guard_cell(cell) if isinstance(cell, str) else cell for cell in row]
                                 for row in table.figure_rows(drawn)])
@@ -128,21 +128,21 @@ STANDING = 520   # pixels: how tall columns stand
 
 
 def columns_switch(page: PageContext, words: dict) -> bool:
-    """The remembered switch; True for columns."""
+    """Return the remembered switch; True for columns."""
     shown = page.view().transpose
     st.toggle(words["columns"], help=words["columns_help"], **bind(page.set, "transpose", shown))
     return shown
 
 
 def token_name(tokens: Tokens, place: int) -> str:
-    """A token and its place, for an axis."""
+    """Return a token and its place, for an axis."""
     return f"{visible_token(tokens.texts[place])} {place}"
 
 
 def vector_strips(vectors: Sequence[tuple[str, np.ndarray]], *, key: str, alt: str, columns: bool = False,
                   axis: str = "dimension", bound: float | None = None, name: str = "") -> None:
-    """One strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of a
-    figure."""
+    """Draw one strip for each (name, vector); all of one length, on one scale symmetric about 0. key, alt, name: as of
+    a figure."""
     names, numbers = [name for name, _ in vectors], np.stack([vector for _, vector in vectors])
     places = [str(place) for place in range(numbers.shape[1])]
     if columns:

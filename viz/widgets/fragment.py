@@ -42,7 +42,7 @@ def fetch(page: PageContext, model: str) -> None:
 
 
 def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> None:
-    """A model that is not on this disk: what happened, its size, and a button that fetches it."""
+    """Draw a model that is not on this disk: what happened, its size, and a button that fetches it."""
     words = strings("frame")
     if not sources.may_fetch():
         st.info(words["no_fetch"].format(model=escape_markdown(model)))
@@ -58,8 +58,8 @@ def _offer_to_fetch(page: PageContext, model: str, sentence: str, part: str) -> 
 
 
 def offer_model(page: PageContext, model: str, key: str) -> None:
-    """A button that brings a model of the catalogue to this disk for a page that is better with it, and its progress
-    with a stop; nothing where it is there, or where nothing may be fetched."""
+    """Draw a button that brings a model of the catalogue to this disk for a page that is better with it, and its
+    progress with a stop; nothing where it is there, or where nothing may be fetched."""
     offer = next((offer for offer in sources.catalogue() if offer.id == model and not offer.on_disk), None)
     if offer is None or not sources.may_fetch():
         return
@@ -75,7 +75,7 @@ def offer_model(page: PageContext, model: str, key: str) -> None:
 
 
 def show_fetching(model: str) -> None:
-    """A download: how far it is, and a button that stops it. Once the model is there the page runs anew; raises
+    """Draw a download: how far it is, and a button that stops it. Once the model is there the page runs anew; raises
     UserError if that failed."""
     words, job = strings("frame"), sources.fetch(model, session().id)
     place = st.empty()
@@ -101,7 +101,7 @@ PLAYING = Kept(False)   # whether a film, or a translation, goes on by itself
 
 
 def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> None:
-    """Draws draw(page, *given). A control in it draws it again and nothing else, so it holds everything that its
+    """Draw draw(page, *given). A control in it draws it again and nothing else, so it holds everything that its
     controls change; what goes wrong in it is one sentence in its place. `given` is what it was when the page ran."""
     asked = page.about.asks_with(page.controls)
 
@@ -116,7 +116,7 @@ def fragment(page: PageContext, draw: Callable[..., None], *given: object) -> No
 
 
 def repeat(seconds: float, act: Callable[[], None]) -> None:
-    """Calls `act` every so many seconds for as long as the page draws this, and runs the page after it; the last thing
+    """Call `act` every so many seconds for as long as the page draws this, and runs the page after it; the last thing
     that a page draws, so that the time begins when all of it is drawn."""
     page_has_run = False
 
@@ -132,7 +132,7 @@ def repeat(seconds: float, act: Callable[[], None]) -> None:
 
 
 def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
-    """Asks `done` every so many seconds, for the first time when the page is drawn, and runs the page once it is."""
+    """Ask `done` every so many seconds, for the first time when the page is drawn, and runs the page once it is."""
     page_has_run = False
 
     @st.fragment(run_every=seconds)
@@ -146,21 +146,21 @@ def rerun_when(seconds: float, done: Callable[[], bool]) -> None:
 
 
 def pause() -> None:
-    """Ends what goes on by itself, a film or a translation."""
+    """End what goes on by itself, a film or a translation."""
     PLAYING.value = False
 
 
 @st.fragment
 def folded(title: str, draw: Callable[[], None], *, key: str) -> None:
-    """A part of a page that is folded away, and neither made nor sent before somebody opens it: source code alone would
-    bring every browser Streamlit's highlighter of code, 1.6 MB."""
+    """Draw a part of a page that is folded away, and neither made nor sent before somebody opens it: source code alone
+    would bring every browser Streamlit's highlighter of code, 1.6 MB."""
     with st.expander(title, key=key, on_change="rerun") as opened:
         if opened.open:
             draw()
 
 
 def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]) -> str:
-    """The functions' source, each under the module it comes from, and the shapes now."""
+    """Return the functions' source, each under the module it comes from, and the shapes now."""
     parts = [f"# {function.__module__}\n{inspect.getsource(inspect.unwrap(function))}" for function in functions]
     if shapes:
         parts.append("\n".join(f"# {name}: {_shape(value)}" for name, value in shapes.items()) + "\n")
@@ -169,7 +169,7 @@ def source_listing(functions: tuple[Callable, ...], shapes: Mapping[str, object]
 
 def folded_formula(title: str, text: str, shown: Callable[[], tuple[Callable, ...]], *, key: str,
                    sources: str = "") -> None:
-    """What proves a page that is no lesson, folded away: its formulas in words, the source of the functions that
+    """Draw what proves a page that is no lesson, folded away: its formulas in words, the source of the functions that
     computed it, and whence they come. shown gives the functions once it is opened, so that it may import torch."""
     def inside() -> None:
         st.markdown(text)

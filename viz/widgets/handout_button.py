@@ -40,29 +40,29 @@ def _name() -> str:
 
 
 def handout() -> Handout:
-    """The session's handout as it is now."""
+    """Return the session's handout as it is now."""
     return STORE.get(_name())
 
 
 def stored() -> Stored:
-    """The session's handout, and whether its file holds it."""
+    """Return the session's handout, and whether its file holds it."""
     return STORE.stored(_name())
 
 
 def update(how: Callable[[Handout], Handout]) -> Handout:
-    """Puts how(handout) in its place. Raises UserError where that cannot be kept."""
+    """Put how(handout) in its place. Raises UserError if that cannot be kept."""
     return STORE.change(_name(), how)
 
 
 def set_cookie() -> None:
-    """Gives the browser the name, once there is something to find again."""
+    """Return the browser the name, once there is something to find again."""
     if st.context.cookies.get(COOKIE) != _name() and handout() != Handout():
         registered("cookie", "js/cookie.js", "module.cookie")(key="handout-name", data=[COOKIE, _name()])
 
 
 def page_and_link() -> tuple[str, str]:
-    """(where, link): where a figure stands, in words, and the address of exactly this state; both empty on a page
-    without the frame."""
+    """Return (where, link): where a figure stands, in words, and the address of exactly this state; both empty on a
+    page without the frame."""
     state, name = session().state, session().page
     if not name:
         return "", ""
@@ -77,8 +77,8 @@ def page_and_link() -> tuple[str, str]:
 
 
 def add_to_handout(key: str, make: MakeItem, sign: bool = False) -> None:
-    """Draws the button, or only its sign. make(where, link) gives the item; it is called when the button is pressed,
-    and a fragment answers: the page does not run."""
+    """Draw the button, or only its sign. make(where, link) gives the item; it is called when the button is pressed, and
+    a fragment answers: the page does not run."""
     with st.container(width="content"):
         _button(key, make, sign)
 
@@ -104,7 +104,7 @@ def add_item(make: MakeItem) -> None:
 
 
 def show_result() -> None:
-    """Says once what came of `add_item`."""
+    """Say once what came of `add_item`."""
     if _TOAST.value:
         st.toast(_TOAST.value)
         _TOAST.value = ""
@@ -113,14 +113,14 @@ def show_result() -> None:
 
 def picture_button(picture: Picture, records: tuple[AttentionRecord, ...] = (),
                    beside: Callable[[], object] | None = None) -> None:
-    """Draws the button under a component's picture. records: those that the picture shows. beside: draws what stands at
+    """Draw the button under a component's picture. records: those that the picture shows. beside: draws what stands at
     the button's left."""
     _button_row(picture.key, item_maker(picture, records), beside)
 
 
 def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> MakeItem:
-    """What makes a picture's item, for `add_to_handout`. An item with records says by itself what was asked, so that of
-    `where` only the page's title is left."""
+    """Return what makes a picture's item, for `add_to_handout`. An item with records says by itself what was asked, so
+    that of `where` only the page's title is left."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import picture_item
 
@@ -131,7 +131,7 @@ def item_maker(picture: Picture, records: tuple[AttentionRecord, ...] = ()) -> M
 
 
 def table_button(key: str, table: "DataFrame", alt: str, beside: Callable[[], object] | None = None) -> None:
-    """Draws the button under a table, whose index is left out. beside: as of `picture_button`."""
+    """Draw the button under a table, whose index is left out. beside: as of `picture_button`."""
     def make(where: str, link: str) -> Item:
         from viz.handout.build import table_item
 

@@ -25,8 +25,8 @@ def verdict(record: AttentionRecord) -> str:
 
 
 def badge_label(record: AttentionRecord) -> str:
-    """The verdict and, of a verified record, the difference in the pass that made it, which a picture's caption quotes
-    too."""
+    """Return the verdict and, of a verified record, the difference in the pass that made it, which a picture's caption
+    quotes too."""
     verification = record.verification
     if verification.status != "verified":
         return verdict(record)
@@ -35,7 +35,7 @@ def badge_label(record: AttentionRecord) -> str:
 
 
 def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
-    """The verification and its figures, under the model's name."""
+    """Draw the verification and its figures, under the model's name."""
     words, verification = strings("frame"), record.verification
     card = record.card
     changed = f" · {words['version']}" if card.changed else ""
@@ -63,7 +63,7 @@ def show_badge(badge: DeltaGenerator, record: AttentionRecord) -> None:
 
 def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
                    chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> None:
-    """Draws both. What is in focus, what a pair is, whether somebody chose it and when on_event is called: as of
+    """Draw both. What is in focus, what a pair is, whether somebody chose it and when on_event is called: as of
     `token_strip`."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="stretch"):
@@ -73,7 +73,7 @@ def sentence_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int,
 
 
 def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord, View]:
-    """Draws the choice of kind, head and (if `token`) token, and gives the record and the view with them. Waits for the
+    """Draw the choice of kind, head and (if `token`) token, and gives the record and the view with them. Waits for the
     model.
 
     What is chosen here is the open head of the page Heads too, and stands in the URL as there.
@@ -95,7 +95,7 @@ def real_head(page: PageContext, *, token: bool = True) -> tuple[AttentionRecord
 
 
 def kind_choice(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The kinds of attention that a record has, where there are several."""
+    """Draw the kinds of attention that a record has, where there are several."""
     words = strings("heads")
     if len(record.kinds) > 1:
         segments(words["kind"], {kind: kind.label(words["kinds"]) for kind in record.kinds}, page.set, "kind",
@@ -104,7 +104,7 @@ def kind_choice(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def head_choice(label: str, attention_map: AttentionMap, chosen: HeadId, choose: Callable[..., None],
                 field: str) -> None:
-    """One head of all; a new one goes to choose(field=…)."""
+    """Draw one head of all; a new one goes to choose(field=…)."""
     name = strings("lesson")["head_name"]
     st.selectbox(label, head_ids(attention_map), format_func=lambda head: name.format(layer=head[0], head=head[1]),
                  width=220, **bind(choose, field, chosen))

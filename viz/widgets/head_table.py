@@ -27,7 +27,7 @@ _SILENCING = Kept[SilencingQuery | None](None)   # the column of the measures th
 
 
 def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, silencing: Silencing | None) -> None:
-    """The numbers of one text, and the file of them."""
+    """Draw the numbers of one text, and the file of them."""
     words = strings("measures")
     st.markdown(f"##### {words['table']}")
     st.caption(words["table_about"])
@@ -42,7 +42,7 @@ def measures_table(page: PageContext, measures: HeadMeasures, fits: HeadFits, si
 
 
 def column_config(table: "DataFrame", silencing: Silencing | None = None) -> dict[str, Any]:
-    """How each column of a table of heads, and its index, is named, written and explained."""
+    """Return how each column of a table of heads, and its index, is named, written and explained."""
     words = strings("measures")
     titles = ", ".join(pattern.title for pattern in PATTERNS)
     columns = {"layer": st.column_config.NumberColumn(words["columns"]["layer"], width=60),
@@ -65,8 +65,8 @@ def column_config(table: "DataFrame", silencing: Silencing | None = None) -> dic
 
 def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str, Any], *, key: str, alt: str,
                     beside: Callable[[], Any] | None = None) -> None:
-    """A table by (layer, head) with a column of patterns; a click on any cell opens that head on the page Heads. alt:
-    the table in words. beside: draws what stands beside "Add to My lesson"."""
+    """Draw a table by (layer, head) with a column of patterns; a click on any cell opens that head on the page Heads.
+    alt: the table in words. beside: draws what stands beside "Add to My lesson"."""
     heads = table.index.tolist()
 
     def clicked() -> None:
@@ -83,7 +83,7 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
 
 
 def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
-    """The head whose row was clicked; None for whatever else a browser sends."""
+    """Return the head whose row was clicked; None for whatever else a browser sends."""
     try:
         picked = [*event["selection"]["rows"], *(cell[0] for cell in event["selection"]["cells"])]
     except (KeyError, TypeError, IndexError):
@@ -93,8 +93,8 @@ def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
 
 def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt: str,
                 config: Mapping[str, Any] | None = None) -> None:
-    """A table by (layer, head) with the columns of `titles` that it has, in their order and under these titles, and its
-    button; the columns head and paper are its index in words. config: how a title's column is written."""
+    """Draw a table by (layer, head) with the columns of `titles` that it has, in their order and under these titles,
+    and its button; the columns head and paper are its index in words. config: how a title's column is written."""
     names = {"head": [head_label(*head) for head in table.index],
              "paper": [paper_head_label(*head) for head in table.index]}
     shown = table.assign(**names)[[name for name in titles if name in names or name in table]].rename(columns=titles)
@@ -104,7 +104,7 @@ def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt:
 
 
 def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None:
-    """The button that asks for the column, and the wait for it, which another button ends."""
+    """Draw the button that asks for the column, and the wait for it, which another button ends."""
     words = strings("measures")
     if _SILENCING.value != question:
         st.button(words["silence"], key="silence-all", on_click=_set_silencing, args=(question,))
@@ -144,7 +144,7 @@ CORPUS = Kept[CorpusResult | None](None)   # of the last file of texts
 
 
 def saved_corpus(model: str, revision: str, kind: Kind) -> CorpusResult | None:
-    """The last file's measures, if they are of this very model and kind."""
+    """Return the last file's measures, if they are of this very model and kind."""
     corpus = CORPUS.value
     if corpus is None or (corpus.model, corpus.revision, corpus.averages.kind) != (model, revision, kind):
         return None

@@ -87,7 +87,7 @@ class Lesson:
         self.folded: set[str] = set()        # sections whose title their fold has
 
     def header(self) -> None:
-        """The question as title, what the lesson is about, how long it takes, and what it builds on."""
+        """Draw the question as title, what the lesson is about, how long it takes, and what it builds on."""
         with st.container(key="lesson-head"):
             st.markdown(f"## {self.prose['question']}")
             st.markdown(self.prose["lead"], width=READABLE)
@@ -109,8 +109,8 @@ class Lesson:
                       args=(self.page, self.name))
 
     def predict(self, control: str = "guess", **measured: float) -> bool:
-        """The prompt of this control. Gives `open`: once that is true the page draws the answer onto its picture.
-        measured: numbers that its answers tell."""
+        """Return the prompt of this control. Gives `open`: once that is true the page draws the answer onto its
+        picture. measured: numbers that its answers tell."""
         prompt = prompts(self.prose)[control]
         if measured:
             answers = [answer | {"why": answer["why"].format(**measured)} for answer in prompt["answers"]]
@@ -120,7 +120,7 @@ class Lesson:
         return self.open(control)
 
     def open(self, control: str = "guess") -> bool:
-        """Whether what this question covers may be seen: it is answered, or everything is shown. In a lecture a
+        """Return whether what this question covers may be seen: it is answered, or everything is shown. In a lecture a
         question has a screen before its picture."""
         return self.page.state.show or self.page.state.present or bool(self.page.controls[control])
 
@@ -128,7 +128,7 @@ class Lesson:
         return [self.page.state.show, *(self.open(name) for name in self._asked())]
 
     def _asked(self) -> list[str]:
-        """The controls of the questions before the end."""
+        """Return the controls of the questions before the end."""
         return [name for name in prompts(self.prose) if not name.startswith("check_")]
 
     def covered(self, key: str) -> None:
@@ -138,7 +138,7 @@ class Lesson:
             show_me(self.page, f"waits-{key}")
 
     def end(self) -> None:
-        """What to remember, which answers the questions above, two questions that the lesson has answered, and its
+        """Draw what to remember, which answers the questions above, two questions that the lesson has answered, and its
         notebook; the last part of its page."""
         with st.container(key="screen-remember"):
             st.markdown(f"### {self.words['remember']}")
@@ -170,8 +170,8 @@ class Lesson:
             yield prose
 
     def further(self, name: str, draw: Callable[[], None], opened_by: Sequence[str] = ()) -> None:
-        """A section that only some readers want, draw(): folded away, and drawn once it is opened, by hand or by a link
-        with one of these controls. In a lecture it is a screen as any other."""
+        """Draw a section that only some readers want, draw(): folded away, and drawn once it is opened, by hand or by a
+        link with one of these controls. In a lecture it is a screen as any other."""
         if self.page.state.present:
             draw()
             return
@@ -183,7 +183,7 @@ class Lesson:
                 draw()
 
     def fragment(self, draw: Callable[..., None], *given: Any) -> None:
-        """Draws draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything
+        """Draw draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything
         that its controls change. `given` is what it was when the page ran. A question that is answered in it uncovers
         what stands elsewhere, so the page then runs again."""
         @functools.wraps(draw)
@@ -195,12 +195,12 @@ class Lesson:
         fragment(self.page, part, self, *given)
 
     def alt(self, name: str, /, **numbers: Any) -> str:
-        """The words for those who do not see the section's picture."""
+        """Return the words for those who do not see the section's picture."""
         return self.prose[name]["alt"].format(**numbers)
 
     def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None,
                     notices_in: DeltaGenerator | None = None, **numbers: Any) -> None:
-        """What to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are
+        """Draw what to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are
         now. notices_in: the column that has room for what to notice; a lecture shows it below the picture."""
         prose = self.prose[name]
         if prose.get("notice"):
@@ -217,8 +217,8 @@ class Lesson:
 
     @st.fragment
     def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
-        """A fragment: nothing is drawn until a tab is chosen, and it then is without the page's arithmetic. A choice,
-        not Streamlit's tabs: those of a page took its browser a tenth of a second in every run."""
+        """Draw a fragment: nothing is drawn until a tab is chosen, and it then is without the page's arithmetic. A
+        choice, not Streamlit's tabs: those of a page took its browser a tenth of a second in every run."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{name}"):
             st.caption(self.words["prove"], width="content")
             tab = st.segmented_control(self.words["tabs_label"], list(texts), key=f"tabs-{name}",
@@ -233,8 +233,8 @@ class Lesson:
         st.code(source_listing(shown, shapes), language="python")
 
     def _formula(self, name: str) -> str:
-        """The formula, its symbols and the terms of the glossary: one element, as every element of a page takes part in
-        each of its runs."""
+        """Return the formula, its symbols and the terms of the glossary: one element, as every element of a page takes
+        part in each of its runs."""
         prose = self.prose[name]
         # on a phone a line of several formulas would be cut off: each gets its own
         lines = ["$$", "\\begin{gathered}" + prose["formula"].replace("\\qquad", "\\\\[8pt]") + "\\end{gathered}",
@@ -246,7 +246,7 @@ class Lesson:
 
 
 def _checks(page: PageContext, lesson: Lesson) -> None:
-    """The two questions at the end, folded away until somebody wants them, or a link has them answered."""
+    """Draw the two questions at the end, folded away until somebody wants them, or a link has them answered."""
     words, asked = lesson.words, {each.name: page.controls[each.name] for each in CHECKS}
     with st.expander(words["check"], expanded=page.state.show or any(asked.values()), key="check"):
         for (control, _), prompt in zip(asked.items(), lesson.prose["check"], strict=True):
@@ -254,7 +254,7 @@ def _checks(page: PageContext, lesson: Lesson) -> None:
 
 
 def _hall_checks(page: PageContext, lesson: Lesson) -> None:
-    """The same before a hall: each on a screen, and nothing is remembered of it."""
+    """Draw the same before a hall: each on a screen, and nothing is remembered of it."""
     for control, prompt in zip(CHECKS, lesson.prose["check"], strict=True):
         with st.container(key=f"predict-{control.name}"):
             ask(page, prompt, control.name)
@@ -266,7 +266,7 @@ def _listed(sentences: list[str], numbers: Mapping[str, Any]) -> str:
 
 
 def lessons() -> list[str]:
-    """The names of all lesson pages in the order of the menu: the pages that have prose of their own among the
+    """Return the names of all lesson pages in the order of the menu: the pages that have prose of their own among the
     lessons."""
     from viz.text import FOLDER
 
@@ -286,12 +286,12 @@ PLACES = 17   # heights that make the curve
 
 
 def drawn_control(name: str = "drawn") -> Numbers:
-    """The page's control that holds the curve; () until one is drawn."""
+    """Return the page's control that holds the curve; () until one is drawn."""
     return Numbers(name, (), 0, 1, 0, PLACES)
 
 
 def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
-    """Asks for the curve, until one is drawn or everything is shown. Whether that is so: the page then shows the real
+    """Ask for the curve, until one is drawn or everything is shown. Whether that is so: the page then shows the real
     one."""
     values = page.controls[control.name]
     if page.state.show and not values:
@@ -303,8 +303,8 @@ def draw_first(page: PageContext, control: Numbers, axes: Axes) -> bool:
 
 
 def drawn_lines(values: Sequence[float], x: np.ndarray, y_range: tuple[float, float], log: str = "") -> list[Line]:
-    """The curve that was drawn, if one was, as a line over the x of the real figure, whose axes it was drawn over: from
-    x[0] to x[-1] and over y_range; log: which of them are logarithmic, as of `lines`."""
+    """Return the curve that was drawn, if one was, as a line over the x of the real figure, whose axes it was drawn
+    over: from x[0] to x[-1] and over y_range; log: which of them are logarithmic, as of `lines`."""
     if len(values) != PLACES:
         return []
     across = np.log(x) if "x" in log else np.asarray(x, float)

@@ -12,21 +12,21 @@ LETTERS = ("a", "b", "c", "d")
 
 
 def prompts(prose: dict) -> dict[str, dict]:
-    """The questions of a lesson's prose by the control that holds the answer: guess for [predict], guess_far for
+    """Return the questions of a lesson's prose by the control that holds the answer: guess for [predict], guess_far for
     [predict_far], then check_1 and check_2."""
     first = {table.replace("predict", "guess"): each for table, each in prose.items() if table.startswith("predict")}
     return first | {f"check_{place + 1}": each for place, each in enumerate(prose.get("check", ()))}
 
 
 def show_me(page: PageContext, key: str) -> None:
-    """The button that uncovers everything that questions cover, on this page and on the others."""
+    """Draw the button that uncovers everything that questions cover, on this page and on the others."""
     words = strings("lesson")
     st.button(words["show"], key=f"show-{key}", type="tertiary", icon=":material/visibility:", help=words["show_help"],
               on_click=page.set, kwargs={"show": True})
 
 
 def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
-    """Asks `prompt` (ask, answers, right, as in a lesson's prose); the page's control of this name holds the letter of
+    """Ask `prompt` (ask, answers, right, as in a lesson's prose); the page's control of this name holds the letter of
     the answer. Once it is answered, or everything is shown, each answer has its sentence. title: a word or two before
     the question."""
     words, chosen, key = strings("lesson"), page.controls[control], f"view_{control}"
@@ -50,7 +50,7 @@ def ask(page: PageContext, prompt: dict, control: str, title: str = "") -> None:
 
 
 def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
-    """Every answer with its sentence; whether it is right, and which was chosen."""
+    """Return every answer with its sentence; whether it is right, and which was chosen."""
     signs = ["✓" if place == prompt["right"] else "✗" for place in range(len(prompt["answers"]))]
     own = [f" *({yours})*" if place == chosen else "" for place in range(len(signs))]
     return [f"{sign} **{answer['text']}**{mine}  \n{answer['why']}"
@@ -58,8 +58,8 @@ def _judged(prompt: dict, chosen: int | None, yours: str) -> list[str]:
 
 
 def _ask_hall(page: PageContext, prompt: dict, control: str, letters: Sequence[str]) -> None:
-    """The answers with the hands for each. A click on one, or what the next arrow presses, shows what is true of each,
-    and none is marked as chosen."""
+    """Draw the answers with the hands for each. A click on one, or what the next arrow presses, shows what is true of
+    each, and none is marked as chosen."""
     words, told = strings("lecture"), page.controls[control] in letters
     question = f"{page.name} {control}"
     for place, (letter, answer) in enumerate(zip(letters, prompt["answers"], strict=True)):

@@ -9,13 +9,13 @@ from viz.text import strings
 
 
 def is_shipped(question: object) -> bool:
-    """Whether a question's answer is shipped for this very model, so that nothing has to be waited for."""
+    """Return whether a question's answer is shipped for this very model, so that nothing has to be waited for."""
     return sources.measured_before(question) is not None and not sources.measured_here(question)
 
 
 def measured_line(question: object, key: str, name: str, again: Callable[[], None] | None = None) -> None:
-    """Where a shipped answer is shown: its day and machine, and a button that measures it here. name: of the set in
-    the benchmark that measured it. again: called on the click."""
+    """Draw where a shipped answer is shown: its day and machine, and a button that measures it here. name: of the set
+    in the benchmark that measured it. again: called on the click."""
     known = sources.shipped(question)
     if known is None or not is_shipped(question):
         return

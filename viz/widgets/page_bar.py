@@ -12,12 +12,12 @@ _SHORTCUTS = Kept("")   # as a reader switched them in this session; "" as the b
 
 
 def shortcuts() -> bool:
-    """Whether single letters and digits are keys of the page (WCAG 2.1.4 wants a way to switch them off)."""
+    """Return whether single letters and digits are keys of the page (WCAG 2.1.4 wants a way to switch them off)."""
     return (_SHORTCUTS.value or st.context.cookies.get(COOKIE)) != OFF
 
 
 def page_bar(page: PageContext) -> None:
-    """Draws the buttons, in the row of the page's title."""
+    """Draw the buttons, in the row of the page's title."""
     words = strings("lecture")
     st.button(words["present"], key="present", type="tertiary", icon=":material/slideshow:", help=words["present_help"],
               on_click=present, args=(page, True))

@@ -28,7 +28,8 @@ _ERROR = Kept("")                         # what is wrong with the one that was 
 
 
 def picture_name(sha256: str | None) -> str:
-    """What a picture is called: the title of one that is shipped, the name of a file; "" of one that is not here."""
+    """Return what a picture is called: the title of one that is shipped, the name of a file; "" of one that is not
+    here."""
     if sha256 is None:
         return ""
     try:
@@ -38,8 +39,8 @@ def picture_name(sha256: str | None) -> str:
 
 
 def picture_options() -> dict[str, str]:
-    """{sha256: name} of what one can choose: those that are shipped, those that were brought in this session, and the
-    one of a link."""
+    """Return {sha256: name} of what one can choose: those that are shipped, those that were brought in this session,
+    and the one of a link."""
     chosen = session().state.image
     known = {each.sha256: each.name for each in pictures.offered(session().state.model)} | OWN_PICTURES.value
     return known if chosen is None or chosen in known else known | {chosen: picture_name(chosen)
@@ -47,7 +48,7 @@ def picture_options() -> dict[str, str]:
 
 
 def _bring(page: PageContext, key: str) -> None:
-    """Opens what was dropped, pasted or taken; what is wrong with it is said under its place."""
+    """Open what was dropped, pasted or taken; what is wrong with it is said under its place."""
     _ERROR.value = ""
     if st.session_state[key] is None:
         return
@@ -68,7 +69,7 @@ def _choose(page: PageContext) -> None:
 
 
 def picture_widgets(page: PageContext) -> None:
-    """Draws the choice, the place for a file, and the camera."""
+    """Draw the choice, the place for a file, and the camera."""
     words, options, chosen = strings("pictures"), picture_options(), page.state.image
     st.session_state["ask_picture"] = chosen
     st.selectbox(words["picture"], list(options), format_func=options.__getitem__, key="ask_picture",
@@ -105,15 +106,15 @@ def _about(chosen: str | None) -> None:
 
 
 def camera_works(url: str | None) -> bool:
-    """Whether a browser lets the page of this address have its camera: over HTTPS, or on the same machine (W3C, Secure
-    Contexts, 2023)."""
+    """Return whether a browser lets the page of this address have its camera: over HTTPS, or on the same machine (W3C,
+    Secure Contexts, 2023)."""
     address = urlsplit(url or "")
     host = (address.hostname or "").lower()
     return address.scheme == "https" or host in ("localhost", "127.0.0.1", "::1") or host.endswith(".localhost")
 
 
 def picture_pills(page: PageContext) -> None:
-    """The pictures as small buttons in a row, for a page that is about them."""
+    """Draw the pictures as small buttons in a row, for a page that is about them."""
     options: dict[str, str] = picture_options()
     st.session_state["picture-pills"] = page.state.image
     st.pills(strings("pictures")["picture"], list(options), format_func=partial(_short, options), wrap=True,
@@ -135,7 +136,7 @@ HIGH = 150   # pixels of the picture as a strip
 
 def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, look: str = "blocky",
                  opacity: float = glow.OPACITY, on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draws what the token in focus looks at in the open head, over the picture."""
+    """Draw what the token in focus looks at in the open head, over the picture."""
     patches = patches_of(record, view.kind, picture_name(record.query.image))
     shown = PatchState(view.token, look, opacity, hidden_tokens(record))
     return picture_view(patches, row_of(record, view), shown, height=height, key=key, view=view, on_event=on_event)
@@ -143,8 +144,8 @@ def open_picture(record: AttentionRecord, view: View, *, key: str, height: int, 
 
 def patch_strip(record: AttentionRecord, view: View, *, key: str, says: str = "",
                 on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draws the picture with the token in focus, small: the place where one chooses it, as in a strip of tokens.
-    says: what one does there, in other words."""
+    """Draw the picture with the token in focus, small: the place where one chooses it, as in a strip of tokens. says:
+    what one does there, in other words."""
     patches, words = patches_of(record, view.kind, picture_name(record.query.image)), strings("components")["picture"]
     nothing = PatchValues(np.full(len(patches.texts), np.nan, np.float32), patches.label, kind="none")
     return picture_view(patches, nothing, PatchState(view.token, opacity=0.0, hidden=hidden_tokens(record),
@@ -171,7 +172,7 @@ def what_it_reads(model: str) -> frozenset[str]:
 
 
 def is_unknown(model: str) -> bool:
-    """Whether nobody can say what it reads: an id of the hub, or a folder, that is not on this disk."""
+    """Return whether nobody can say what it reads: an id of the hub, or a folder, that is not on this disk."""
     try:
         sources.sides(model)
     except UserError:
@@ -180,12 +181,12 @@ def is_unknown(model: str) -> bool:
 
 
 def picture_models() -> list[str]:
-    """The catalogue's models of pictures that are on this disk, those that were trained here last."""
+    """Return the catalogue's models of pictures that are on this disk, those that were trained here last."""
     return [offer.id for offer in sources.catalogue() if offer.pictures and offer.on_disk]
 
 
 def _join(image: str | None) -> None:
-    """Keeps a picture that a link or a reloaded page named as long as this session, as if it had been brought here."""
+    """Keep a picture that a link or a reloaded page named as long as this session, as if it had been brought here."""
     if image is None or image in OWN_PICTURES.value:
         return
     with contextlib.suppress(UserError):   # one that is gone is said to be where it would be drawn
@@ -195,7 +196,7 @@ def _join(image: str | None) -> None:
 
 
 def fit_question(page: PageContext) -> None:
-    """Puts a model that the page takes in the place of one that it does not, and a picture beside a model of pictures;
+    """Put a model that the page takes in the place of one that it does not, and a picture beside a model of pictures;
     what was there comes back with the next page that takes it."""
     if not page.about.asks_with(page.controls):
         return

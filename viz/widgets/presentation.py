@@ -30,7 +30,7 @@ def prepare_room(lesson: bool) -> None:
 
 
 def listen_for_keys(page: PageContext, lesson: bool) -> None:
-    """Listens to the keys; the last thing on a page, for it takes a line. lesson: whether the page has several screens.
+    """Listen to the keys; the last thing on a page, for it takes a line. lesson: whether the page has several screens.
     A fragment: the page does not run because another screen of it is seen."""
     turned = False
 
@@ -62,7 +62,8 @@ def listen_for_keys(page: PageContext, lesson: bool) -> None:
 
 
 def parse_event(value: object) -> tuple[str, Any] | None:
-    """What a browser sent: {"on": true or false}, {"step": 1 or -1} or {"screen": its name}; None for anything else."""
+    """Return what a browser sent: {"on": true or false}, {"step": 1 or -1} or {"screen": its name}; None for anything
+    else."""
     if value in ({"on": True}, {"on": False}) and isinstance(value["on"], bool):
         return "on", value["on"]
     if value in ({"step": 1}, {"step": -1}) and type(value["step"]) is int:

@@ -19,7 +19,7 @@ _RESUMED = Kept[frozenset[str]](frozenset())   # the lessons that were opened in
 
 
 def resume(page: PageContext) -> None:
-    """Opens a lesson where this browser left it, unless it was open in this visit before, or a link says otherwise."""
+    """Open a lesson where this browser left it, unless it was open in this visit before, or a link says otherwise."""
     known = _KNOWN.value
     if known is None or page.name in _RESUMED.value:
         return
@@ -31,7 +31,7 @@ def resume(page: PageContext) -> None:
 
 
 def remember(page: PageContext) -> None:
-    """Lets the browser remember this lesson from its address, which holds the controls (js/progress.js)."""
+    """Let the browser remember this lesson from its address, which holds the controls (js/progress.js)."""
     _tell({"lesson": page.name, "controls": [control.name for control in page.about.controls]})
 
 
@@ -49,7 +49,7 @@ def forget(page: PageContext, *names: str) -> None:
 
 
 def right_answers(name: str, left: dict[str, Any]) -> tuple[int, int]:
-    """(right, answered) of a lesson's questions."""
+    """Return (right, answered) of a lesson's questions."""
     asked = prompts(strings(f"lessons/{name}"))
     found = [asked[control]["right"] == LETTERS.index(letter) for control, letter in left.items() if control in asked]
     return sum(found), len(found)
@@ -68,7 +68,7 @@ def _take() -> None:
 
 
 def parse_event(value: Any) -> Progress:
-    """What a browser said that it remembers, less whatever no control of the lesson can be."""
+    """Return what a browser said that it remembers, less whatever no control of the lesson can be."""
     if not isinstance(value, dict):
         return {}
     known, found = pages(), Progress()

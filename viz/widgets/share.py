@@ -29,7 +29,7 @@ def share_button(page: PageContext) -> None:
 
 
 def _share(page: PageContext) -> None:
-    """The dialog's content: what the link shows, the link, what it cannot do, and its code."""
+    """Draw the dialog's content: what the link shows, the link, what it cannot do, and its code."""
     words, whose = strings("share"), _WHOSE.value if asks(page) else "view"
     st.session_state["share-whose"] = whose
     left, right = st.columns([4, 5], gap="large")
@@ -69,13 +69,13 @@ def qr_code(link: str) -> str | None:
 
 
 def is_answer(control: Control) -> bool:
-    """Whether a control holds what a reader answered: a letter, a drawn curve, marked cells."""
+    """Return whether a control holds what a reader answered: a letter, a drawn curve, marked cells."""
     return (control.name.startswith(("guess", "check_")) or control.name == "marks"
             or (control.name == "drawn" and isinstance(control, Numbers)))
 
 
 def asks(page: PageContext) -> bool:
-    """Whether the page has questions now: a lesson has them always, Heads while a head is to be predicted."""
+    """Return whether the page has questions now: a lesson has them always, Heads while a head is to be predicted."""
     return any(is_answer(control) for control in page.about.controls) and page.controls.get("predict") != ""
 
 

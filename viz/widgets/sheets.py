@@ -16,7 +16,7 @@ from viz.widgets.fields import choice_for
 
 
 def notebook_button(name: str, link: str, words: str = "", help: str | None = None, solution: bool = False) -> None:
-    """Draws it for a lesson that has a notebook; the file is made when it is pressed. link: where the lesson is; words:
+    """Draw it for a lesson that has a notebook; the file is made when it is pressed. link: where the lesson is; words:
     on the button, "" for its own."""
     if name in notebook_names():
         st.download_button(words or strings("sheets")["notebook"]["button"],
@@ -29,7 +29,7 @@ DEEPER = 2   # a sheet's headings are below the page's own
 
 
 def sheet_list(page: PageContext) -> None:
-    """Draws all sheets, each folded."""
+    """Draw all sheets, each folded."""
     words = strings("sheets")
     st.markdown(f"### {words['title']}")
     choice_for(page, "copy", words["copy"], words["copies"])
@@ -44,7 +44,7 @@ def sheet_list(page: PageContext) -> None:
 
 
 def _notebooks(solution: bool) -> None:
-    """The notebook of every lesson, with its exercise solved in the teachers' copy."""
+    """Draw the notebook of every lesson, with its exercise solved in the teachers' copy."""
     words, known, base = strings("sheets")["notebook"], pages(), _base()
     with st.expander(words["all"], key="notebooks"):
         st.markdown(words["about"], width=READABLE)
@@ -54,12 +54,12 @@ def _notebooks(solution: bool) -> None:
 
 
 def _base() -> str:
-    """What the address of every page begins with."""
+    """Return what the address of every page begins with."""
     return own_address().partition("?")[0].rpartition("/")[0] + "/"
 
 
 def _files(shown: Sheet, name: str) -> None:
-    """The copy's files; each is made when its button is pressed. name: theirs, without an ending."""
+    """Draw the copy's files; each is made when its button is pressed. name: theirs, without an ending."""
     words, base = strings("sheets"), _base()
     kinds: list[tuple[str, str, str, Callable[[], bytes | str]]] = [
         ("pdf", "pdf", "application/pdf", lambda: pdf.printed(html_page(shown, base))),

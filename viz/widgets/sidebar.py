@@ -36,7 +36,7 @@ def _add(page: PageContext) -> None:
 
 
 def _import(page: PageContext) -> None:
-    """Opens the file that was dropped; what is wrong with it is said under its place."""
+    """Open the file that was dropped; what is wrong with it is said under its place."""
     if st.session_state["ask_npz"] is None:
         _IMPORT_ERROR.value = ""
     try:
@@ -52,7 +52,7 @@ def _import(page: PageContext) -> None:
 
 
 def _import_widget(page: PageContext) -> None:
-    """The place for attention that another tool saved."""
+    """Draw the place for attention that another tool saved."""
     words = strings("frame")
     with st.expander(words["import_title"]):
         st.file_uploader(words["import_file"], type=["npz", "safetensors"], key="ask_npz", help=words["import_help"],
@@ -62,7 +62,7 @@ def _import_widget(page: PageContext) -> None:
 
 
 def ask_widgets(page: PageContext) -> DeltaGenerator:
-    """Draws the question's widgets.
+    """Draw the question's widgets.
 
     Returns the place where the badge goes once the record is there. In a session's first run the widgets say what the
     browser holds: a page that outlived its server brings what was typed meanwhile, and no callback would tell of it.
@@ -88,8 +88,8 @@ def ask_widgets(page: PageContext) -> DeltaGenerator:
 
 
 def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
-    """The text with its examples, a second one and a target, and attention from elsewhere; beside a picture the texts
-    alone that it is compared with."""
+    """Draw the text with its examples, a second one and a target, and attention from elsewhere; beside a picture the
+    texts alone that it is compared with."""
     words, beside = strings("frame"), page.state.image is not None
     st.text_area(words["texts_beside" if beside else "text"], on_change=_from_widget, args=(page, "text"), height=110,
                  help=words["texts_help" if beside else "text_help"], **text_value("ask_text", asked["text"]))
@@ -112,8 +112,8 @@ def _text_widgets(page: PageContext, asked: dict[str, str]) -> None:
 
 
 def _reads(model: str, field: str, unknown: bool = True) -> bool:
-    """Whether a model reads this beside its text. unknown: the answer for one that is not there, of which the page says
-    so."""
+    """Return whether a model reads this beside its text. unknown: the answer for one that is not there, of which the
+    page says so."""
     try:
         return field in sources.sides(model)
     except UserError:
@@ -121,8 +121,8 @@ def _reads(model: str, field: str, unknown: bool = True) -> bool:
 
 
 def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
-    """The choice of the model, and the field that adds one where this server takes others than the catalogue's; returns
-    the badge's place."""
+    """Return the choice of the model, and the field that adds one where this server takes others than the catalogue's;
+    returns the badge's place."""
     words, model = strings("frame"), page.state.model
     offers, reads = {offer.id: offer for offer in sources.catalogue()}, page.about.reads
     names = [name for name, offer in offers.items() if page.about.answers(offer)
@@ -144,7 +144,7 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
 
 
 def _label(name: str, offer: Entry | None) -> str:
-    """A model in the menu; one that is not on disk says how much it would fetch."""
+    """Return a model in the menu; one that is not on disk says how much it would fetch."""
     if offer is None:
         imported = sources.imported_name(name)
         return name if imported is None else strings("frame")["import_label"].format(name=imported)
@@ -152,8 +152,8 @@ def _label(name: str, offer: Entry | None) -> str:
 
 
 def fetch_model(page: PageContext) -> None:
-    """A download of the page's model, if one is under way: how far it is, and a button that stops it. Once the model is
-    there the page runs anew; raises UserError if that failed."""
+    """Draw a download of the page's model, if one is under way: how far it is, and a button that stops it. Once the
+    model is there the page runs anew; raises UserError if that failed."""
     model, needed_by = FETCHING.value
     if not model or page.state.model not in (model, needed_by):
         return
@@ -161,7 +161,7 @@ def fetch_model(page: PageContext) -> None:
 
 
 def require_texts(page: PageContext) -> None:
-    """Raises UserError where the link named a text that it did not hold, with the button that goes on without it."""
+    """Raise UserError if the link named a text that it did not hold, with the button that goes on without it."""
     words, absent = strings("frame"), page.state.absent
     if not absent:
         return

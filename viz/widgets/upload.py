@@ -14,13 +14,15 @@ _READ = Kept[dict[str, str]]({})   # the last file that each uploader gave to be
 
 
 def most_megabytes(limit: int) -> int:
-    """The whole megabytes that an uploader states for files of at most `limit` bytes: no more than the server takes."""
+    """Return the whole megabytes that an uploader states for files of at most `limit` bytes: no more than the server
+    takes."""
     return max(1, min(math.ceil(limit / MB), st.get_option("server.maxUploadSize")))
 
 
 def take(key: str) -> tuple[bytes, str] | None:
-    """(content, name) of the file that was dropped on the uploader of this key, for its on_change: read once, and then
-    Streamlit keeps no copy. None where there is nothing new. Raises UserError for a file that is gone already."""
+    """Return (content, name) of the file that was dropped on the uploader of this key, for its on_change: read once,
+    and then Streamlit keeps no copy. None where there is nothing new. Raises UserError for a file that is gone
+    already."""
     file = st.session_state[key]
     if file is None or (is_dropped(file) and _READ.value.get(key) == file.file_id):
         return None

@@ -17,7 +17,7 @@ READERS = {"translate": "en-fr", "read": "minilm"}   # pretrained models of the 
 
 
 def refusal(page: PageContext, record: AttentionRecord, fetch: Callable[[PageContext, str], None]) -> None:
-    """What stands on a page whose small model does not know the words of the text: which words, an example that it
+    """Draw what stands on a page whose small model does not know the words of the text: which words, an example that it
     knows, a pretrained model that reads any text, and the vocabulary. fetch(page, model): brings a model here."""
     words, card = strings("vocabulary"), record.card
     unknown = dict.fromkeys(text for each in record.maps for side in (each.queries, each.keys)
@@ -43,7 +43,8 @@ def _read(page: PageContext, text: str) -> None:
 
 
 def reader_button(page: PageContext, offer: sources.Entry, fetch: Callable[[PageContext, str], None]) -> None:
-    """A button that reads the text with another model; of one that is not on this disk it says what will be fetched."""
+    """Draw a button that reads the text with another model; of one that is not on this disk it says what will be
+    fetched."""
     words = strings("vocabulary")
     st.button(words["reader" if offer.on_disk else "fetch_reader"].format(
         model=escape_markdown(offer.title), size=offer.size / 1e6), key=f"read-{offer.id}", help=offer.good_for,
@@ -51,7 +52,7 @@ def reader_button(page: PageContext, offer: sources.Entry, fetch: Callable[[Page
 
 
 def vocabulary(model: str, title: str, use: Callable[[str], None], expanded: bool = False) -> None:
-    """An expander with every phrase that the model knows; nothing for a model that reads any word. use(text): the
+    """Draw an expander with every phrase that the model knows; nothing for a model that reads any word. use(text): the
     sentence is to be read. expanded: it is open from the start."""
     groups = sources.vocabulary(model)
     if not groups:

@@ -40,7 +40,7 @@ POSITIONS = (("relative_position_bias", "relative (a learned bias by distance in
 
 
 def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> PictureModel | TwoTowers:
-    """The model of a folder, loaded and verified, as `model.pretrained.build.open_folder` opens one of texts."""
+    """Return the model of a folder, loaded and verified, as `model.pretrained.build.open_folder` opens one of texts."""
     loaded = load_network(place, "pixel_values", report)
     processor = open_processor(place.folder)
     report(0.7, "verifying against the model's own attention")
@@ -54,8 +54,8 @@ def open_folder(place: ModelFiles, fingerprint: str, report: Progress) -> Pictur
 
 def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network", processor: "BaseImageProcessor",
                         head: str, dtype: str = "float32", comparison: Comparison | None = None) -> PictureModel:
-    """The model of a loaded network that reads pictures, verified or at least reported, its patches measured. Raises
-    UserError if its picture cannot be trusted."""
+    """Return the model of a loaded network that reads pictures, verified or at least reported, its patches measured.
+    Raises UserError if its picture cannot be trusted."""
     if not has_attention(network):
         raise no_attention(place.title, network.config.model_type)
     network.eval()
@@ -78,14 +78,14 @@ def build_picture_model(place: ModelFiles, fingerprint: str, network: "Network",
 
 
 def picture_probe(network: "Network", processor: "BaseImageProcessor") -> Probe:
-    """A forward pass over a picture of noise, as the model's own processor prepares it."""
+    """Return a forward pass over a picture of noise, as the model's own processor prepares it."""
     noise = np.random.default_rng(0).integers(0, 256, (*PROBE_SIDES, 3), np.uint8)
     return Probe(network, {"pixel_values": prepare(processor, noise).pixels})
 
 
 @contextmanager
 def _refused(place: ModelFiles) -> Iterator[None]:
-    """Makes a UserError of whatever a network or its processor raises about the probe."""
+    """Make a UserError of whatever a network or its processor raises about the probe."""
     try:
         yield
     except (UserError, MemoryError):
@@ -106,7 +106,7 @@ def _in_words(cut: Cut, probe: Probe) -> str:
 
 
 def picture_card(card: Card, network: "Network", tokens: int) -> Card:
-    """The card with what is said otherwise of a model of pictures."""
+    """Return the card with what is said otherwise of a model of pictures."""
     names = [name.lower() for name, _ in [*network.named_parameters(), *network.named_modules()]]
     names += [type(module).__name__.lower() for module in network.modules()]
     schemes = dict.fromkeys(words for part, words in POSITIONS if any(part in name for name in names))
@@ -115,7 +115,8 @@ def picture_card(card: Card, network: "Network", tokens: int) -> Card:
 
 def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
                  readers: "tuple[BaseImageProcessor, Tokenizer]", dtype: str = "float32") -> TwoTowers:
-    """Both towers of a loaded network, each verified by itself. readers: its image processor and its tokenizer."""
+    """Return both towers of a loaded network, each verified by itself. readers: its image processor and its
+    tokenizer."""
     processor, tokenizer = readers
     network.eval()
     picture = build_picture_model(place, fingerprint, network.vision_model, processor, "none", dtype,
@@ -126,8 +127,8 @@ def build_towers(place: ModelFiles, fingerprint: str, network: "Network",
 
 def untrained_twin(model: PretrainedModel | TwoTowers, place: ModelFiles,
                    fingerprint: str) -> PretrainedModel | TwoTowers:
-    """A model like this one, of texts or of pictures, whose weights are drawn anew as its own family initialises them,
-    with a fixed seed."""
+    """Return a model like this one, of texts or of pictures, whose weights are drawn anew as its own family initialises
+    them, with a fixed seed."""
     one = model.picture if isinstance(model, TwoTowers) else model
     compared = one.comparison if isinstance(one, PictureModel) else None
     with seeded(SEED):

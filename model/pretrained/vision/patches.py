@@ -1,6 +1,5 @@
 """Which token is which patch. It is measured when a model is opened: a change of a patch's pixels must change what its
-token brings into the first layer, and no other token's.
-"""
+token brings into the first layer, and no other token's."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,7 +36,7 @@ def embedded_parts(network: "Module", pixels: "Tensor", special: Sequence[int], 
 
 
 def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: int) -> Parts | None:
-    """The same of one picture; whatever is behind the convolution and yet no position counts as one."""
+    """Return the same of one picture; whatever is behind the convolution and yet no position counts as one."""
     name, convolution = first_convolution(network)
     made: list[Tensor | tuple[Tensor, ...]] = []
     cut: list[Tensor] = []
@@ -64,7 +63,8 @@ def _parts(network: "Module", pixels: "Tensor", special: Sequence[int], count: i
 
 
 def _own_vectors(network: "Module") -> np.ndarray:
-    """The learned vectors of [CLS], of the distillation token and of the registers, (token, d_model), in this order."""
+    """Return the learned vectors of [CLS], of the distillation token and of the registers, (token, d_model), in this
+    order."""
     named = {name.rsplit(".", 1)[-1]: parameter for name, parameter in network.named_parameters()}
     rows = [named[name].detach().reshape(-1, named[name].shape[-1]).numpy()
             for names in (CLASS_TOKENS, DISTILLATION, REGISTERS) for name in names if name in named]
@@ -92,16 +92,16 @@ class Cut:
     after: tuple[str, ...]    # and behind them
 
     def tokens(self, height: int, width: int) -> Tokens:
-        """The tokens of a picture of height × width pixels, as the model gets it."""
+        """Return the tokens of a picture of height × width pixels, as the model gets it."""
         rows, columns = height // self.height, width // self.width
         return patch_tokens(rows, columns, self.before, self.after,
                             (columns * self.width / width, rows * self.height / height))
 
 
 def cut_of(network: "Module", forward: Callable[[], object], pixels: "Tensor") -> Cut:
-    """How the network cuts pictures, measured on one: pixels (1, 3, height, width), which forward() reads.
+    """Return how the network cuts pictures, measured on one: pixels (1, 3, height, width), which forward() reads.
 
-    Raises Unsupported where its first layer reads no sequence with one token for each patch, row by row.
+    Raises Unsupported if its first layer reads no sequence with one token for each patch, row by row.
     """
     height, width = patch_size(network)
     rows, columns = pixels.shape[2] // height, pixels.shape[3] // width
@@ -115,8 +115,8 @@ def cut_of(network: "Module", forward: Callable[[], object], pixels: "Tensor") -
 
 
 def patch_size(network: "Module") -> tuple[int, int]:
-    """(height, width) in pixels of the patches that the network's first convolution cuts out; where there is none, as
-    its configuration says. Raises Unsupported where they overlap or none are cut."""
+    """Return (height, width) in pixels of the patches that the network's first convolution cuts out; where there is
+    none, as its configuration says. Raises Unsupported if they overlap or none are cut."""
     try:
         _, convolution = first_convolution(network)
     except Unsupported:
@@ -136,7 +136,7 @@ def _by(sides: tuple[int, ...]) -> str:
 
 
 def first_convolution(network: "Module") -> "tuple[str, nn.Conv2d]":
-    """The name of the first convolution over red, green and blue, and the module. Raises Unsupported if there is
+    """Return the name of the first convolution over red, green and blue, and the module. Raises Unsupported if there is
     none."""
     from torch import nn
 
@@ -148,11 +148,12 @@ def first_convolution(network: "Module") -> "tuple[str, nn.Conv2d]":
 
 def patch_order(network: "Module", forward: Callable[[], object], pixels: "Tensor",
                 size: tuple[int, int]) -> np.ndarray:
-    """Which patch each token stands for, int (token); −1 for a token that no patch changes.
+    """Return which patch each token stands for, int (token); −1 for a token that no patch changes.
 
     Patches are counted row by row from 1, and changed in as many passes as their numbers have binary digits: those with
-    a 1 in that place. The passes in which a token changes spell the number of its patch. Raises Unsupported where the
-    first layer reads anything but (1, token, d). """
+    a 1 in that place. The passes in which a token changes spell the number of its patch. Raises Unsupported if the
+    first layer reads anything but (1, token, d).
+    """
     import torch
 
     columns, rows = pixels.shape[3] // size[1], pixels.shape[2] // size[0]
@@ -173,7 +174,7 @@ def patch_order(network: "Module", forward: Callable[[], object], pixels: "Tenso
 
 
 def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
-    """What the network's first layer reads, (1, token, d). Raises Unsupported for anything else."""
+    """Return what the network's first layer reads, (1, token, d). Raises Unsupported for anything else."""
     import torch
     from torch import nn
 
@@ -202,14 +203,15 @@ def entering(network: "Module", forward: Callable[[], object]) -> "Tensor":
 
 
 def _is_repeated(stack: "Module") -> bool:
-    """Whether a sequence of modules is one of layers, all of one class (as MGP-STR has them)."""
+    """Return whether a sequence of modules is one of layers, all of one class (as MGP-STR has them)."""
     from torch import nn
 
     return isinstance(stack, nn.Sequential) and len(stack) > 1 and len({type(layer) for layer in stack}) == 1
 
 
 def _special_names(network: "Module", count: int) -> tuple[str, ...]:
-    """The names of the tokens before the patches, by the parameters that hold them; numbers where they do not say."""
+    """Return the names of the tokens before the patches, by the parameters that hold them; numbers where they do not
+    say."""
     shapes = {name.rsplit(".", 1)[-1]: tuple(parameter.shape) for name, parameter in network.named_parameters()}
     names = [CLS for name in CLASS_TOKENS if name in shapes][:1]
     names += ["[DIST]" for name in DISTILLATION if name in shapes][:1]

@@ -35,7 +35,7 @@ class Prepared(NamedTuple):
 
 
 def open_processor(folder: Path) -> "BaseImageProcessor":
-    """The folder's image processor, of transformers, which works with Pillow and needs no torchvision. Raises
+    """Return the folder's image processor, of transformers, which works with Pillow and needs no torchvision. Raises
     UserError, with the file's name, for a folder without one and for a damaged one."""
     from transformers import AutoImageProcessor
 
@@ -48,8 +48,8 @@ def open_processor(folder: Path) -> "BaseImageProcessor":
 
 
 def prepare(processor: "BaseImageProcessor", picture: np.ndarray) -> Prepared:
-    """What the processor makes of a picture: uint8 (height, width, 3). Raises Unsupported where it makes anything but
-    one picture, or one that cannot be shown as it is."""
+    """Return what the processor makes of a picture: uint8 (height, width, 3). Raises Unsupported if it makes anything
+    but one picture, or one that cannot be shown as it is."""
     from PIL import Image
 
     made = processor(images=Image.fromarray(picture), return_tensors="pt")
@@ -66,7 +66,7 @@ def prepare(processor: "BaseImageProcessor", picture: np.ndarray) -> Prepared:
 
 
 def _scale(processor: "BaseImageProcessor") -> tuple[np.ndarray, np.ndarray, float]:
-    """(mean, deviation) of each channel (3, 1, 1), and what one step of a byte is, before they are taken."""
+    """Return (mean, deviation) of each channel (3, 1, 1), and what one step of a byte is, before they are taken."""
     as_column = lambda values: np.broadcast_to(np.asarray(values, np.float32).reshape(-1, 1, 1), (3, 1, 1))
     normalises = getattr(processor, "do_normalize", False)
     mean, deviation = ((as_column(processor.image_mean), as_column(processor.image_std)) if normalises
@@ -91,8 +91,8 @@ class Comparison:
         return hasattr(self.network, "logit_bias")
 
     def answer(self, output: "Output", text: str) -> Prediction:
-        """The texts, a line each, by their cosine with the picture whose tower put out `output`; without texts the
-        picture's own vector, of length 1. Raises UserError for more texts than are kept."""
+        """Return the texts, a line each, by their cosine with the picture whose tower put out `output`; without texts
+        the picture's own vector, of length 1. Raises UserError for more texts than are kept."""
         import torch
 
         picture = self.vector(output)
@@ -116,7 +116,7 @@ class Comparison:
         return (logits + self.network.logit_bias if self.by_itself else logits).detach()
 
     def vector(self, output: "Output") -> "Tensor":
-        """The picture's vector (d), of length 1, from what its tower put out."""
+        """Return the picture's vector (d), of length 1, from what its tower put out."""
         import torch
 
         with torch.inference_mode():
@@ -125,7 +125,7 @@ class Comparison:
             return _unit(pooled if projection is None else projection(pooled))[0]
 
     def text_vectors(self, texts: tuple[str, ...]) -> "Tensor":
-        """The texts' vectors (text, d), of length 1; each is padded or cut as the model was trained."""
+        """Return the texts' vectors (text, d), of length 1; each is padded or cut as the model was trained."""
         import torch
 
         with torch.inference_mode():
@@ -133,7 +133,7 @@ class Comparison:
         return _unit(getattr(features, "pooler_output", features))
 
     def encoded(self, texts: tuple[str, ...]) -> "dict[str, Tensor]":
-        """The arguments of the text tower: SigLIP was trained with texts of full length, and without a mask."""
+        """Return the arguments of the text tower: SigLIP was trained with texts of full length, and without a mask."""
         longest = self.network.config.text_config.max_position_embeddings
         padding = "max_length" if self.by_itself else True
         encoded = self.tokenizer(list(texts), padding=padding, truncation=True, max_length=longest, return_tensors="pt")
@@ -141,7 +141,7 @@ class Comparison:
         return {name: encoded[name] for name in names if name in encoded}
 
     def check(self, pixels: "Tensor") -> None:
-        """Raises Unsupported where this comparison is not the model's own, on one picture (1, 3, height, width)."""
+        """Raise Unsupported if this comparison is not the model's own, on one picture (1, 3, height, width)."""
         import torch
 
         with torch.inference_mode():
@@ -169,7 +169,7 @@ class PictureModel(PretrainedModel):
     comparison: Comparison | None   # with texts, for the picture tower of CLIP and SigLIP
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """The query's picture as the network takes it. Raises UserError where there is none, or where it cannot be
+        """Return the query's picture as the network takes it. Raises UserError if there is none, or where it cannot be
         asked."""
         report(0.02, "reading the picture")
         if query.image is None:
@@ -228,25 +228,25 @@ class TwoTowers:
         self.vocabulary, self.task, self.editable = text.vocabulary, text.task, text.editable
 
     def tower(self, query: Query) -> PretrainedModel:
-        """The tower that a query is put to."""
+        """Return the tower that a query is put to."""
         return self.text if query.image is None else self.picture
 
     def tokens(self, query: Query, report: Progress = quiet) -> ModelInput:
-        """The query as its tower takes it."""
+        """Return the query as its tower takes it."""
         return self.tower(query).tokens(query, report)
 
     def run(self, asked: ModelInput, *given: Any, **options: Any) -> Pass:
-        """One captured pass of the tower that reads this."""
+        """Return one captured pass of the tower that reads this."""
         return (self.text if asked.picture is None else self.picture).run(asked, *given, **options)
 
     def forward(self, tensors: "dict[str, Tensor]") -> "Tensor":
-        """A plain pass of the tower that reads this."""
+        """Return a plain pass of the tower that reads this."""
         return (self.picture if "pixel_values" in tensors else self.text).forward(tensors)
 
     def record(self, query: Query, report: Progress) -> AttentionRecord:
-        """The record of the query's tower."""
+        """Return the record of the query's tower."""
         return self.tower(query).record(query, report)
 
     def trace(self, query: Query, report: Progress) -> Trace:
-        """The trace of the query's tower."""
+        """Return the trace of the query's tower."""
         return self.tower(query).trace(query, report)

@@ -41,7 +41,7 @@ def batch(rng: random.Random, size: int, lengths: tuple[int, ...]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """A training batch."""
+    """Return a training batch."""
     return batch(rng, size, LENGTHS)
 
 

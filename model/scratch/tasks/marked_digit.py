@@ -20,29 +20,29 @@ def batch(canvases: list[Canvas]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """A training batch."""
+    """Return a training batch."""
     return batch([canvas.draw(rng) for _ in range(size)])
 
 
 def test_canvases(split: str, size: int = 2_000) -> list[Canvas]:
-    """Both of `size` / 2 twins, one after the other; always the same ones. Their digits and places were never
+    """Return both of `size` / 2 twins, one after the other; always the same ones. Their digits and places were never
     trained on."""
     rng = random.Random(f"marked digit {split}")
     return [each for _ in range(size // 2) for each in canvas.twins(rng, split)]
 
 
 def right(model: Transformer, canvases: list[Canvas]) -> np.ndarray:
-    """Which canvases the model reads right, bool (canvas)."""
+    """Return which canvases the model reads right, bool (canvas)."""
     return correct_rows(model, batch(canvases)).numpy()
 
 
 def both(outcomes: np.ndarray) -> float:
-    """The share of twins of which both are right; outcomes bool (canvas)."""
+    """Return the share of twins of which both are right; outcomes bool (canvas)."""
     return float(outcomes.reshape(-1, 2).all(1).mean())
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Share of canvases read right, and of twins of which both are, by split."""
+    """Return share of canvases read right, and of twins of which both are, by split."""
     figures: dict[str, float] = {}
     for split in ("validation", "test"):
         outcomes = right(model, test_canvases(split))

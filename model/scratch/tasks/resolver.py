@@ -31,7 +31,7 @@ def batch(sentences: list[grammar.Sentence]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """A training batch, with some nouns unknown."""
+    """Return a training batch, with some nouns unknown."""
     source = grammar.sentences(rng, "train")
     drawn = []
     for _ in range(size):
@@ -45,13 +45,13 @@ def draw(rng: random.Random, size: int) -> Batch:
 
 
 def test_sentences(split: str, size: int = 2_000) -> list[grammar.Sentence]:
-    """Both of `size` / 2 twins; always the same ones."""
+    """Return both of `size` / 2 twins; always the same ones."""
     rng = random.Random(f"resolver {split}")
     return [sentence for _ in range(size // 2) for sentence in grammar.twins(rng, split)]
 
 
 def accuracy(model: Transformer, sentences: list[grammar.Sentence]) -> float:
-    """Share of sentences whose antecedent is the most probable of all words at "it"."""
+    """Return share of sentences whose antecedent is the most probable of all words at "it"."""
     return correct_rows(model, batch(sentences)).float().mean().item()
 
 

@@ -24,7 +24,7 @@ def batch(texts: list[tuple[str, ...]]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """A training batch."""
+    """Return a training batch."""
     return batch([story_grammar.draw(rng).words for _ in range(size)])
 
 
@@ -41,7 +41,7 @@ class Judged:
 
 
 def judge(model: Transformer, texts: list[tuple[str, ...]]) -> Judged:
-    """Holds the model's probabilities against the grammar's."""
+    """Hold the model's probabilities against the grammar's."""
     asked = batch(texts)
     with torch.inference_mode():
         chances = model(*asked.inputs).double().softmax(-1).numpy()

@@ -19,7 +19,7 @@ LONGEST = 48  # tokens that decoding produces at most
 
 
 def numbers(words: tuple[str, ...]) -> list[int]:
-    """The ids of words."""
+    """Return the ids of words."""
     return [TOKENIZER.number(word) for word in words]
 
 
@@ -32,15 +32,15 @@ def batch(sentences: list[grammar.Sentence]) -> Batch:
 
 
 def draw(rng: random.Random, size: int) -> Batch:
-    """A training batch."""
+    """Return a training batch."""
     source = grammar.sentences(rng, "train")
     return batch([next(source) for _ in range(size)])
 
 
 def greedy(model: Transformer, source: torch.Tensor,
            run: Callable[[Callable[[], torch.Tensor]], torch.Tensor] = lambda forward: forward()) -> list[list[int]]:
-    """The most probable next word until [EOS], for source ids (b, k): the ids that were produced, without [BOS] and
-    [EOS]. run(forward): each pass, as under edits."""
+    """Return the most probable next word until [EOS], for source ids (b, k): the ids that were produced, without [BOS]
+    and [EOS]. run(forward): each pass, as under edits."""
     with torch.inference_mode():
         memory = run(lambda: model.encode(source))
         target = torch.full((len(source), 1), BEGIN)
@@ -54,20 +54,20 @@ def greedy(model: Transformer, source: torch.Tensor,
 
 
 def test_sentences(split: str, size: int = 1_000) -> list[grammar.Sentence]:
-    """Both of `size` / 2 twins; always the same ones."""
+    """Return both of `size` / 2 twins; always the same ones."""
     rng = random.Random(f"translator {split}")
     return [sentence for _ in range(size // 2) for sentence in grammar.twins(rng, split)]
 
 
 def exact(model: Transformer, sentences: list[grammar.Sentence]) -> list[bool]:
-    """Which sentences greedy decoding translates exactly."""
+    """Return which sentences greedy decoding translates exactly."""
     produced = greedy(model, batch(sentences).inputs[0])
     return [ids == numbers(sentence.french) for ids, sentence in zip(produced, sentences, strict=True)]
 
 
 def score(model: Transformer) -> dict[str, float]:
-    """Share of sentences translated exactly, by split; nouns, adjectives and frames that were never trained have no
-    French to be right with."""
+    """Return share of sentences translated exactly, by split; nouns, adjectives and frames that were never trained have
+    no French to be right with."""
     return {split: sum(exactly) / len(exactly) for split in ("validation", "test")
             for exactly in [exact(model, test_sentences(split))]}
 

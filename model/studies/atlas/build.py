@@ -69,7 +69,7 @@ class Corpus:
                 raise UserError(f"{path} is no file that can be read twice; save the texts in one.")
 
     def files(self) -> list[dict[str, str]]:
-        """The name and the sha256 of each file. Raises OSError."""
+        """Return the name and the sha256 of each file. Raises OSError."""
         found = []
         for path in self.paths:
             with path.open("rb") as file:
@@ -77,15 +77,15 @@ class Corpus:
         return found
 
     def shards(self, begin: int = 0) -> Iterator[tuple[Item, ...]]:
-        """The texts from number `begin` on, a whole number of shards, in shards of at most SHARD. Raises UserError with
-        file and line for what cannot be read."""
+        """Yield the texts from number `begin` on, a whole number of shards, in shards of at most SHARD. Raises
+        UserError with file and line for what cannot be read."""
         every = (item for path in self.paths for item in self._items(path))
         items = islice((Item(number, *item) for number, item in enumerate(every)), begin, self.limit)
         while shard := tuple(islice(items, SHARD)):
             yield shard
 
     def _items(self, path: Path) -> Iterator[tuple[Any, ...]]:
-        """What an `Item` holds behind its number."""
+        """Yield what an `Item` holds behind its number."""
         if path.suffix.lower() == PARQUET:
             yield from ((path.name, *row) for row in _rows(path, self.field))
             return
@@ -98,7 +98,7 @@ class Corpus:
 
 
 def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
-    """(row from 1, text) of a Parquet file's column of strings."""
+    """Yield (row from 1, text) of a Parquet file's column of strings."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -124,7 +124,7 @@ def _rows(path: Path, field: str) -> Iterator[tuple[int, str]]:
 
 
 def versions() -> dict[str, str]:
-    """What computes here: Python and packages."""
+    """Return what computes here: Python and packages."""
     return {"python": platform.python_version()} | {name: importlib.metadata.version(name) for name in PACKAGES}
 
 
@@ -138,7 +138,7 @@ class Task:
     versions: dict[str, str] = field(default_factory=versions)   # of the machine that asks
 
     def check(self, revision: str) -> None:
-        """Raises UserError where a worker, whose model has this revision, would compute something else."""
+        """Raise UserError if a worker, whose model has this revision, would compute something else."""
         if (revision, versions()) != (self.revision, self.versions):
             raise UserError(f"{platform.node()} has {self.model} {revision} with {versions()}, and the machine that "
                             f"builds the atlas {self.revision} with {self.versions}; bring the same to all machines.")
@@ -152,7 +152,8 @@ class ShardWorker:
         self.task, self.opened = task, opened
 
     def __call__(self, shard: Sequence[Item], report: Progress = quiet) -> Summary:
-        """The summary of a shard. Raises UserError, with file and line, for a text that the model cannot read."""
+        """Return the summary of a shard. Raises UserError, with file and line, for a text that the model cannot
+        read."""
         read = []
         with one_thread():
             for done, item in enumerate(shard):
@@ -180,7 +181,7 @@ def _read(item: Item, record: AttentionRecord, kind: Kind) -> ReadText:
 
 
 def made_of(task: Task, texts: Corpus) -> dict[str, object]:
-    """What decides every number of an atlas. Raises OSError where a file cannot be read."""
+    """Return what decides every number of an atlas. Raises OSError if a file cannot be read."""
     found = texts.files()
     kinds = [f"{Path(file['name']).suffix.lower()} {file['sha256']}\n" for file in found]   # whatever files are called
     return {"format": FORMAT, "model": task.model, "revision": task.revision,
@@ -191,8 +192,8 @@ def made_of(task: Task, texts: Corpus) -> dict[str, object]:
 def folded(summaries: Iterable[Summary], total: Summary | None = None,
            save: Callable[[Summary], None] = lambda total: None,
            say: Callable[[Summary], None] = lambda total: None) -> Summary:
-    """All of them together, after `total`. `save` gets what is done so far now and then and when the work is stopped,
-    `say` each time. Raises UserError without a text."""
+    """Return all of them together, after `total`. `save` gets what is done so far now and then and when the work is
+    stopped, `say` each time. Raises UserError without a text."""
     saved = time.perf_counter()
     try:
         for summary in summaries:
@@ -219,8 +220,8 @@ class AtlasQuery:
     limit: int | None = None  # sentences; None for all 200
 
     def answer(self, models: Models, report: Progress) -> Atlas:
-        """The atlas, as `python -m model atlas build` makes it. Raises UserError for a sentence that the model cannot
-        read."""
+        """Return the atlas, as `python -m model atlas build` makes it. Raises UserError for a sentence that the model
+        cannot read."""
         task, texts = Task(self.model, self.revision), Corpus((SHIPPED,), limit=self.limit)
         worker, shards = ShardWorker(task, models.open(self, report)), list(texts.shards())
 
@@ -240,8 +241,8 @@ class TextsQuery:
     texts: tuple[Item, ...]    # at least one
 
     def answer(self, models: Models, report: Progress) -> Averages:
-        """The averages of every measure and fit over these texts. Raises UserError, with the line, for a text that the
-        model cannot read."""
+        """Return the averages of every measure and fit over these texts. Raises UserError, with the line, for a text
+        that the model cannot read."""
         worker = ShardWorker(Task(self.model, self.revision, self.kind), models.open(self, report))
         averages = worker(self.texts, report).averages
         return averages.choose([each.name for each in numbers_of(averages.kind) if each.group != "detector"])

@@ -41,13 +41,13 @@ class AtlasFolderQuery:
     written: int  # when, in nanoseconds of the file system's clock
 
     def answer(self, models: Models, report: Progress) -> Atlas:
-        """The atlas. Raises UserError where there is none that is whole."""
+        """Return the atlas. Raises UserError if there is none that is whole."""
         return open_atlas(Path(self.folder))
 
 
 def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
-    """The question for the folder as it is now. local: whether folders of this machine may be opened. Raises UserError
-    where none may, and where no whole atlas is."""
+    """Return the question for the folder as it is now. local: whether folders of this machine may be opened. Raises
+    UserError where none may, and where no whole atlas is."""
     if not local:
         raise UserError(f"{quoted(path)} is no model that this server has, and it opens no folders; choose one from "
                         f"the list.")
@@ -60,7 +60,7 @@ def atlas_folder(path: str, local: bool = True) -> AtlasFolderQuery:
 
 
 def write_atlas(folder: Path, atlas: Atlas, run: Mapping[str, object]) -> None:
-    """Writes all tables, then run.json. Raises UserError where that cannot be."""
+    """Write all tables, then run.json. Raises UserError if that cannot be."""
     for name, table in atlas.tables.items():
         files.write(folder / f"{name}.parquet", as_parquet(table, dict(atlas.about) | {"table": name}))
     files.write(folder / RUN, _as_json(run))
@@ -71,7 +71,7 @@ def _as_json(content: Mapping[str, object]) -> bytes:
 
 
 def as_parquet(table: "DataFrame", about: Mapping[str, object]) -> bytes:
-    """A Parquet file: equal tables with equal metadata have equal bytes."""
+    """Return a Parquet file: equal tables with equal metadata have equal bytes."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -86,7 +86,7 @@ def as_parquet(table: "DataFrame", about: Mapping[str, object]) -> bytes:
 
 
 def open_atlas(folder: Path) -> Atlas:
-    """The atlas in a folder. Raises UserError where there is none, or none that is whole."""
+    """Return the atlas in a folder. Raises UserError if there is none, or none that is whole."""
     if not (folder / RUN).is_file():
         raise UserError(f"There is no finished atlas in {folder}; make it with: python -m model atlas build CORPUS "
                         f"--model ID --out {folder}")
@@ -99,13 +99,13 @@ def open_atlas(folder: Path) -> Atlas:
 
 
 def about_atlas(folder: Path) -> dict[str, Any] | None:
-    """What the atlas in a folder was made of; None where there is none. Raises UserError for damaged files."""
+    """Return what the atlas in a folder was made of; None where there is none. Raises UserError for damaged files."""
     place = folder / "heads.parquet"
     return _read(place, "heads")[1] if place.is_file() else None
 
 
 def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
-    """A table and what its file says of itself."""
+    """Return a table and what its file says of itself."""
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -124,8 +124,8 @@ def _read(place: Path, name: str) -> tuple["DataFrame", dict[str, Any]]:
 
 
 def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
-    """Each table as CSV (RFC 4180) in a folder, lists as JSON, none as an empty cell; about.json says what it was made
-    of. The places of the files."""
+    """Return each table as CSV (RFC 4180) in a folder, lists as JSON, none as an empty cell; about.json says what it
+    was made of. The places of the files."""
     places = []
     for name, table in atlas.tables.items():
         lists = {column: [json.dumps(each, ensure_ascii=False) for each in table[column]]
@@ -140,7 +140,7 @@ def write_csv(atlas: Atlas, folder: Path) -> list[Path]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Within the block no other build writes into the folder, which is there. Raises UserError where one does now, and
+    """Within the block no other build writes into the folder, which is there. Raises UserError if one does now, and
     where the folder may not be written to."""
     def refuse() -> None:
         raise UserError(f"Another build is writing into {folder}; wait until it has ended, or choose another --out.")
@@ -153,7 +153,7 @@ PARTS = {"averages": Averages, "strongest": Strongest, "sample": Sample, "syntax
 
 
 def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
-    """Writes the summary of the corpus' first texts. Raises UserError where that cannot be."""
+    """Write the summary of the corpus' first texts. Raises UserError if that cannot be."""
     plain: dict[str, object] = {"made_of": made_of}
     arrays: dict[str, np.ndarray] = {}
     for name in ("", *PARTS):
@@ -170,8 +170,8 @@ def save(place: Path, made_of: Mapping[str, object], summary: Summary) -> None:
 
 
 def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
-    """The summary of an earlier run; None where there is none. Raises UserError where it is of another corpus, model or
-    version, or damaged."""
+    """Return the summary of an earlier run; None where there is none. Raises UserError if it is of another corpus,
+    model or version, or damaged."""
     try:
         with place.open("rb") as file, np.load(file, allow_pickle=False) as saved:
             plain = json.loads(saved["plain"].tobytes())
@@ -195,7 +195,7 @@ def load(place: Path, made_of: Mapping[str, object]) -> Summary | None:
 
 
 def _tuples(value: object) -> object:
-    """The lists of JSON as tuples."""
+    """Return the lists of JSON as tuples."""
     if isinstance(value, list):
         return tuple(map(_tuples, value))
     return {key: _tuples(each) for key, each in value.items()} if isinstance(value, dict) else value

@@ -34,7 +34,7 @@ class Bins:
         return np.exp2(np.linspace(np.log2(1 + self.low), np.log2(1 + self.high), self.count + 1)) - 1
 
     def of(self, values: np.ndarray) -> np.ndarray:
-        """The bin of each value, int64, of the values' shape. A value on an edge belongs to the bin above it."""
+        """Return the bin of each value, int64, of the values' shape. A value on an edge belongs to the bin above it."""
         return np.clip(np.searchsorted(self.edges, values, "right") - 1, 0, self.count - 1)
 
 
@@ -97,18 +97,19 @@ NUMBERS = (*_of_measures(), *_of_patterns(), *_of_detectors(), _CONFIDENCE)
 
 @cache
 def numbers_of(kind: Kind) -> tuple[Number, ...]:
-    """The numbers that have a meaning for this kind of attention."""
+    """Return the numbers that have a meaning for this kind of attention."""
     return tuple(number for number in NUMBERS if number.crosses or kind.base is not Kind.CROSS)
 
 
 def has_uniform(number: Number) -> bool:
-    """Whether it is measured of even rows, too: a fit to a pattern and a confidence are not."""
+    """Return whether it is measured of even rows, too: a fit to a pattern and a confidence are not."""
     return number.group == "measure" or number.name in DETECTED
 
 
 @cache
 def rows_of(kind: Kind) -> tuple[str, ...]:
-    """The names of everything that is averaged over texts: the numbers, those of even rows, the sinks by position."""
+    """Return the names of everything that is averaged over texts: the numbers, those of even rows, the sinks by
+    position."""
     known = numbers_of(kind)
     sinks = [f"{SINK}{position}" for position in POSITIONS]
     return (*(number.name for number in known), *(UNIFORM + number.name for number in known if has_uniform(number)),
@@ -231,7 +232,7 @@ class _LayerSums:
 
     def _keep(self, name: str, rows: slice, keys: slice, block: np.ndarray, cells: np.ndarray,
               factor: np.ndarray | None = None) -> None:
-        """Takes the strongest of some cells of the block, if it is stronger than what is known; of equals the first."""
+        """Take the strongest of some cells of the block, if it is stronger than what is known; of equals the first."""
         places = np.flatnonzero(cells)
         if len(places):
             inside = block[:, cells]
@@ -250,13 +251,13 @@ class _LayerSums:
         self.weights[at] = np.where(better, weight, self.weights[at])
 
     def detected(self) -> dict[str, np.ndarray]:
-        """{detector: Σ w·P / Σ w}, float64 (head); NaN where the text has no cell of the pattern."""
+        """Return {detector: Σ w·P / Σ w}, float64 (head); NaN where the text has no cell of the pattern."""
         return {DETECTOR[name]: self.sums[name] / np.maximum(self.total, 1e-30) if self.counts[name]
                 else np.full(self.heads, np.nan) for name in self.patterns if name in DETECTOR}
 
     def received(self) -> np.ndarray:
-        """The mean weight that the token at each position receives from those that may look at it, float64 (position,
-        head); NaN for a position that the text does not have."""
+        """Return the mean weight that the token at each position receives from those that may look at it, float64
+        (position, head); NaN for a position that the text does not have."""
         return np.where(self.lookers > 0, self.sinks.T / np.maximum(self.lookers, 1), np.nan).T
 
 
@@ -270,7 +271,7 @@ def _gathered(layer: Layer | Reported, blocks: Iterable[Block], info: KeyInfo, k
 
 
 def measure_text(attention_map: AttentionMap) -> MeasuredText:
-    """Every number of every head in the text of this map, and its cells."""
+    """Return every number of every head in the text of this map, and its cells."""
     kind, info = attention_map.kind, KeyInfo(np.array(attention_map.keys.special), np.array(attention_map.keys.ids))
     measured = heads.measure(attention_map)
     parts: dict[str, list[np.ndarray]] = {}
@@ -293,7 +294,7 @@ def measure_text(attention_map: AttentionMap) -> MeasuredText:
 
 
 def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str, np.ndarray]:
-    """{row of `rows_of`: (head) or (1)} of what is gathered here."""
+    """Return {row of `rows_of`: (head) or (1)} of what is gathered here."""
     rows = {CONFIDENCE: sums.confidence / queries} | sums.detected()
     rows |= {UNIFORM + name: row for name, row in even.detected().items()}
     rows |= {f"{SINK}{position}": row for position, row in zip(POSITIONS, sums.received(), strict=True)}
@@ -301,8 +302,8 @@ def _rows_of_layer(sums: _LayerSums, even: _LayerSums, queries: int) -> dict[str
 
 
 def standardised(table: "DataFrame") -> "DataFrame":
-    """A table of heads by measures, each measure with mean 0 and standard deviation 1 over the heads; measures that
-    some head lacks, or that are equal for all heads, are left out."""
+    """Return a table of heads by measures, each measure with mean 0 and standard deviation 1 over the heads; measures
+    that some head lacks, or that are equal for all heads, are left out."""
     complete = table.dropna(axis="columns")
     spread = complete.std(ddof=0)
     varied = complete.loc[:, spread > 1e-9 * complete.abs().max().clip(lower=1e-300)]
@@ -310,9 +311,9 @@ def standardised(table: "DataFrame") -> "DataFrame":
 
 
 def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
-    """The first two principal components of the standardised measures (Pearson 1901): where each head lies, float64
-    (head, 2), and the shares of the variance that each explains, float64 (2). A component's sign is arbitrary: here its
-    largest loading is positive. Zeros where there is nothing to tell heads apart."""
+    """Return the first two principal components of the standardised measures (Pearson 1901): where each head lies,
+    float64 (head, 2), and the shares of the variance that each explains, float64 (2). A component's sign is arbitrary:
+    here its largest loading is positive. Zeros where there is nothing to tell heads apart."""
     values = standardised(table).to_numpy(np.float64)
     if not values.size:
         return np.zeros((len(table), 2)), np.zeros(2)
@@ -326,8 +327,8 @@ def principal_components(table: "DataFrame") -> tuple[np.ndarray, np.ndarray]:
 
 
 def neighbours(table: "DataFrame", head: HeadId, count: int) -> list[tuple[HeadId, float]]:
-    """The heads that do most alike: nearest first, each with its distance from `head` in the space of the standardised
-    measures (root mean square over the measures, in standard deviations between heads)."""
+    """Return the heads that do most alike: nearest first, each with its distance from `head` in the space of the
+    standardised measures (root mean square over the measures, in standard deviations between heads)."""
     values = standardised(table)
     if not values.shape[1]:
         return []

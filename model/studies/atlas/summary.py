@@ -51,7 +51,7 @@ class Text:
 
 
 def digest_of(text: str) -> int:
-    """The first 64 bits of the sha256 of a text, which decides whether it is in the sample."""
+    """Return the first 64 bits of the sha256 of a text, which decides whether it is in the sample."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
 
 
@@ -82,7 +82,7 @@ class Averages:
         return np.where(self.count > 0, self.mean, np.nan)
 
     def merge(self, other: "Averages") -> "Averages":
-        """Both together. Raises ValueError unless they have the same heads and numbers."""
+        """Return both together. Raises ValueError unless they have the same heads and numbers."""
         if (self.kind, self.heads, self.names) != (other.kind, other.heads, other.names):
             raise ValueError("merge: expected averages of the same heads; ask one model for one kind of attention.")
         count = self.count + other.count
@@ -93,18 +93,18 @@ class Averages:
                         self.texts + other.texts, self.tokens + other.tokens, self.cut + other.cut)
 
     def choose(self, names: Sequence[str]) -> "Averages":
-        """The averages of these numbers alone."""
+        """Return the averages of these numbers alone."""
         rows = [self.names.index(name) for name in names]
         return replace(self, names=tuple(names), count=self.count[rows], mean=self.mean[rows],
                        squares=self.squares[rows])
 
     def by_head(self, name: str) -> dict[HeadId, float]:
-        """{(layer, head): mean} of the heads that have one."""
+        """Return {(layer, head): mean} of the heads that have one."""
         return heads.by_head(self.heads, self.means[self.names.index(name)])
 
     def frame(self) -> "DataFrame":
-        """One row a head: pattern and fit of the best mean fit among those that at least half of the texts have room
-        for, and of every number NAME_mean and NAME_sd over the texts that have it, and NAME_n, how many these are;
+        """Return one row a head: pattern and fit of the best mean fit among those that at least half of the texts have
+        room for, and of every number NAME_mean and NAME_sd over the texts that have it, and NAME_n, how many these are;
         fit_n is that of the best pattern."""
         counts = self.count.astype(np.int64)
         numbers = {f"{name}_{what}": row
@@ -118,8 +118,8 @@ class Averages:
 
 
 def as_csv(found: Averages, provenance: Mapping[str, object]) -> str:
-    """A CSV (RFC 4180) with one row a head, as `Averages.frame` has it. The first row's last cell holds the provenance
-    as JSON."""
+    """Return a CSV (RFC 4180) with one row a head, as `Averages.frame` has it. The first row's last cell holds the
+    provenance as JSON."""
     frame = found.frame()
     frame.insert(0, "texts", found.texts)
     return heads.as_csv(frame, json.dumps({**provenance, "kind": found.kind.value, "texts": found.texts,
@@ -137,7 +137,7 @@ class Strongest:
     weight: np.ndarray   # float32, there
 
     def merge(self, other: "Strongest") -> "Strongest":
-        """The strongest of both; of equals the smaller hash; a text that the corpus has twice counts once."""
+        """Return the strongest of both; of equals the smaller hash; a text that the corpus has twice counts once."""
         value, digest, text, cell, weight = (np.concatenate([getattr(each, name) for each in (self, other)])
                                              for name in self.__dataclass_fields__)
         order = np.lexsort((text, digest, -value), axis=0)
@@ -164,7 +164,7 @@ class Sample:
     weight: np.ndarray    # float32 (text, CELLS, head)
 
     def merge(self, *others: "Sample") -> "Sample":
-        """The sample of all; of a text that the corpus has twice the first."""
+        """Return the sample of all; of a text that the corpus has twice the first."""
         parts = [np.concatenate([getattr(each, name) for each in (self, *others)])
                  for name in self.__dataclass_fields__]
         _, first = np.unique(parts[0], return_index=True)   # sorted by hash; of equals the first
@@ -216,7 +216,7 @@ class ReadText:
 
 
 def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
-    """The summary of a few texts, at least one, all at once."""
+    """Return the summary of a few texts, at least one, all at once."""
     numbers, stack = numbers_of(kind), np.stack([each.measured.numbers for each in read])
     value = np.ascontiguousarray(stack[:, :len(numbers)])
     sample = Sample(np.array([each.text.digest for each in read], np.uint64),
@@ -237,7 +237,8 @@ def summarise(kind: Kind, read: Sequence[ReadText]) -> Summary:
 
 
 def merge(first: Summary, second: Summary) -> Summary:
-    """Both together, `first` before `second` in the corpus. Raises ValueError unless they have the same heads."""
+    """Return both together, `first` before `second` in the corpus. Raises ValueError unless they have the same
+    heads."""
     return _pruned(Summary(
         first.averages.merge(second.averages), np.minimum(first.low, second.low), np.maximum(first.high, second.high),
         first.histogram + second.histogram, first.strongest.merge(second.strongest), first.sample.merge(second.sample),
@@ -275,7 +276,7 @@ def _strongest(numbers: Sequence[Number], sample: Sample) -> Strongest:
 
 
 def _pruned(summary: Summary) -> Summary:
-    """The summary with the texts alone that are an example."""
+    """Return the summary with the texts alone that are an example."""
     used = {*summary.strongest.text.ravel().tolist(), *summary.sample.text.tolist()}
     return replace(summary, texts=tuple(text for text in summary.texts if text.number in used))
 
@@ -314,12 +315,12 @@ class Atlas:
         return sum(int(table.memory_usage(deep=True).sum()) for table in self.tables.values())
 
     def wide(self, column: str = "mean") -> "DataFrame":
-        """One row a head, indexed by (layer, head), and for each measure one column of the table heads."""
+        """Return one row a head, indexed by (layer, head), and for each measure one column of the table heads."""
         table = self.tables["heads"].pivot(index=list(HEAD), columns="measure", values=column)
         return table[list(self.measures)].rename_axis(columns=None)
 
     def of_head(self, layer: int, head: int) -> "DataFrame":
-        """The rows of the table heads for one head, indexed by measure."""
+        """Return the rows of the table heads for one head, indexed by measure."""
         return self._where("heads", layer=layer, head=head).set_index("measure").drop(columns=list(HEAD))
 
     def histogram(self, layer: int, head: int, measure: str) -> "DataFrame":
@@ -327,7 +328,7 @@ class Atlas:
         return self._where("histograms", layer=layer, head=head, measure=measure)[["low", "high", "count"]]
 
     def examples(self, layer: int, head: int, measure: str) -> "DataFrame":
-        """The strongest examples and those of each decile, with their texts."""
+        """Return the strongest examples and those of each decile, with their texts."""
         return self._where("examples", layer=layer, head=head, measure=measure).merge(self.tables["texts"], on="number")
 
     def _where(self, table: str, **values: object) -> "DataFrame":
@@ -338,7 +339,7 @@ class Atlas:
 
 
 def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
-    """The atlas of a whole corpus. said: what decides its numbers, as `build.made_of` gives it."""
+    """Return the atlas of a whole corpus. said: what decides its numbers, as `build.made_of` gives it."""
     averages = summary.averages
     about = {name: value for name, value in said.items() if name != "asked_kind"}
     about |= {"title": summary.title, "kind": summary.kind.value,
@@ -352,7 +353,7 @@ def atlas_of(summary: Summary, said: Mapping[str, object]) -> Atlas:
 
 
 def tables_of(summary: Summary) -> dict[str, "DataFrame"]:
-    """Every table of the atlas, by the name of its file."""
+    """Return every table of the atlas, by the name of its file."""
     from pandas import DataFrame
 
     names = np.array([number.name for number in summary.numbers], object)
@@ -375,7 +376,7 @@ def _measures(summary: Summary) -> list[dict[str, object]]:
 
 
 def _every_head(summary: Summary, repeats: int) -> dict[str, np.ndarray]:
-    """The columns layer and head of a table that has all heads for each of so many things."""
+    """Return the columns layer and head of a table that has all heads for each of so many things."""
     layer, head = np.array(summary.heads, np.int32).T
     return {"layer": np.tile(layer, repeats), "head": np.tile(head, repeats)}
 
@@ -397,9 +398,9 @@ def _heads(summary: Summary, names: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def deciles(bins: Bins, histogram: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The nine deciles, float64 (head, 9), from texts in each bin, int64 (head, bin), and the smallest and the largest
-    value (head); and how far each may be off, float64 (head). Decile k is the smallest value that at least k tenths of
-    the texts do not exceed; NaN without texts."""
+    """Return the nine deciles, float64 (head, 9), from texts in each bin, int64 (head, bin), and the smallest and the
+    largest value (head); and how far each may be off, float64 (head). Decile k is the smallest value that at least k
+    tenths of the texts do not exceed; NaN without texts."""
     n = histogram.sum(1)
     wanted = np.maximum((np.array(DECILES) * n[:, None] + 9) // 10, 1)
     place = np.array([np.searchsorted(row.cumsum(), want) for row, want in zip(histogram, wanted, strict=True)])
@@ -442,7 +443,7 @@ def _examples(summary: Summary, names: np.ndarray) -> "DataFrame":
 
 
 def _strongest_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str, object]]:
-    """(number, head, other columns) of the strongest texts."""
+    """Return (number, head, other columns) of the strongest texts."""
     found = summary.strongest
     rank, number, head = at = np.nonzero(found.text >= 0)
     return number, head, {
@@ -473,13 +474,14 @@ def _decile_examples(summary: Summary) -> tuple[np.ndarray, np.ndarray, dict[str
 
 
 def storable(text: str) -> str:
-    """The text without what UTF-8 has no bytes for: half a surrogate pair becomes U+FFFD."""
+    """Return the text without what UTF-8 has no bytes for: half a surrogate pair becomes U+FFFD."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _syntax(counts: Counts) -> dict[str, np.ndarray]:
-    """One row a relation, the word that looks (the dependent at its head, or the head at its dependent) and a head: n
-    tests and how many are right, of all sentences and by halves; possible: tests that the mask allows at all."""
+    """Return one row a relation, the word that looks (the dependent at its head, or the head at its dependent) and a
+    head: n tests and how many are right, of all sentences and by halves; possible: tests that the mask allows at
+    all."""
     relation, looks, head = (index.ravel() for index in np.indices((len(counts.names), 2, len(counts.heads))))
     heads = np.array(counts.heads, np.int32).reshape(-1, 2)
     return {"relation": np.array(counts.names, object)[relation], "looks": np.array(DIRECTIONS, object)[looks],
@@ -491,8 +493,8 @@ def _syntax(counts: Counts) -> dict[str, np.ndarray]:
 
 
 def _offsets(counts: Counts) -> dict[str, np.ndarray]:
-    """The baseline: one row a relation and offset from the dependent to its head, in words: how many of the n tests it
-    gets right, of all sentences and by halves."""
+    """Return the baseline: one row a relation and offset from the dependent to its head, in words: how many of the n
+    tests it gets right, of all sentences and by halves."""
     relation, place = (index.ravel() for index in np.indices((len(counts.names), len(OFFSETS))))
     return {"relation": np.array(counts.names, object)[relation], "offset": OFFSETS[place].astype(np.int32),
             "n": counts.n.sum(1)[relation], "right": counts.near.sum(1)[relation, place],

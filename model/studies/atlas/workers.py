@@ -31,8 +31,8 @@ Pool = tuple[int, Callable[[Shard], Any], Callable[[Any], Summary]]   # workers;
 
 def summaries(shards: Iterator[Shard], opener: Opener, task: Task, engine: str = "here", workers: int = 1,
               address: str | None = None) -> Generator[Summary, None, None]:
-    """The summary of each shard, in their order. workers: of processes, and of Ray. address: of a running cluster of
-    Ray; without it one begins and ends with the work. Raises UserError where a worker refuses or ends."""
+    """Yield the summary of each shard, in their order. workers: of processes, and of Ray. address: of a running cluster
+    of Ray; without it one begins and ends with the work. Raises UserError if a worker refuses or ends."""
     if engine == "here":
         yield from map(opener(task), shards)
         return
@@ -86,7 +86,7 @@ class _Actor:
     """What an actor of Ray does."""
 
     def work(self, opener: Opener, task: Task, shard: Shard) -> Summary:
-        """The summary of a shard."""
+        """Return the summary of a shard."""
         return _compute(opener, task, shard)
 
 

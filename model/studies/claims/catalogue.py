@@ -20,25 +20,25 @@ WORDS, PAPERS = ASSETS / "text" / "en" / "claims.toml", ASSETS / "claims" / "pap
 
 @functools.cache
 def words() -> dict[str, Any]:
-    """Every word on claims: what is said of each, and how verdicts and numbers are put."""
+    """Return every word on claims: what is said of each, and how verdicts and numbers are put."""
     return tomllib.loads(WORDS.read_text(encoding="utf-8"))
 
 
 @functools.cache
 def papers() -> dict[str, str]:
-    """{key: its BibTeX entry}."""
+    """Return {key: its BibTeX entry}."""
     entries = re.split(r"\n(?=@)", PAPERS.read_text(encoding="utf-8").strip())
     return {re.match(r"@\w+\{([^,]+),", entry)[1]: entry.strip() for entry in entries}   # type: ignore[index]
 
 
 def field(entry: str, name: str) -> str:
-    """A field of a BibTeX entry without its braces; "" where it has none."""
+    """Return a field of a BibTeX entry without its braces; "" where it has none."""
     found = re.search(rf"^\s*{name} = \{{(.*)\}},?$", entry, re.MULTILINE)
     return re.sub(r"[{}]", "", found[1]) if found else ""
 
 
 def short_source(key: str) -> str:
-    """An author and a year, as in a text: Clark et al. 2019."""
+    """Return an author and a year, as in a text: Clark et al. 2019."""
     authors = field(papers()[key], "author").split(" and ")
     names = [author.split(",")[0] for author in authors]
     who = names[0] if len(names) == 1 else f"{names[0]} & {names[1]}" if len(names) == 2 else f"{names[0]} et al."
@@ -76,7 +76,7 @@ class ClaimQuery:
     revision: str   # of the model
 
     def answer(self, models: Models, report: Progress) -> Measurement:
-        """The measurement. Raises UserError where the model cannot be asked this."""
+        """Return the measurement. Raises UserError if the model cannot be asked this."""
         return BY_NAME[self.claim].measure(self, models, report)
 
 
@@ -90,7 +90,7 @@ class Row:
 
 
 def rows(on_disk: Collection[str]) -> Iterator[Row]:
-    """Every claim with each of its models that is on this disk; with none where none is."""
+    """Yield every claim with each of its models that is on this disk; with none where none is."""
     for claim in CLAIMS:
         there = [model for model in claim.models if model in on_disk]
         yield from (Row(claim, model) for model in there)
@@ -102,7 +102,7 @@ HOME = "Clearhead"
 
 
 def because(judged: Judged) -> str:
-    """Why a claim holds here or does not, or why it cannot be tested."""
+    """Return why a claim holds here or does not, or why it cannot be tested."""
     said, found = words(), judged.finding
     about = said["findings"][found.name]
     return said["reasons"][judged.reason].format(what=about["what"], baseline=about["baseline"], n=found.n,
@@ -110,7 +110,7 @@ def because(judged: Judged) -> str:
 
 
 def numbers_in_words(found: Finding) -> str:
-    """What was measured, with its interval, baseline and luck."""
+    """Return what was measured, with its interval, baseline and luck."""
     said = words()
     luck = "" if found.luck is None else said["numbers_luck"].format(luck=f"{found.luck:z.3f}",
                                                                     best=f"{found.best:z.3f}")
@@ -121,18 +121,19 @@ def numbers_in_words(found: Finding) -> str:
 
 
 def missing(row: Row) -> str:
-    """Why a claim without a model cannot be tested."""
+    """Return why a claim without a model cannot be tested."""
     return words()["reasons"]["missing"].format(models=", ".join(row.missing))
 
 
 def fetching(row: Row) -> str:
-    """The command that brings the row's model, or the first of the missing ones."""
+    """Return the command that brings the row's model, or the first of the missing ones."""
     return f"python -m model fetch {row.missing[0] if row.missing else row.model}"
 
 
 def as_object(row: Row, revision: str | None, measured: Measurement | None, error: str = "") -> dict[str, Any]:
-    """A row as JSON has it: claim, sentence, source (BibTeX), there, here, model, revision, findings, verdict, because,
-    fetch, picture and measurement (BibTeX). What does not exist is null. error: why the model could not be asked."""
+    """Return a row as JSON has it: claim, sentence, source (BibTeX), there, here, model, revision, findings, verdict,
+    because, fetch, picture and measurement (BibTeX). What does not exist is null. error: why the model could not be
+    asked."""
     said = words()["claims"][row.claim.name]
     judged = judge(measured.findings) if measured is not None else None
     if judged is not None:
@@ -158,7 +159,7 @@ def _finding(found: Finding) -> dict[str, Any]:
 
 
 def bibtex(row: Row, revision: str) -> str:
-    """A measurement as a BibTeX entry: whoever has the model's revision can repeat it by the command."""
+    """Return a measurement as a BibTeX entry: whoever has the model's revision can repeat it by the command."""
     said = words()["claims"][row.claim.name]["sentence"].rstrip(".")
     return "\n".join([f"@misc{{clearhead-{row.claim.name}-{row.model},",
                       f"  title = {{{said}: measured on {row.model}}},",

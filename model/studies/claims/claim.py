@@ -65,7 +65,7 @@ class Claim:
 
 
 def finding(name: str, mean: MeanInterval, baseline: float, counted: str, unit: str, n: int | None = None) -> Finding:
-    """A finding from a mean with its interval. n: independent units, unless each text is one."""
+    """Return a finding from a mean with its interval. n: independent units, unless each text is one."""
     return Finding(name, mean.value, mean.low, mean.high, baseline, mean.texts if n is None else n, counted, unit)
 
 
@@ -124,7 +124,7 @@ class Judged:
 
 
 def reason(found: Finding) -> Reason:
-    """Why one finding holds, does not hold, or cannot be tested."""
+    """Return why one finding holds, does not hold, or cannot be tested."""
     numbers = [found.effect, found.baseline, *(part for part in (found.best, found.luck) if part is not None)]
     if not all(map(math.isfinite, numbers)):
         return Reason.NOTHING
@@ -140,8 +140,8 @@ def reason(found: Finding) -> Reason:
 
 
 def judge(findings: Sequence[Finding]) -> Judged:
-    """The verdict on a claim by its findings; the finding is the first that decides it, of one that holds the first of
-    all. Raises ValueError without a finding."""
+    """Return the verdict on a claim by its findings; the finding is the first that decides it, of one that holds the
+    first of all. Raises ValueError without a finding."""
     if not findings:
         raise ValueError("judge: expected at least one finding, got none; a claim without a number has no verdict.")
     each = [(reason(found), found) for found in findings]

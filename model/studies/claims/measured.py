@@ -77,14 +77,14 @@ def passages() -> tuple[str, ...]:
 
 
 def records(asked: NamesModel, opened: OpenModel, report: Progress) -> Iterator[tuple[int, str, AttentionRecord]]:
-    """(number, sentence, record) of every sentence. `report` may end it."""
+    """Yield (number, sentence, record) of every sentence. `report` may end it."""
     for number, text in counted(sentences(), report, "sentence"):
         yield number, text, opened.record(Query(asked.model, asked.revision, text), quiet)
 
 
 def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
-    """Each text's value with the head that is best on the other half (even and odd texts), float64 (text), and the two
-    heads: that of the even texts and that of the odd ones. values: (text, head)."""
+    """Return each text's value with the head that is best on the other half (even and odd texts), float64 (text), and
+    the two heads: that of the even texts and that of the odd ones. values: (text, head)."""
     even = np.arange(len(values)) % 2 == 0
     chosen = int(values[even].mean(0).argmax()), int(values[~even].mean(0).argmax())
     return np.where(even, values[:, chosen[1]], values[:, chosen[0]]), chosen
@@ -92,8 +92,8 @@ def held_out(values: np.ndarray) -> tuple[np.ndarray, tuple[int, int]]:
 
 def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.ndarray, ids: tuple[HeadId, ...],
                       counted: str = "texts") -> Finding:
-    """The share (text, head) that the best head reaches on other texts. lucky: float64 (draw, head), the means of heads
-    that know nothing."""
+    """Return the share (text, head) that the best head reaches on other texts. lucky: float64 (draw, head), the means
+    of heads that know nothing."""
     scored, chosen = held_out(values)
     found = finding(name, mean_intervals(scored[:, None])[0], baseline, counted, "share")
     return replace(found, best=float(values.mean(0).max()), luck=float(np.quantile(lucky.max(1), LEVEL)),
@@ -101,9 +101,9 @@ def best_head_finding(name: str, values: np.ndarray, baseline: float, lucky: np.
 
 
 def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.ndarray:
-    """The mean weight that each head gives, in these rows, to a key drawn at random among those the row may look at,
-    float64 (LUCKY_DRAWS, head): what a head gives to any one place if its rows are put in random order. number: of the
-    text, for the draws."""
+    """Return the mean weight that each head gives, in these rows, to a key drawn at random among those the row may look
+    at, float64 (LUCKY_DRAWS, head): what a head gives to any one place if its rows are put in random order. number: of
+    the text, for the draws."""
     rng, means = np.random.default_rng([SEED, number]), []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
@@ -117,8 +117,8 @@ def shuffled(attention_map: AttentionMap, rows: np.ndarray, number: int) -> np.n
 
 
 def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
-    """The measurement of how a measure grows with depth, or falls (way −1): its mean over heads of the upper half of
-    the layers less that of the lower half; of an odd number of layers the middle one counts in neither."""
+    """Return the measurement of how a measure grows with depth, or falls (way −1): its mean over heads of the upper
+    half of the layers less that of the lower half; of an odd number of layers the middle one counts in neither."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         changes = []
         for _, _, record in records(asked, models.open(asked, report), report):
@@ -134,15 +134,15 @@ def by_depth(measure: str, unit: str, way: int = 1) -> Measure:
 
 
 def halves(attention_map: AttentionMap) -> tuple[np.ndarray, np.ndarray]:
-    """Which heads belong to the lower half of the layers and which to the upper, bool (head) each."""
+    """Return which heads belong to the lower half of the layers and which to the upper, bool (head) each."""
     place = np.concatenate([np.full(layer.heads, number) for number, layer in enumerate(attention_map.layers)])
     half = len(attention_map.layers) // 2
     return place < half, place >= len(attention_map.layers) - half
 
 
 def neighbour(measure: str, offset: int) -> Measure:
-    """The measurement of whether some head puts most of its attention on the previous or the next token: the mean
-    weight on it, over the tokens that have one, of the head that is best on the other half of the sentences."""
+    """Return the measurement of whether some head puts most of its attention on the previous or the next token: the
+    mean weight on it, over the tokens that have one, of the head that is best on the other half of the sentences."""
     def measured(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         shares, lucky = [], []
         for number, _, record in records(asked, models.open(asked, report), report):
@@ -159,7 +159,7 @@ def neighbour(measure: str, offset: int) -> Measure:
 
 
 def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """How often the row of the pronoun gives the right noun more, by heads chosen on other frames, as the page
+    """Return how often the row of the pronoun gives the right noun more, by heads chosen on other frames, as the page
     Coreference has it."""
     opened = models.open(asked, report)
     question = CasesQuery(asked.model, asked.revision, shipped_cases("coreference"))
@@ -179,12 +179,12 @@ def pronoun(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 @functools.cache
 def trees() -> tuple[Sentence, ...]:
-    """The annotated English sentences that these claims are measured on."""
+    """Return the annotated English sentences that these claims are measured on."""
     return shipped_treebank("en") + shipped_treebank("en", "grammar")
 
 
 def relation(name: str) -> Measure:
-    """The measurement of one relation of Universal Dependencies."""
+    """Return the measurement of one relation of Universal Dependencies."""
     def measure(asked: NamesModel, models: Models, report: Progress) -> Measurement:
         question = SyntaxQuery(asked.model, asked.revision, trees())
         whole = syntax_report(question, models.open(asked, report), report)
@@ -216,8 +216,8 @@ def mixing(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def mixing_ratios(attention_map: AttentionMap, trace: Trace) -> np.ndarray:
-    """The mean mixing ratio over layers and tokens: by the weights, and by the vectors after residual stream and norm,
-    float64 (2); NaN for the second where a layer has no such norm."""
+    """Return the mean mixing ratio over layers and tokens: by the weights, and by the vectors after residual stream and
+    norm, float64 (2); NaN for the second where a layer has no such norm."""
     weights_alone, with_norm = [], []
     for layer in attention_map.layers:
         weights = heads.whole(layer)
@@ -303,8 +303,9 @@ def induction_loss(asked: NamesModel, models: Models, report: Progress) -> Measu
 
 
 def together(film: Film, prefix: np.ndarray) -> Finding:
-    """The share of the fall of the loss between the two snapshots between which a head forms, against the share of the
-    steps there, and against what windows of that length reach anywhere in the training. prefix: (snapshot, draw)."""
+    """Return the share of the fall of the loss between the two snapshots between which a head forms, against the share
+    of the steps there, and against what windows of that length reach anywhere in the training. prefix: (snapshot,
+    draw)."""
     windows = [emergence_interval(film.frames, column) for column in prefix.T]
     shares = np.array([np.nan if window is None else fall(film, *window) for window in windows])
     lengths = [window[1] - window[0] for window in windows if window is not None]
@@ -318,7 +319,7 @@ def together(film: Film, prefix: np.ndarray) -> Finding:
 
 
 def fall(film: Film, start: int, end: int) -> float:
-    """The share of the whole fall of the smoothed loss that lies between two steps; where it rises, below 0."""
+    """Return the share of the whole fall of the smoothed loss that lies between two steps; where it rises, below 0."""
     smooth = np.convolve(film.loss, np.ones(SMOOTH) / SMOOTH, "valid")
     steps = film.step[SMOOTH // 2:SMOOTH // 2 + len(smooth)]
     before, after = np.interp([start, end], steps, smooth)
@@ -344,8 +345,8 @@ def massive(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def largest(trace: Trace, attention_map: AttentionMap) -> tuple[int, bool]:
-    """The token with the largest activation of all hidden states between blocks, and whether it is massive: above
-    MASSIVE, and above TIMES the median size of its layer's."""
+    """Return the token with the largest activation of all hidden states between blocks, and whether it is massive:
+    above MASSIVE, and above TIMES the median size of its layer's."""
     sizes = [np.abs(block.after) for block in trace.blocks if block.kind is attention_map.kind]
     tops = [float(size.max()) for size in sizes]
     size = sizes[int(np.argmax(tops))]
@@ -363,7 +364,7 @@ def first_token(asked: NamesModel, models: Models, report: Progress) -> Measurem
 
 
 def first_share(attention_map: AttentionMap) -> np.ndarray:
-    """The share of the first token in the rows of all others, float64 (layer): the mean over heads and rows."""
+    """Return the share of the first token in the rows of all others, float64 (layer): the mean over heads and rows."""
     found = []
     for layer in attention_map.layers:
         total = 0.0
@@ -375,7 +376,8 @@ def first_share(attention_map: AttentionMap) -> np.ndarray:
 
 
 def received(attention_map: AttentionMap) -> np.ndarray:
-    """The mean weight that each token gets, over heads and over the tokens that may look at it, float64 (token)."""
+    """Return the mean weight that each token gets, over heads and over the tokens that may look at it, float64
+    (token)."""
     total, looked = np.zeros((2, len(attention_map.keys)))
     for layer in attention_map.layers:
         for rows, keys, block in heads.weight_blocks(layer):
@@ -386,8 +388,8 @@ def received(attention_map: AttentionMap) -> np.ndarray:
 
 
 def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
-    """What a window costs that loses the first tokens, and how much of it a window of as many keys with them gives
-    back, in nats a token behind the first WIDTH + SINKS."""
+    """Return what a window costs that loses the first tokens, and how much of it a window of as many keys with them
+    gives back, in nats a token behind the first WIDTH + SINKS."""
     opened, losses = models.open(asked, report), []
     texts = passages()
     views = (frozenset[Window](), frozenset([Window(WIDTH + SINKS)]), frozenset([Window(WIDTH, SINKS)]))
@@ -409,8 +411,8 @@ def window(asked: NamesModel, models: Models, report: Progress) -> Measurement:
 
 
 def restored(whole: np.ndarray, without: np.ndarray, with_sinks: np.ndarray) -> MeanInterval:
-    """The share of the cost that the sinks give back: a ratio of means, with the interval of both resampled together;
-    losses (passage) each."""
+    """Return the share of the cost that the sinks give back: a ratio of means, with the interval of both resampled
+    together; losses (passage) each."""
     back, cost = without - with_sinks, without - whole
     with np.errstate(invalid="ignore", divide="ignore"):   # a window that costs nothing has nothing to be given back
         value = float(np.divide(back.sum(), cost.sum()))
@@ -431,13 +433,13 @@ class Drawn:
     figure: np.ndarray   # which of these pixels are the figure's, bool (SIDE, SIDE)
 
     def mask(self, rows: int, columns: int) -> np.ndarray:
-        """Which patches have their middle in the figure, bool (row, column)."""
+        """Return which patches have their middle in the figure, bool (row, column)."""
         y, x = ((np.arange(count) + 0.5) * SIDE / count for count in (rows, columns))
         return self.figure[np.ix_(y.astype(int), x.astype(int))]
 
 
 def drawn() -> tuple[Drawn, ...]:
-    """Every drawn picture, held in this process so that a model can be asked about it."""
+    """Return every drawn picture, held in this process so that a model can be asked about it."""
     return tuple(_held(name, encoded, inner, figure) for name, (encoded, inner, figure) in _rendered().items())
 
 
@@ -447,7 +449,7 @@ def _held(name: str, encoded: bytes, inner: np.ndarray, figure: np.ndarray) -> D
 
 @functools.cache
 def _rendered() -> dict[str, tuple[bytes, np.ndarray, np.ndarray]]:
-    """{name: (file, inner square, figure)}."""
+    """Return {name: (file, inner square, figure)}."""
     return {name: _render(**entry) for name, entry in tomllib.loads(DRAWINGS.read_text(encoding="utf-8")).items()}
 
 
@@ -480,14 +482,14 @@ ROUNDING = 2   # steps of 255
 
 @functools.cache
 def shipped() -> dict[str, np.ndarray]:
-    """{key of a shipped picture: the outline of its figure, float64 (corner, 2)}."""
+    """Return {key of a shipped picture: the outline of its figure, float64 (corner, 2)}."""
     with FILE.open(encoding="utf-8", newline="") as file:
         return {row["picture"]: np.array(row["outline"].split(), float).reshape(-1, 2) for row in csv.DictReader(file)}
 
 
 def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.ndarray | None]]:
-    """(sha256, the patches of its figure for so many rows and columns, what the model has to get) of every picture, the
-    photographs first; of these the last is None."""
+    """Yield (sha256, the patches of its figure for so many rows and columns, what the model has to get) of every
+    picture, the photographs first; of these the last is None."""
     for picture in pictures.shipped():
         if picture.key in shipped():
             yield picture.sha256, functools.partial(inside, shipped()[picture.key]), None
@@ -496,7 +498,7 @@ def with_figures() -> Iterator[tuple[str, Callable[[int, int], np.ndarray], np.n
 
 
 def _equal(picture: np.ndarray | None, expected: np.ndarray) -> bool:
-    """Whether two pictures are the same, but for the rounding of a normalisation."""
+    """Return whether two pictures are the same, but for the rounding of a normalisation."""
     return (picture is not None and picture.shape == expected.shape
             and bool((np.abs(picture.astype(int) - expected) <= ROUNDING).all()))
 
@@ -525,7 +527,7 @@ def figure_and_ground(asked: NamesModel, models: Models, report: Progress) -> Me
 
 
 def patch_shares(attention_map: AttentionMap) -> np.ndarray:
-    """How the first token's attention to patches is shared among them, float64 (head, row, column)."""
+    """Return how the first token's attention to patches is shared among them, float64 (head, row, column)."""
     patches, grid = list(attention_map.keys.patches), attention_map.keys.grid
     rows = np.stack([heads.weights(layer, head, slice(0, 1))[0, patches] for layer in attention_map.layers
                      for head in range(layer.heads)]).astype(np.float64)
@@ -533,7 +535,7 @@ def patch_shares(attention_map: AttentionMap) -> np.ndarray:
 
 
 def inside(outline: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """Which patches have their middle inside an outline (corner, 2) of x and y: bool (row, column)."""
+    """Return which patches have their middle inside an outline (corner, 2) of x and y: bool (row, column)."""
     y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
     found = np.zeros((rows, columns), bool)
     for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
@@ -543,8 +545,8 @@ def inside(outline: np.ndarray, rows: int, columns: int) -> np.ndarray:
 
 
 def moved(looks: list[np.ndarray], masks: list[np.ndarray]) -> np.ndarray:
-    """What each head gives to outlines that are moved to a random place, in the mean over pictures and less their area:
-    float64 (draw, head)."""
+    """Return what each head gives to outlines that are moved to a random place, in the mean over pictures and less
+    their area: float64 (draw, head)."""
     rng, drawn = np.random.default_rng(SEED), []
     for _ in range(LUCKY_DRAWS):
         rolled = [np.roll(mask, rng.integers(0, mask.shape), axis=(0, 1)) for mask in masks]

@@ -14,7 +14,7 @@ VECTORS = ("q", "k", "v")
 
 
 def body(tokens: Sequence[str], controls: Mapping[str, Numbers], *, room: str) -> bytes:
-    """The message of what stays while one drags: the tokens, how far the vectors reach, and the words.
+    """Return the message of what stays while one drags: the tokens, how far the vectors reach, and the words.
 
     controls: of queries, keys and values, by the names of VECTORS; two numbers a token in each.
     """
@@ -23,15 +23,15 @@ def body(tokens: Sequence[str], controls: Mapping[str, Numbers], *, room: str) -
 
 
 def state(vectors: Mapping[str, tuple[float, ...]], looks: int, *, room: str, covered: bool = False) -> bytes:
-    """The message of where the arrows are and which token looks. covered: neither the mix nor the values' hull is
-    drawn, as the page still asks where it lies."""
+    """Return the message of where the arrows are and which token looks. covered: neither the mix nor the values' hull
+    is drawn, as the page still asks where it lies."""
     return pack({"room": room, "part": "state", **{name: list(vectors[name]) for name in VECTORS}, "looks": looks,
                  "covered": covered}, {})
 
 
 def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dict[str, Any] | None:
-    """What a browser sent: {"q": numbers, "k": numbers, "v": numbers} with two numbers a token, or {"looks": a token's
-    place}. None for anything else."""
+    """Return what a browser sent: {"q": numbers, "k": numbers, "v": numbers} with two numbers a token, or {"looks": a
+    token's place}. None for anything else."""
     if not isinstance(value, dict):
         return None
     if set(value) == {"looks"}:
@@ -44,10 +44,11 @@ def parse_event(value: Any, controls: Mapping[str, Numbers], tokens: int) -> dic
 
 def arrows(tokens: Sequence[str], controls: Mapping[str, Numbers], vectors: Mapping[str, tuple[float, ...]],
            looks: int, *, covered: bool, key: str, turn: Callable[[dict[str, Any]], None]) -> Picture:
-    """Draws the arrows; a move calls turn({"q": …, "k": …, "v": …}), and a click on a token's name turn({"looks": its
+    """Draw the arrows; a move calls turn({"q": …, "k": …, "v": …}), and a click on a token's name turn({"looks": its
     place}), before the page runs again. tokens, controls, vectors, covered: as of `body` and `state`.
 
     A focused arrow moves with the arrow keys. While one drags, a move is sent about eight times a second; the weights
-    and the mix follow in the browser at once. """
+    and the mix follow in the browser at once.
+    """
     messages = body(tokens, controls, room=key), state(vectors, looks, room=key, covered=covered)
     return show("arrows", key, *messages, lambda value: parse_event(value, controls, len(tokens)), turn)

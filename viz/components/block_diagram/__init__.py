@@ -24,7 +24,7 @@ class DiagramBox:
 
 
 def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
-    """The message of boxes and lines. alt: the drawing in words."""
+    """Return the message of boxes and lines. alt: the drawing in words."""
     high = STEP * len(boxes) + 30
     at = [high - 26 - STEP * (place + 0.5) for place in range(len(boxes))]
     return pack(constants() | {
@@ -35,13 +35,13 @@ def body(boxes: Sequence[DiagramBox], *, room: str, alt: str) -> bytes:
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     return {"box": [WIDE, HIGH], "colours": theme.COMPONENT}
 
 
 def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]:
-    """[x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the box that
-    adds."""
+    """Return [x, y, x, y, …]: the stream through every box, and round each sub-layer the residual connection into the
+    box that adds."""
     polylines = [[MIDDLE, low - HIGH / 2, MIDDLE, high + HIGH / 2]
                  for low, high in pairwise(at)] + [[MIDDLE, at[-1] - HIGH / 2, MIDDLE, 4]]
     start = 0
@@ -54,12 +54,12 @@ def wires(boxes: Sequence[DiagramBox], at: Sequence[float]) -> list[list[float]]
 
 
 def state(opened: str, *, room: str) -> bytes:
-    """The message of which box is marked."""
+    """Return the message of which box is marked."""
     return pack({"room": room, "part": "state", "opened": opened}, {})
 
 
 def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:
-    """The box in what a browser sent: {"box": name}; None for anything else."""
+    """Return the box in what a browser sent: {"box": name}; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"box"} or value["box"] not in [box.name for box in boxes]:
         return None
     return value["box"]
@@ -67,7 +67,7 @@ def parse_event(value: object, boxes: Sequence[DiagramBox]) -> str | None:
 
 def block_diagram(boxes: Sequence[DiagramBox], opened: str, *, alt: str, key: str,
                   on_open: Callable[[str], None]) -> Picture:
-    """Draws the boxes; `opened` names the one that is marked. on_open gets the name of a box before the page runs
+    """Draw the boxes; `opened` names the one that is marked. on_open gets the name of a box before the page runs
     again."""
     messages = body(boxes, room=key, alt=alt), state(opened, room=key)
     return show("block_diagram", key, *messages, lambda value: parse_event(value, boxes), on_open)

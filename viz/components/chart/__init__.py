@@ -18,7 +18,7 @@ TOOLS = ("keep", "save")                                                     # o
 def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mapping[str, object] | None = None,
           saving: bool = False, on_tool: Callable[[str], None] | None = None,
           on_pick: Callable[[list[int]], None] | None = None) -> None:
-    """Draws plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
+    """Draw plotly's {"data", "layout"}. alt: what it shows, for those who do not see it. config: of plotly's, beside
     what every chart has. on_tool: gets the name of the tool (TOOLS) that is pressed, before the page runs again;
     without it there are none. on_pick: gets the places of the first series' points that were clicked, or framed where
     the layout's dragmode is "select". saving: whether *Save* is open. In a presentation it grows with the page by
@@ -43,12 +43,12 @@ def chart(spec: Mapping[str, object], *, key: str, alt: str = "", config: Mappin
 
 
 def tool_from_event(value: object) -> str | None:
-    """What a browser sent: the name of a tool; None for anything else."""
+    """Return what a browser sent: the name of a tool; None for anything else."""
     return value if isinstance(value, str) and value in TOOLS else None
 
 
 def picked_points(value: object) -> list[int]:
-    """What a browser sent: the places of points, each once, in their order; none for anything else."""
+    """Return what a browser sent: the places of points, each once, in their order; none for anything else."""
     points = value.get("picked") if isinstance(value, dict) else None
     if not isinstance(points, list) or not all(type(point) is int and point >= 0 for point in points):
         return []
@@ -56,7 +56,7 @@ def picked_points(value: object) -> list[int]:
 
 
 def draw_saved(body: bytes, state: bytes, *, key: str, height: int | None = None) -> None:
-    """Draws plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are
+    """Draw plotly's JSON, which the item has checked; it has no state. height: pixels, at most, before they are
     enlarged."""
     spec = json.loads(body)
     if height is not None:

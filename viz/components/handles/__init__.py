@@ -32,7 +32,8 @@ class HandleSet:
 
 
 def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False) -> bytes:
-    """The message of what stays while one drags. frozen: nothing can be dragged, as where no caption would follow."""
+    """Return the message of what stays while one drags. frozen: nothing can be dragged, as where no caption would
+    follow."""
     return pack(constants() | {
                  "room": room, "part": "body", "mode": drawn.mode, "labels": drawn.labels, "low": control.low,
                  "high": control.high, "name": drawn.name, "unit": drawn.unit, "height": drawn.height,
@@ -40,25 +41,25 @@ def body(control: Numbers, drawn: HandleSet, *, room: str, frozen: bool = False)
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     return {"colours": COLOURS, "text": strings("lesson")["drag"]}
 
 
 def state(values: tuple[float, ...], *, room: str, faint: tuple[int, ...] = ()) -> bytes:
-    """The message of where the handles are, and which of them count for nothing now."""
+    """Return the message of where the handles are, and which of them count for nothing now."""
     return pack({"room": room, "part": "state", "values": list(values), "faint": list(faint)}, {})
 
 
 def parse_event(value: object, control: Numbers, count: int) -> tuple[float, ...] | None:
-    """The handles' new values in what a browser sent: {"values": [numbers]}, as many as there are handles; None for
-    anything else."""
+    """Return the handles' new values in what a browser sent: {"values": [numbers]}, as many as there are handles; None
+    for anything else."""
     values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
     return control.clean(values) if isinstance(values, list) and len(values) == count else None
 
 
 def handles(control: Numbers, values: tuple[float, ...], drawn: HandleSet, *, faint: tuple[int, ...] = (), key: str,
             turn: Callable[..., None]) -> Picture:
-    """Draws the handles at `values` and returns the picture; a move calls turn(CONTROL=new values) before the page runs
+    """Draw the handles at `values` and returns the picture; a move calls turn(CONTROL=new values) before the page runs
     again, so a page passes page.set.
 
     faint: bars that count for nothing now (masked). A focused handle moves with the arrow keys, faster with Page Up and

@@ -5,14 +5,14 @@ from viz.text import strings
 
 
 def hands(question: str, place: int, answers: int, *, key: str, told: bool, right: bool = False) -> None:
-    """Draws the count of one answer, the one at `place` of so many, with buttons for one more and one fewer; once the
-    answer is told, a bar. question: under which name the tab keeps its counts. The key begins with "hands-", by which
-    a presentation knows it. right: the bar has the accent colour."""
+    """Draw the count of one answer, the one at `place` of so many, with buttons for one more and one fewer; once the
+    answer is told, a bar. question: under which name the tab keeps its counts. The key begins with "hands-", by which a
+    presentation knows it. right: the bar has the accent colour."""
     _draw(key, {"question": question, "place": place, "answers": answers, "told": told, "right": right})
 
 
 def clear_hands(question: str, *, key: str) -> None:
-    """Draws the button that clears a question's counts."""
+    """Draw the button that clears a question's counts."""
     _draw(key, {"question": question})
 
 

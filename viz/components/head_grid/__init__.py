@@ -65,13 +65,13 @@ class GridState:
 
 
 def head_ids(overview: Overview) -> list[HeadId]:
-    """Every head as (layer, head), in the order in which the body holds them."""
+    """Return every head as (layer, head), in the order in which the body holds them."""
     return [(layer, head) for layer, cells in zip(overview.layers, overview.cells) for head in range(len(cells))]
 
 
 def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 560, silence: bool = False,
          behind: GridPicture | None = None) -> bytes:
-    """The thumbnails: 1 byte a cell, whatever is open or marked.
+    """Return the thumbnails: 1 byte a cell, whatever is open or marked.
 
     heads_per_kv: how many query heads share a key head. height: pixels. silence: a head can be silenced with a click.
     behind: the picture that they lie on.
@@ -89,18 +89,18 @@ def body(overview: Overview, *, room: str, heads_per_kv: int = 1, height: int = 
 
 
 def constants(over_picture: bool = False) -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     colours = COLOURS | {"glow": glow.css_colours()} if over_picture else COLOURS
     return {"colours": colours, "text": strings("components")["grid"]}
 
 
 def state_words(by_value: bool, silences: bool = False) -> dict[str, object]:
-    """The app's own part of the state: the words of a badge, and whether a click silences."""
+    """Return the app's own part of the state: the words of a badge, and whether a click silences."""
     return {"rank": strings("components")["grid"]["rank_value" if by_value else "rank"], "silences": silences}
 
 
 def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
-    """The message of what a click changes. Heads are numbered as in the body."""
+    """Return the message of what a click changes. Heads are numbered as in the body."""
     every = head_ids(overview)
     number = {head: index for index, head in enumerate(every)}
     values = shown.values or HeadValues({})
@@ -123,7 +123,8 @@ def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
 
 
 def parse_event(value: Any, overview: Overview) -> GridEvent | None:
-    """The event in what a browser sent: the number of a head, or {"silence": its number}; None for anything else."""
+    """Return the event in what a browser sent: the number of a head, or {"silence": its number}; None for anything
+    else."""
     every, silence = head_ids(overview), isinstance(value, dict) and set(value) == {"silence"}
     number = value["silence"] if silence else value
     return GridEvent(*every[number], silence) if type(number) is int and 0 <= number < len(every) else None
@@ -132,12 +133,12 @@ def parse_event(value: Any, overview: Overview) -> GridEvent | None:
 def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560,
               behind: GridPicture | None = None, key: str,
               on_event: Callable[[GridEvent], None] | None = None) -> Picture:
-    """Draws the grid and returns the picture.
+    """Draw the grid and returns the picture.
 
-    heads_per_kv: how many query heads share a key head. height: pixels; more than that scrolls.
-    behind: the picture that the thumbnails lie on, whose cells then are one row. Where heads can be
-    silenced (shown.silences is not None), Alt and a click or S does it, and if it is true a click alone. on_event gets
-    the head that was chosen before the page runs again, so that the page is drawn once with the new head.
+    heads_per_kv: how many query heads share a key head. height: pixels; more than that scrolls. behind: the picture
+    that the thumbnails lie on, whose cells then are one row. Where heads can be silenced (shown.silences is not None),
+    Alt and a click or S does it, and if it is true a click alone. on_event gets the head that was chosen before the
+    page runs again, so that the page is drawn once with the new head.
     """
     messages = (body(overview, room=key, heads_per_kv=heads_per_kv, height=height, silence=shown.silences is not None,
                      behind=behind),

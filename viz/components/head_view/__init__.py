@@ -29,7 +29,7 @@ class ViewEvent:
 
 def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = (),
          height: int | None = None, bound: float | None = None) -> bytes:
-    """The message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
+    """Return the message of tokens and numbers: at most 4 bytes a cell, and 2 more for each head that lies over it.
 
     bound: the weights are differences from −bound to bound. A row or column of NaN is one that this side does not have.
     """
@@ -50,18 +50,18 @@ def body(shown: DisplayedHead, *, room: str, overlay: Sequence[DisplayedHead] = 
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     return {"colours": COLOURS, "floor": theme.LOG_FLOOR, "text": strings("components")["view"]}
 
 
 def _sums_to_one(shown: DisplayedHead) -> bool:
-    """Whether every row that sees something sums to 1, and there is such a row."""
+    """Return whether every row that sees something sums to 1, and there is such a row."""
     sums = np.delete(np.nansum(shown.weights, 1), shown.blind)
     return bool(sums.size and np.abs(sums - 1).max() < ROW_SUM_TOLERANCE)
 
 
 def _absent(weights: np.ndarray) -> tuple[list[int], list[int]] | None:
-    """The rows and the columns without any number, if there are such."""
+    """Return the rows and the columns without any number, if there are such."""
     nothing = np.isnan(weights)
     rows, columns = (np.flatnonzero(nothing.all(axis)).tolist() for axis in (1, 0))
     return (rows, columns) if rows or columns else None
@@ -78,7 +78,7 @@ class Guess:
 
 
 def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = None, why_scale: str = "") -> bytes:
-    """The message of how the head is looked at: the token in focus as a row, the pair and marks as a row and a
+    """Return the message of how the head is looked at: the token in focus as a row, the pair and marks as a row and a
     column. why_scale: stands beside the scale's name."""
     guess = guess or Guess("", False)
     return pack({"room": room, "part": "state", "lens": view.lens, "scale": view.scale, "why_scale": why_scale,
@@ -89,8 +89,8 @@ def state(shown: DisplayedHead, view: View, *, room: str, guess: Guess | None = 
 
 
 def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:
-    """The event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks": [[query,
-    key], …]}, of tokens that are shown; None for anything else."""
+    """Return the event in what a browser sent: {"token": query or null, "pair": [query, key] or null} or {"marks":
+    [[query, key], …]}, of tokens that are shown; None for anything else."""
     queries, keys = (frozenset(unit.tokens[0] for unit in side) for side in (shown.rows, shown.columns))
     if isinstance(value, dict) and set(value) == {"marks"} and isinstance(value["marks"], list):
         cells = [token_and_pair({"token": None, "pair": mark}, queries, keys) for mark in value["marks"]]
@@ -103,10 +103,10 @@ def parse_event(value: object, shown: DisplayedHead) -> ViewEvent | None:
 def head_view(shown: DisplayedHead, view: View, *, overlay: Sequence[DisplayedHead] = (),
               height: int | None = None, bound: float | None = None, guess: Guess | None = None,
               why_scale: str = "", key: str, on_event: Callable[[ViewEvent], None] | None = None) -> Picture:
-    """Draws the head as the view says (lens, scale, token in focus, pair) and returns the picture.
+    """Draw the head as the view says (lens, scale, token in focus, pair) and returns the picture.
 
-    overlay: further heads over the same rows and columns, for the lines. height: pixels, at most, or the rest of
-    the window. bound: `shown` is the difference of two heads, coloured symmetrically up to it (matrix only). guess: a
+    overlay: further heads over the same rows and columns, for the lines. height: pixels, at most, or the rest of the
+    window. bound: `shown` is the difference of two heads, coloured symmetrically up to it (matrix only). guess: a
     reader's prediction, to be marked (matrix and text) or marked before. why_scale: why this scale, where nobody chose
     it. on_event gets what was chosen before the page runs again; its positions are tokens of the map's queries and
     keys, not rows and columns.

@@ -10,24 +10,24 @@ from viz.text import strings
 
 
 def body(labels: list[str], *, room: str, frozen: bool = False) -> bytes:
-    """The message of the tokens' names, rows and columns alike. frozen: nothing can be painted, as where no caption
-    would follow."""
+    """Return the message of the tokens' names, rows and columns alike. frozen: nothing can be painted, as where no
+    caption would follow."""
     return pack(constants() | {"room": room, "part": "body", "labels": labels, "frozen": frozen}, {})
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     return {"colours": theme.COMPONENT, "text": strings("lesson")["cells"]}
 
 
 def state(allowed: np.ndarray, *, room: str, marked: int | None = None) -> bytes:
-    """The square now, bool (query, key)."""
+    """Return the square now, bool (query, key)."""
     return pack({"room": room, "part": "state", "allowed": [int(cell) for cell in allowed.ravel()], "marked": marked},
                 {})
 
 
 def parse_event(value: object, n: int) -> np.ndarray | None:
-    """The painted square in what a browser sent: {"allowed": n·n zeros and ones}; None for anything else."""
+    """Return the painted square in what a browser sent: {"allowed": n·n zeros and ones}; None for anything else."""
     painted = value.get("allowed") if isinstance(value, dict) and len(value) == 1 else None
     if not isinstance(painted, list) or len(painted) != n * n:
         return None
@@ -38,10 +38,11 @@ def parse_event(value: object, n: int) -> np.ndarray | None:
 
 def mask_editor(allowed: np.ndarray, labels: list[str], *, marked: int | None = None, key: str,
                 on_paint: Callable[[np.ndarray], None]) -> Picture:
-    """Draws bool (query, key); what was painted is handed to on_paint as the new square before the page runs again.
+    """Draw bool (query, key); what was painted is handed to on_paint as the new square before the page runs again.
     marked: a row to point out.
 
     A click or tap turns a cell over, dragging paints the others like the first; the arrow keys move, Space or Enter
-    turns over. """
+    turns over.
+    """
     messages = body(labels, room=key), state(allowed, room=key, marked=marked)
     return show("mask_editor", key, *messages, lambda value: parse_event(value, len(labels)), on_paint)

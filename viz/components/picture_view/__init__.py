@@ -82,8 +82,8 @@ class PatchEvent:
 
 
 def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = False) -> bytes:
-    """The message of the picture and its patches. height: pixels, at most, or the rest of the window. frozen: nothing
-    can be chosen, as no server has the row of another token."""
+    """Return the message of the picture and its patches. height: pixels, at most, or the rest of the window. frozen:
+    nothing can be chosen, as no server has the row of another token."""
     header = constants() | {
               "room": room, "part": "body", "texts": list(patches.texts), "places": list(patches.places),
               "grid": list(patches.grid), "label": patches.label, "frozen": frozen,
@@ -92,17 +92,17 @@ def body(patches: Patches, *, room: str, height: int = HEIGHT, frozen: bool = Fa
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     return {"colours": COLOURS, "text": strings("components")["picture"]}
 
 
 def colouring(values: PatchValues) -> dict[str, object]:
-    """The ticks of the bar of colours, and the colour of each token, −255 to 255."""
+    """Return the ticks of the bar of colours, and the colour of each token, −255 to 255."""
     return {"ticks": values.ticks, "steps": np.rint(255 * values.shares).astype(int).tolist()}
 
 
 def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
-    """The message of the numbers and what is chosen."""
+    """Return the message of the numbers and what is chosen."""
     header: Mapping[str, object] = colouring(values) | {
         "room": room, "part": "state", "name": values.name, "what": values.what, "kind": values.kind,
         "even": values.even, "low": values.low, "high": values.high, "focus": shown.focus, "look": shown.look,
@@ -111,7 +111,7 @@ def state(values: PatchValues, shown: PatchState, *, room: str) -> bytes:
 
 
 def parse_event(value: object, count: int) -> PatchEvent | None:
-    """The event in what a browser sent: {"token": position or null}; None for anything else."""
+    """Return the event in what a browser sent: {"token": position or null}; None for anything else."""
     if not isinstance(value, dict) or set(value) != {"token"}:
         return None
     token = value["token"]
@@ -121,10 +121,10 @@ def parse_event(value: object, count: int) -> PatchEvent | None:
 def picture_view(patches: Patches, values: PatchValues, shown: PatchState, *, height: int = HEIGHT, key: str,
                  view: View | None = None, frozen: bool = False,
                  on_event: Callable[[PatchEvent], None] | None = None) -> Picture:
-    """Draws the picture with a number a patch and returns it, for whoever keeps pictures.
+    """Draw the picture with a number a patch and returns it, for whoever keeps pictures.
 
-    height: pixels, at most. view: the head that it shows. frozen: nothing can be chosen in it. on_event
-    gets the token that was chosen before the page runs again.
+    height: pixels, at most. view: the head that it shows. frozen: nothing can be chosen in it. on_event gets the token
+    that was chosen before the page runs again.
     """
     messages = body(patches, room=key, height=height, frozen=frozen), state(values, shown, room=key)
     return show("picture_view", key, *messages, lambda value: parse_event(value, len(patches.texts)), on_event, view)

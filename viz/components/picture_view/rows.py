@@ -15,13 +15,13 @@ WORDS = strings("components")["picture"]
 
 
 def patch_name(tokens: Tokens, token: int) -> str:
-    """A patch by its row and column, any other token by its text."""
+    """Return a patch by its row and column, any other token by its text."""
     place = tokens.place(token)
     return visible_token(tokens.texts[token]) if place is None else WORDS["patch"].format(row=place[0], column=place[1])
 
 
 def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
-    """The picture of a record and which key is which part of it. Raises ValueError for a record of text."""
+    """Return the picture of a record and which key is which part of it. Raises ValueError for a record of text."""
     tokens = record[kind].keys
     if record.picture is None or tokens.grid is None:
         raise ValueError("expected a record of a picture, got one of text; draw it in another lens")
@@ -33,19 +33,19 @@ def patches_of(record: AttentionRecord, kind: Kind, label: str = "") -> Patches:
 
 
 def hidden_tokens(record: AttentionRecord) -> tuple[int, ...]:
-    """The tokens that the question hides on the side of the source."""
+    """Return the tokens that the question hides on the side of the source."""
     return tuple(sorted(edit.token for edit in record.query.edits if isinstance(edit, Hide) and edit.side == "source"))
 
 
 def scale_of(attention_map: AttentionMap, token: int) -> tuple[float, float]:
-    """(even, most): what each key would have if the token's row were even, and the times that at which the colours are
-    full."""
+    """Return (even, most): what each key would have if the token's row were even, and the times that at which the
+    colours are full."""
     allowed = allowed_keys(attention_map.layers[0], token)
     return glow.even_weight(allowed), glow.most_times(int(allowed[0].sum()))
 
 
 def row_of(record: AttentionRecord, view: View) -> PatchValues:
-    """The row of the token in focus in the open head, after the view's filters."""
+    """Return the row of the token in focus in the open head, after the view's filters."""
     attention_map = record[view.kind]
     rows = displayed_rows(attention_map, view)
     at = [layer.index for layer in attention_map.layers].index(view.layer)
@@ -55,7 +55,8 @@ def row_of(record: AttentionRecord, view: View) -> PatchValues:
 
 
 def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
-    """The row of the token in focus in every head as thumbnails: the patches' shares of the colours in their grid."""
+    """Return the row of the token in focus in every head as thumbnails: the patches' shares of the colours in their
+    grid."""
     tokens = attention_map.keys
     even, most = scale_of(attention_map, view.token or 0)
     grid, patches = tokens.grid or (1, 1), np.array(tokens.patches)
@@ -69,7 +70,7 @@ def rows_overview(attention_map: AttentionMap, view: View) -> Overview:
 
 
 def picture_behind(record: AttentionRecord, view: View, look: str, opacity: float) -> GridPicture:
-    """The record's picture as it lies behind the thumbnails. Raises ValueError for a record of text."""
+    """Return the record's picture as it lies behind the thumbnails. Raises ValueError for a record of text."""
     tokens = record[view.kind].keys
     if record.picture is None:
         raise ValueError("expected a record of a picture, got one of text; draw its overview instead")
@@ -79,7 +80,8 @@ def picture_behind(record: AttentionRecord, view: View, look: str, opacity: floa
 
 
 def smaller(picture: np.ndarray, side: int = SMALL) -> np.ndarray:
-    """The picture with at most `side` pixels each way, each the mean of a square of it; uint8 (high, wide, 3)."""
+    """Return the picture with at most `side` pixels each way, each the mean of a square of it; uint8 (high, wide,
+    3)."""
     step = -(-max(picture.shape[:2]) // side)
     if step == 1:
         return picture

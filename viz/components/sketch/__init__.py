@@ -20,26 +20,26 @@ class Axes:
 
 
 def body(axes: Axes, places: int, *, room: str) -> bytes:
-    """The message of what stays while one draws. places: how many heights make the curve."""
+    """Return the message of what stays while one draws. places: how many heights make the curve."""
     return pack({"room": room, "part": "body", "names": axes.names, "across": axes.across, "up": axes.up,
                  "height": axes.height, "places": places, "colours": theme.COMPONENT,
                  "text": strings("lesson")["sketch"]}, {})
 
 
 def state(values: tuple[float, ...], *, room: str) -> bytes:
-    """The message of the curve so far: heights from 0 to 1, or none."""
+    """Return the message of the curve so far: heights from 0 to 1, or none."""
     return pack({"room": room, "part": "state", "values": list(values)}, {})
 
 
 def parse_event(value: object, control: Numbers) -> tuple[float, ...] | None:
-    """The heights in what a browser sent: {"values": [numbers]}, as many as there are places; None for anything
+    """Return the heights in what a browser sent: {"values": [numbers]}, as many as there are places; None for anything
     else."""
     values = value.get("values") if isinstance(value, dict) and len(value) == 1 else None
     return control.clean(values) if isinstance(values, list) and len(values) == control.longest else None
 
 
 def sketch(control: Numbers, values: tuple[float, ...], axes: Axes, *, key: str, turn: Callable[..., None]) -> Picture:
-    """Draws the axes and the curve so far: `values` are heights, as shares of the axis from 0 at its foot to 1 at its
+    """Draw the axes and the curve so far: `values` are heights, as shares of the axis from 0 at its foot to 1 at its
     top, at places evenly spaced from edge to edge; () where nothing is drawn yet. A finished stroke calls
     turn(CONTROL=values) before the page runs again. One stroke across is a curve, another one mends it; with the
     keyboard each place is a slider."""

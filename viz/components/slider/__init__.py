@@ -9,19 +9,20 @@ LATEST = 2**53   # numbers up to which JavaScript counts
 
 
 def message(label: str, words: Sequence[str], at: int, help: str | None, event: object) -> dict[str, object]:
-    """What is drawn: the thumb at the words' number `at`. event: what the browser said last, as it came; the browser
-    learns that it was heard."""
+    """Return what is drawn: the thumb at the words' number `at`. event: what the browser said last, as it came; the
+    browser learns that it was heard."""
     count = event.get("count") if isinstance(event, dict) else None
     heard = count if type(count) is int and 0 <= count <= LATEST else 0
     return {"label": label, "words": list(words), "at": at, "help": help or "", "heard": heard}
 
 
 def parse_event(value: object, words: Sequence[str]) -> int | None:
-    """The number of the option in what a browser sent: {"at": its number, "word": its words, "count": of the message}.
-    None for anything else.
+    """Return the number of the option in what a browser sent: {"at": its number, "word": its words, "count": of the
+    message}. None for anything else.
 
     A thumb may have been moved over other options than these, which were on their way: then the words say which one was
-    meant. """
+    meant.
+    """
     if not isinstance(value, dict) or set(value) != {"at", "word", "count"}:
         return None
     at, word = value["at"], value["word"]
@@ -34,9 +35,9 @@ def parse_event(value: object, words: Sequence[str]) -> int | None:
 
 def slider(label: str, options: Sequence[Any], value: object, *, key: str, turn: Callable[[Any], None],
            say: Callable[[Any], str] = str, help: str | None = None) -> None:
-    """Draws the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls
+    """Draw the options with the thumb at `value`, which is one of them; say gives an option's words. A move calls
     turn(option) before the page runs again. While one drags or keeps a key pressed, a move is sent about twelve times a
-    second. Arrow keys, Page Up and Page Down, Home and End move the thumb. The key begins with "slider-". """
+    second. Arrow keys, Page Up and Page Down, Home and End move the thumb. The key begins with "slider-"."""
     words = [say(option) for option in options]
 
     def hand_on() -> None:

@@ -62,19 +62,19 @@ class Event:
 
 
 def body(scene: Scene, *, room: str) -> bytes:
-    """The message of everything that is drawn."""
+    """Return the message of everything that is drawn."""
     header, arrays = parts(scene)
     return pack(constants() | {"room": room, "part": "body", "frozen": False} | header, arrays)
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     return {"colours": theme.COMPONENT | {"heads": theme.HEADS}, "seconds": SECONDS,
             "text": strings("components")["story"]}
 
 
 def parts(scene: Scene) -> tuple[dict[str, object], dict[str, np.ndarray]]:
-    """What is drawn of a scene: its last ROWS pieces, and the weights of the opened head; (header, arrays)."""
+    """Return what is drawn of a scene: its last ROWS pieces, and the weights of the opened head; (header, arrays)."""
     first = max(0, len(scene.pieces) - ROWS)
     block, head = scene.opened
     weights = scene.rows[block].mean(0) if head < 0 else scene.rows[block, head]
@@ -100,12 +100,13 @@ def _floats(numbers: np.ndarray) -> np.ndarray:
 
 
 def state(*, room: str, step: int = 0, plays: bool = True) -> bytes:
-    """The message of where it begins, and whether it runs."""
+    """Return the message of where it begins, and whether it runs."""
     return pack({"room": room, "part": "state", "step": step, "plays": plays}, {})
 
 
 def parse_event(value: object, scene: Scene) -> Event | None:
-    """What a browser sent: {"lesson": name}, {"write": id} or {"opened": [block, head]}; None for anything else."""
+    """Return what a browser sent: {"lesson": name}, {"write": id} or {"opened": [block, head]}; None for anything
+    else."""
     if not isinstance(value, dict) or len(value) != 1:
         return None
     name, chosen = next(iter(value.items()))
@@ -124,7 +125,7 @@ def _is_head(chosen: object, shape: Sequence[int]) -> bool:
 
 
 def story(scene: Scene, *, key: str, on_event: Callable[[Event], None]) -> Picture:
-    """Draws the scene and lets it run. on_event gets what somebody chose before the page runs again.
+    """Draw the scene and lets it run. on_event gets what somebody chose before the page runs again.
 
     The picture that it leaves behind stands still at its end, where everything is on it.
     """

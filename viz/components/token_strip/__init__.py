@@ -19,32 +19,32 @@ class StripEvent:
 
 
 def body(tokens: Tokens, *, room: str) -> bytes:
-    """The message of the tokens."""
+    """Return the message of the tokens."""
     return pack(constants() | {"room": room, "part": "body", "tokens": token_axis(tokens)}, {})
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: colours and words, which no file brings."""
+    """Return the app's own part of the body: colours and words, which no file brings."""
     return {"colours": theme.COMPONENT, "text": strings("components")["strip"]}
 
 
 def state(*, room: str, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
           chosen: bool = True) -> bytes:
-    """The message of what is chosen. pairs: a second click makes a pair. chosen: somebody chose the focus; one that
-    nobody chose is marked, and is not the first of a pair."""
+    """Return the message of what is chosen. pairs: a second click makes a pair. chosen: somebody chose the focus; one
+    that nobody chose is marked, and is not the first of a pair."""
     return pack({"room": room, "part": "state", "focus": focus, "pair": pair, "pairs": pairs, "chosen": chosen}, {})
 
 
 def parse_event(value: object, count: int) -> StripEvent | None:
-    """The event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for anything
-    else, whatever it is."""
+    """Return the event in what a browser sent: {"token": position or null, "pair": [from, to] or null}. None for
+    anything else, whatever it is."""
     places = token_and_pair(value, range(count), range(count))
     return None if places is None else StripEvent(*places)
 
 
 def token_and_pair(value: object, queries: range | frozenset[int],
            keys: range | frozenset[int]) -> tuple[int | None, tuple[int, int] | None] | None:
-    """(token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
+    """Return (token, pair) of a message, if the token is one of `queries` and the pair one of `queries` and `keys`."""
     if not isinstance(value, dict) or set(value) != {"token", "pair"}:
         return None
     token, pair = value["token"], value["pair"]
@@ -61,11 +61,12 @@ def token_and_pair(value: object, queries: range | frozenset[int],
 
 def token_strip(tokens: Tokens, *, focus: int | None = None, pair: tuple[int, int] | None = None, pairs: bool = True,
                 chosen: bool = True, key: str, on_event: Callable[[StripEvent], None] | None = None) -> Picture:
-    """Draws the strip. The event holds focus and pair as they are after the choice, None for cleared.
+    """Draw the strip. The event holds focus and pair as they are after the choice, None for cleared.
 
     A click focuses a token; the next click on another one makes the pair (from, to); a third begins anew. Shift-click
     always sets the second of the pair. Clicking the same again, or Escape, clears. Without `pairs` every click focuses:
-    for one of two strips, where the pair stands across both. A focus that nobody has
-    `chosen` is marked and makes no pair. on_event is called before the page runs again. """
+    for one of two strips, where the pair stands across both. A focus that nobody has `chosen` is marked and makes no
+    pair. on_event is called before the page runs again.
+    """
     messages = body(tokens, room=key), state(room=key, focus=focus, pair=pair, pairs=pairs, chosen=chosen)
     return show("token_strip", key, *messages, lambda value: parse_event(value, len(tokens)), on_event)

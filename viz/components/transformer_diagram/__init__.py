@@ -24,7 +24,7 @@ class Door:
 
 
 def body(doors: Mapping[str, Door], *, room: str) -> bytes:
-    """The message of boxes, lines and words, and of the door behind each box."""
+    """Return the message of boxes, lines and words, and of the door behind each box."""
     return pack(constants() | {
         "room": room, "part": "body",
         "doors": {box: {"words": door.words, "before": list(door.before), "minutes": door.minutes}
@@ -32,25 +32,26 @@ def body(doors: Mapping[str, Door], *, room: str) -> bytes:
 
 
 def constants() -> dict[str, object]:
-    """The app's own part of the body: everything that is drawn."""
+    """Return the app's own part of the body: everything that is drawn."""
     return FIGURE | {"colours": theme.COMPONENT, "text": strings("lesson")["anatomy"]}
 
 
 def state(*, room: str) -> bytes:
-    """The message of the state, of which the figure has none."""
+    """Return the message of the state, of which the figure has none."""
     return pack({"room": room, "part": "state"}, {})
 
 
 def parse_event(value: object, doors: Mapping[str, Door]) -> str | None:
-    """The lesson behind the box in what a browser sent: {"box": name}; None for anything else."""
+    """Return the lesson behind the box in what a browser sent: {"box": name}; None for anything else."""
     box = value.get("box") if isinstance(value, dict) and len(value) == 1 else None
     return doors[box].lesson if isinstance(box, str) and box in doors else None
 
 
 def transformer_diagram(doors: Mapping[str, Door], *, key: str, on_open: Callable[[str], None]) -> Picture:
-    """Draws figure 1 of Vaswani et al. 2017, and beside it the insides of its attention, after figure 2.
+    """Draw figure 1 of Vaswani et al. 2017, and beside it the insides of its attention, after figure 2.
 
     doors: by the name of the box; a box without a door is drawn quietly. on_open gets the lesson before the page runs
-    again. """
+    again.
+    """
     messages = body(doors, room=key), state(room=key)
     return show("transformer_diagram", key, *messages, lambda value: parse_event(value, doors), on_open)

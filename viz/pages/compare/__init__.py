@@ -48,7 +48,7 @@ class Other:
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words = strings("compare")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE)
@@ -85,7 +85,7 @@ def render(page: PageContext) -> None:
 
 
 def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | None:
-    """What the page's controls ask for; None as long as there is nothing else to ask."""
+    """Return what the page's controls ask for; None as long as there is nothing else to ask."""
     asked, here, way = record.query, (view.layer, view.head), page.controls["versus"]
     if way == "text" and record.picture is not None:
         options = {sha256: name for sha256, name in picture_options().items() if sha256 != asked.image}
@@ -112,12 +112,13 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
 
 
 def _with_text(asked: Query, text: str) -> Query:
-    """The same question of another text."""
+    """Return the same question of another text."""
     return sources.open_query(asked.model, text, asked.text_b, asked.target, chat=asked.chat)
 
 
 def _text(page: PageContext, label: str, shorter: bool = True) -> str:
-    """The other sentence; as long as none is typed the twin, or (if `shorter`) the sentence without its last word."""
+    """Return the other sentence; as long as none is typed the twin, or (if `shorter`) the sentence without its last
+    word."""
     words, text = strings("compare"), page.state.text
     example = example_for(text, page.state.text_b)
     start = (example and other_twin(example, text)) or (" ".join(text.split()[:-1]) if shorter else "")
@@ -128,7 +129,7 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 
 
 def _model(page: PageContext) -> str:
-    """Another model that is on this disk; one that a link names and that is not is said to be missing."""
+    """Return another model that is on this disk; one that a link names and that is not is said to be missing."""
     words, wanted, offers = strings("compare"), page.controls["against"], sources.catalogue()
     pictured = any(offer.pictures for offer in offers if offer.id == page.state.model)
     titles = {offer.id: offer.title for offer in offers
@@ -141,13 +142,13 @@ def _model(page: PageContext) -> str:
 
 
 def _edited(page: PageContext, record: AttentionRecord, view: View) -> tuple[int, int]:
-    """The head that is edited: the open one, until another is opened to see what the edit did to it."""
+    """Return the head that is edited: the open one, until another is opened to see what the edit did to it."""
     wanted = (page.controls["edit_layer"], page.controls["edit_head"])
     return wanted if record[view.kind].has(*wanted) else (view.layer, view.head)
 
 
 def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., None]:
-    """choose(head=…), which leaves the edit at the head `edited`, or moves it along where that is None."""
+    """Return choose(head=…), which leaves the edit at the head `edited`, or moves it along where that is None."""
     def choose(head: tuple[int, int]) -> None:
         layer, number = edited or (-1, -1)
         page.set(edit_layer=layer, edit_head=number, head=head)
@@ -181,7 +182,7 @@ def _edit(page: PageContext, record: AttentionRecord, view: View) -> Edit | None
 
 
 def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hide:
-    """The patch that nobody may look at, which is clicked here; at first the middle one."""
+    """Return the patch that nobody may look at, which is clicked here; at first the middle one."""
     tokens, wanted, grid = record[view.kind].keys, page.controls["hidden"], record[view.kind].keys.grid or (1, 1)
     middle = tokens.patch_at(grid[0] // 2, grid[1] // 2)
     token = wanted if wanted in tokens.patches else middle if middle is not None else tokens.patches[0]
@@ -196,7 +197,7 @@ def _hidden_patch(page: PageContext, record: AttentionRecord, view: View) -> Hid
 
 
 def _window(page: PageContext) -> Window:
-    """The window that two fields ask for."""
+    """Return the window that two fields ask for."""
     words, fields = strings("compare")["window"], st.columns([1, 1, 3])
     for place, (name, low) in enumerate((("width", 1), ("first", 0))):
         fields[place].number_input(words[name], low, WIDEST, help=words[f"{name}_help"],
@@ -205,7 +206,7 @@ def _window(page: PageContext) -> Window:
 
 
 def _unknown(records: tuple[AttentionRecord, AttentionRecord]) -> None:
-    """What one of the two models cannot read: two texts may differ in nothing else."""
+    """Draw what one of the two models cannot read: two texts may differ in nothing else."""
     warnings = dict.fromkeys(strings("frame")["unknown_tokens"].format(count=sum(tokens.unknown), total=len(tokens),
                                                                        model=escape_markdown(record.card.title))
                              for record in records if any((tokens := record.maps[0].queries).unknown))

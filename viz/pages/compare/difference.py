@@ -62,13 +62,13 @@ class Sides:
 
 
 def named(one: str, other: str) -> Sides:
-    """Two sides by their names."""
+    """Return two sides by their names."""
     return Sides((_cut(one, SHORT), _cut(other, SHORT)), (one, other))
 
 
 def of_sentences(one: str, other: str) -> Sides:
-    """Two sentences: in short the words that only one of them has, at length as much of the sentence as there is room
-    for."""
+    """Return two sentences: in short the words that only one of them has, at length as much of the sentence as there is
+    room for."""
     texts = one.split(), other.split()
     own = [" ".join(word for word in words if word not in others).strip(MARKS)
            for words, others in (texts, texts[::-1])]
@@ -81,8 +81,8 @@ def _cut(text: str, size: int) -> str:
 
 
 def _sides(page: PageContext, records: Pair, heads: tuple[HeadId, HeadId]) -> Sides:
-    """What the two are called: by their sentences, pictures, models or heads, or by what was done to one; an edit of
-    another head than the open one says which."""
+    """Return what the two are called: by their sentences, pictures, models or heads, or by what was done to one; an
+    edit of another head than the open one says which."""
     words, way = strings("compare"), page.controls["versus"]
     if way == "text" and records[0].picture is not None:
         gone = strings("pictures")["gone"]
@@ -137,7 +137,7 @@ def open_head(page: PageContext, records: Pair, view: View, other: tuple[Kind, H
 
 
 def change_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
-    """What the two answer, and what changed in the open head: a sentence, and the map of it."""
+    """Draw what the two answer, and what changed in the open head: a sentence, and the map of it."""
     _answers(*records, tuple(map(escape_markdown, found.names.short)))
     row = _row_in_focus(found.aligned, view) if over_pictures(records) else None
     st.markdown(change_claim(found.shown[0].weights, found.shown[1].weights,
@@ -149,18 +149,18 @@ def change_section(page: PageContext, records: Pair, view: View, found: OpenHead
 
 
 def _row_in_focus(aligned: Alignment, view: View) -> int:
-    """The group of the token in focus."""
+    """Return the group of the token in focus."""
     return next((place for place, group in enumerate(aligned.rows) if view.token in group.first), 0)
 
 
 def _beside_the_grid(page: PageContext, records: Pair, found: OpenHead) -> bool:
-    """Whether the map of the change has room above, and anything to show there."""
+    """Return whether the map of the change has room above, and anything to show there."""
     few = max(len(found.aligned.rows), len(found.aligned.columns)) <= (FEW_PRESENTED if page.state.present else FEW)
     return found.changed and few and not over_pictures(records)
 
 
 def both_section(page: PageContext, records: Pair, view: View, found: OpenHead) -> None:
-    """The open head in both, and the map of the change where it was not drawn above."""
+    """Draw the open head in both, and the map of the change where it was not drawn above."""
     words, scales, over = strings("compare"), strings("heads"), over_pictures(records)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(f"##### {words['picture']}")
@@ -210,13 +210,13 @@ def _matrices(page: PageContext, records: Pair, view: View, found: OpenHead, pla
 
 
 def over_pictures(records: Pair) -> bool:
-    """Whether the two can be drawn over their pictures, patch beside patch."""
+    """Return whether the two can be drawn over their pictures, patch beside patch."""
     grids = [record.maps[0].keys.grid for record in records]
     return all(record.picture is not None for record in records) and grids[0] == grids[1]
 
 
 def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment:
-    """The alignment with its patches called as everywhere on the pages, by row and column; of texts it stays."""
+    """Return the alignment with its patches called as everywhere on the pages, by row and column; of texts it stays."""
     def renamed(groups: tuple[Group, ...], side: str) -> tuple[Group, ...]:
         first, second = (getattr(record[view.kind], side) for record in records)
         return tuple(replace(group, text=patch_name(first, group.first[0]) if group.first else
@@ -229,8 +229,8 @@ def with_patch_names(aligned: Alignment, records: Pair, view: View) -> Alignment
 
 def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ...], aligned: Alignment,
                        row: int) -> tuple[int, tuple[PatchValues, ...]]:
-    """The token in focus, and what it looks at in the first, in the second, and how much more in the second, each by
-    the tokens of its own side; what is hidden has no number. row: of the token in focus."""
+    """Return the token in focus, and what it looks at in the first, in the second, and how much more in the second,
+    each by the tokens of its own side; what is hidden has no number. row: of the token in focus."""
     focus = aligned.rows[row].first[0] if aligned.rows[row].first else 0
     bound, found = max(float(np.abs(np.nan_to_num(shown[2].weights[row])).max()), EQUAL), []
     for place, head in enumerate(shown):
@@ -250,8 +250,8 @@ def rows_over_pictures(records: Pair, view: View, shown: tuple[DisplayedHead, ..
 
 def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: int, values: tuple[PatchValues, ...],
                          titles: list[list[str]]) -> None:
-    """The row in focus over the first picture, over the second, and what changed; a patch that is chosen in one of them
-    is in focus in all."""
+    """Draw the row in focus over the first picture, over the second, and what changed; a patch that is chosen in one of
+    them is in focus in all."""
     def take(event: PatchEvent) -> None:
         if event.token is not None:
             page.set(token=event.token)
@@ -268,7 +268,7 @@ def _three_over_pictures(page: PageContext, records: Pair, view: View, focus: in
 
 
 def _save_menu(comparison: SavedComparison) -> None:
-    """The three pictures as one file, and the numbers; each is made when its button is pressed."""
+    """Draw the three pictures as one file, and the numbers; each is made when its button is pressed."""
     with st.popover(strings("compare")["save"], type="tertiary", key="compare-save", on_change="rerun") as opened:
         if not opened.open:
             return
@@ -281,8 +281,8 @@ def _save_menu(comparison: SavedComparison) -> None:
 
 
 def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only: int | None = None) -> str:
-    """The largest change of the open head. first and second: weights (row, column), NaN where a side has none. only:
-    of this row alone, where no other is shown."""
+    """Return the largest change of the open head. first and second: weights (row, column), NaN where a side has none.
+    only: of this row alone, where no other is shown."""
     changes = np.abs(np.nan_to_num(second - first))
     if only is not None:
         changes = np.where(np.arange(len(changes))[:, None] == only, changes, 0)
@@ -294,7 +294,7 @@ def change_claim(first: np.ndarray, second: np.ndarray, aligned: Alignment, only
 
 
 def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
-    """Why an edit leaves the open head as it was; nothing where no reason is known."""
+    """Return why an edit leaves the open head as it was; nothing where no reason is known."""
     for edit in edits:
         if isinstance(edit, Silence | Patch) and here[0] <= edit.layer:
             return strings("compare")["edited"].format(layer=edit.layer)
@@ -302,7 +302,7 @@ def unchanged_why(edits: frozenset[Edit], here: HeadId) -> str:
 
 
 def alone_claim(aligned: Alignment) -> str:
-    """How many rows and columns only one side has; nothing where none."""
+    """Return how many rows and columns only one side has; nothing where none."""
     rows, columns = (sum(not group.both for group in groups) for groups in (aligned.rows, aligned.columns))
     return strings("compare")["alone"].format(rows=rows, columns=columns, of_rows=len(aligned.rows),
                                               of_columns=len(aligned.columns)) if rows or columns else ""
@@ -310,8 +310,8 @@ def alone_claim(aligned: Alignment) -> str:
 
 def grid_section(page: PageContext, overview: Overview, view: View, compared: Comparison, records: Pair, names: Sides,
                  choose: Callable[..., None] | None) -> None:
-    """Every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…) opens
-    one that has a counterpart; None where the two have none."""
+    """Draw every head of the first by how much it changed, or by how like the second's open head it is. choose(head=…)
+    opens one that has a counterpart; None where the two have none."""
     words, counterpart = strings("compare"), choose is not None
     ranked = compared.frame()["changed"].sort_values(ascending=False, kind="stable")
     one, other = map(escape_markdown, names.short)
@@ -331,8 +331,8 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
 
 def _coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]],
                    write: Callable[[float], str], *, key: str, records: Pair, choose: Callable[..., None]) -> None:
-    """The grid of heads with a number as colour, the offered ones with their rank, and a button for each; a click opens
-    the head here, by choose(head=…)."""
+    """Draw the grid of heads with a number as colour, the offered ones with their rank, and a button for each; a click
+    opens the head here, by choose(head=…)."""
     offered = list(offered)
     badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
     drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=300,
@@ -343,8 +343,8 @@ def _coloured_grid(overview: Overview, view: View, values: HeadValues, offered: 
 
 
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
-    """Both answers: probabilities beside each other, the texts that were written, or the angle between the vectors.
-    names: of the two, in Markdown."""
+    """Draw both answers: probabilities beside each other, the texts that were written, or the angle between the
+    vectors. names: of the two, in Markdown."""
     words, predictions = strings("compare"), [first.prediction, second.prediction]
     kinds = ["none" if each is None else each.kind for each in predictions]
     st.markdown(f"##### {words['answers']}")
@@ -371,8 +371,8 @@ def _share(number: float, written: Callable[[float], str] = format_weight) -> st
 
 def patching_section(records: Pair, overview: Overview, view: View, patches: PatchEffects,
                      choose: Callable[..., None]) -> None:
-    """Which heads turn the answer when they are taken from the other sentence: the picture of all heads, and of whole
-    layers. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
+    """Draw which heads turn the answer when they are taken from the other sentence: the picture of all heads, and of
+    whole layers. records: of the first text, as it stands and edited. choose(head=…) takes another head."""
     words, effects = strings("compare")["patches"], patches.frame()["effect"]
     strongest = effects[effects.abs().sort_values(ascending=False, kind="stable").index[:SHOWN]]
     st.markdown(f"##### {words['title']}")
@@ -395,7 +395,7 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
 
 
 def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
-    """What is read, and what it is in the two texts."""
+    """Return what is read, and what it is in the two texts."""
     words = strings("compare")["patches"]
     if patches.words is None or patches.place is None:
         return words["lead_cosine"].format(plain=patches.plain)
@@ -407,7 +407,8 @@ def _lead(record: AttentionRecord, patches: PatchEffects) -> str:
 
 
 def patching_claims(patches: PatchEffects) -> list[str]:
-    """How far the heads come alone, how many of them and which layers turn the answer, and what that does not mean."""
+    """Return how far the heads come alone, how many of them and which layers turn the answer, and what that does not
+    mean."""
     words, shares = strings("compare")["patches"], np.array([patches.share(number) for number in patches.patched])
     facts = {"n": len(patches.heads), "turned": sum(map(patches.turns, patches.patched)), "heads": ", ".join(
         f"**{head_label(*patches.heads[head])}** ({format_share(float(shares[head]), 0)})"

@@ -94,7 +94,7 @@ class Twins:
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words = strings("coreference")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -117,7 +117,7 @@ def render(page: PageContext) -> None:
 
 
 def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, rows: str) -> Twins:
-    """The sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the
+    """Return the sentence and its twin: what to know first, the two grids, what to notice, the picture of both, the
     numbers."""
     words = strings("coreference")
     other = None if case.answer else twin_case(page, case)
@@ -147,7 +147,7 @@ def _one_sentence(page: PageContext, attention_map: AttentionMap, case: Case, ro
 
 
 def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Case | None, twins: Twins) -> None:
-    """Every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
+    """Draw every head coloured by which noun it prefers, here and in the twin, and the numbers of the open one."""
     words, (a, b, _) = strings("coreference")["grid"], twins.words
     place, bold = _open(page, twins), {"a": f"*{escape_markdown(a)}*", "b": f"*{escape_markdown(b)}*"}
     sides = [("here", case, twins.here)] + ([] if other is None or twins.there is None
@@ -176,7 +176,7 @@ def _grids(page: PageContext, attention_map: AttentionMap, case: Case, other: Ca
 
 
 def _open(page: PageContext, twins: Twins) -> int:
-    """The number of the open head: the one that was chosen, or the one that prefers the right noun most."""
+    """Return the number of the open head: the one that was chosen, or the one that prefers the right noun most."""
     view = page.state.view
     chosen = [place for place, head in enumerate(twins.heads)
               if "head" in page.state.user_set and head[1:] == (view.layer, view.head)]
@@ -184,7 +184,7 @@ def _open(page: PageContext, twins: Twins) -> int:
 
 
 def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
-    """The open head's weights in both sentences."""
+    """Return the open head's weights in both sentences."""
     words, (_, layer, head) = strings("coreference")["grid"], twins.heads[place]
     facts = bold | {"head": head_label(layer, head), "paper": paper_head_label(layer, head)}
     for side, weights in (("here", twins.here), ("there", twins.there)):
@@ -196,7 +196,7 @@ def _open_numbers(twins: Twins, place: int, bold: dict[str, str]) -> str:
 
 
 def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[str]) -> None:
-    """Both sentences in one picture, and what to notice in it."""
+    """Draw both sentences in one picture, and what to notice in it."""
     words, (a, b, _) = strings("coreference")["scatter"], twins.words
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"].format(a=f"*{escape_markdown(a)}*", b=f"*{escape_markdown(b)}*"), width=READABLE_WIDE)
@@ -213,7 +213,7 @@ def _scatter(page: PageContext, twins: Twins, there: np.ndarray, counts: list[st
 
 
 def _table(twins: Twins) -> None:
-    """Every head by how far it prefers the right noun, with the weight on both."""
+    """Draw every head by how far it prefers the right noun, with the weight on both."""
     words, (a, b, _) = strings("coreference")["table"], twins.words
     sides = {"here": twins.here} | ({} if twins.there is None else {"there": twins.there})
     table = head_frame([head[1:] for head in twins.heads], {
@@ -229,7 +229,7 @@ def _table(twins: Twins) -> None:
 
 
 def sentence_case(page: PageContext) -> Case | None:
-    """The case of the sentence on screen: what was chosen, and what the rest of the sentence suggests."""
+    """Return the case of the sentence on screen: what was chosen, and what the rest of the sentence suggests."""
     text, example = page.state.text, example_for(page.state.text, None)
     chosen = tuple(page.controls[role] for role in ROLES)
     if not any(chosen) and same_sentence(text) is None and example is not None and example.rival:
@@ -239,12 +239,12 @@ def sentence_case(page: PageContext) -> Case | None:
 
 
 def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> None:
-    """The tokens, of which a click sets one of the three words, and the three words with their suggestions."""
+    """Draw the tokens, of which a click sets one of the three words, and the three words with their suggestions."""
     words, text = strings("coreference")["ask"], case.sentence
     place = words_of(attention_map.queries, case)
 
     def click(event: StripEvent) -> None:
-        """Gives the token's whole word to the role that the clicks set; the other roles keep theirs."""
+        """Return the token's whole word to the role that the clicks set; the other roles keep theirs."""
         token = event.token if event.pair is None else event.pair[1]
         if token is None or (event.pair is None and token in place.pronoun):
             return
@@ -264,7 +264,7 @@ def choose_words(page: PageContext, attention_map: AttentionMap, case: Case) -> 
 
 
 def twin_case(page: PageContext, case: Case) -> Case | None:
-    """The twin's case: that of the example or of the set, or the one that is typed here."""
+    """Return the twin's case: that of the example or of the set, or the one that is typed here."""
     words = strings("coreference")["ask"]
     example, same = example_for(case.sentence, None), same_sentence(case.sentence)
     known = None if example is None else other_twin(example, case.sentence)
@@ -286,7 +286,8 @@ def twin_case(page: PageContext, case: Case) -> Case | None:
 
 
 def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
-    """The largest weight to a noun here and in the twin; how many heads have each verdict, and the clearest change."""
+    """Return the largest weight to a noun here and in the twin; how many heads have each verdict, and the clearest
+    change."""
     words, (a, b, it) = strings("coreference")["claims"], (f"*{escape_markdown(word)}*" for word in twins.words)
     top, heads = int(np.argmax(twins.here.max(1))), [head_label(*head[1:]) for head in twins.heads]
     facts = {"a": a, "b": b, "it": it, "head": heads[top], "paper": paper_head_label(*twins.heads[top][1:]),
@@ -308,7 +309,7 @@ def sentence_claims(twins: Twins) -> tuple[list[str], list[str]]:
 
 
 def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: Report | None) -> None:
-    """The section. A model that says no words is told so by its own sentence."""
+    """Draw the section. A model that says no words is told so by its own sentence."""
     words = strings("coreference")["proof"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -331,7 +332,7 @@ def silencing_section(page: PageContext, case: Case, twins: Twins, set_report: R
 
 
 def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice: tuple[str, str], share: float) -> None:
-    """The first heads of the ranking, each silenced alone."""
+    """Draw the first heads of the ranking, each silenced alone."""
     words, (a, b) = strings("coreference")["proof"], choice
     heads = [twins.heads[place] for place in twins.order[:SILENCED]]
     questions = [replace(question, edits=frozenset({Silence(*head)})) for head in heads]
@@ -344,7 +345,7 @@ def _one_by_one(page: PageContext, question: AnswersQuery, twins: Twins, choice:
 
 
 def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[float]) -> str:
-    """The head whose silencing changes the share of the right noun most, and how many turn the answer alone."""
+    """Return the head whose silencing changes the share of the right noun most, and how many turn the answer alone."""
     most = int(np.abs(np.array(shares) - plain).argmax())
     turned = sum((share - 0.5) * (plain - 0.5) < 0 for share in shares)
     return strings("coreference")["proof"]["most"].format(
@@ -353,7 +354,7 @@ def silencing_claim(heads: Sequence[KindHeadId], plain: float, shares: Sequence[
 
 
 def _whole_set(page: PageContext, set_report: Report) -> None:
-    """The model's own answers to the whole set, with and without the best head."""
+    """Draw the model's own answers to the whole set, with and without the best head."""
     words, cases = strings("coreference")["proof"], set_report.cases
     toggle_for(page, "proof_set", words["set_switch"].format(n=len(cases)))
     if not page.controls["proof_set"]:

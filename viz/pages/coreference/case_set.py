@@ -32,7 +32,7 @@ SMALL = 50_000_000   # parameters: a model of at most so many is put to a whole 
 
 
 def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
-    """The section. Returns the report once the set was answered."""
+    """Return the section. Returns the report once the set was answered."""
     words = strings("coreference")["set"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -70,7 +70,7 @@ def case_set_section(page: PageContext, card: Card, rows: str) -> Report | None:
 
 
 def _cases(chosen: str) -> tuple[Case, ...] | None:
-    """The sentences that are chosen; those of one's own from the file that is dropped here."""
+    """Return the sentences that are chosen; those of one's own from the file that is dropped here."""
     if chosen != "own":
         return shipped_cases(chosen)
     file = uploader(strings("coreference")["set"]["drop"], "coref_file", type="csv")
@@ -88,7 +88,7 @@ def _cases(chosen: str) -> tuple[Case, ...] | None:
 
 
 def _picture(set_report: Report) -> None:
-    """All heads, with chance, luck and the head that was chosen elsewhere."""
+    """Draw all heads, with chance, luck and the head that was chosen elsewhere."""
     words = strings("coreference")["set"]
     best, high = set_report.heads.index(set_report.best), format_share(set_report.luck.high)
     lines = [(set_report.baselines["chance"], words["chance"])]
@@ -106,7 +106,7 @@ def _picture(set_report: Report) -> None:
 
 
 def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
-    """The same set put to the same architecture with random weights."""
+    """Draw the same set put to the same architecture with random weights."""
     words = strings("coreference")["set"]
     toggle_for(page, "untrained", words["untrained"], help=words["untrained_help"])
     if not page.controls["untrained"]:
@@ -123,7 +123,7 @@ def _untrained(page: PageContext, cases: tuple[Case, ...], rows: str) -> None:
 
 
 def percent(interval: MeanInterval) -> str:
-    """A share with its interval."""
+    """Return a share with its interval."""
     words = strings("coreference")["claims"]
     if np.isnan(interval.low):
         return words["share_alone"].format(value=format_share(interval.value))
@@ -132,7 +132,7 @@ def percent(interval: MeanInterval) -> str:
 
 
 def set_claims(set_report: Report) -> list[str]:
-    """What a set says about the heads: the share on sentences that no head was chosen on first."""
+    """Return what a set says about the heads: the share on sentences that no head was chosen on first."""
     words, best, held_out = strings("coreference")["claims"], set_report.best, set_report.held_out
     facts = {"head": head_label(best.layer, best.head), "paper": paper_head_label(best.layer, best.head),
              "tied": rank(best.accuracy.value, [head.accuracy.value for head in set_report.heads], format_share)[1],

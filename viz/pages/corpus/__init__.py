@@ -15,7 +15,7 @@ PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text")), 
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words, record = strings("corpus"), page.record()
     st.markdown(f"## {words['question']}")
     over = page.controls["over"] if reads_texts(record) else "text"
@@ -32,5 +32,6 @@ def render(page: PageContext) -> None:
 
 
 def reads_texts(record: AttentionRecord) -> bool:
-    """Whether the model behind a record can be asked about other texts: a file has none, and some read pictures."""
+    """Return whether the model behind a record can be asked about other texts: a file has none, and some read
+    pictures."""
     return record.picture is None and record.verification.status not in ("imported", "recorded")

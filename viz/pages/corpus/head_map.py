@@ -71,7 +71,8 @@ def draw_map(page: PageContext) -> None:
 
 
 def _atlas(page: PageContext, named: str) -> Atlas:
-    """The atlas in a folder, or that of a model's name over the shipped sentences; "": of the sidebar's model."""
+    """Return the atlas in a folder, or that of a model's name over the shipped sentences; "": of the sidebar's
+    model."""
     model = named or page.state.model
     known = {offer.id for offer in sources.catalogue()} | {page.state.model}
     if model in known:
@@ -83,13 +84,13 @@ def _atlas(page: PageContext, named: str) -> Atlas:
 
 
 def open_head(page: PageContext, atlas: Atlas) -> HeadId:
-    """The head whose card is open: the one that is open on Heads, if the atlas has it."""
+    """Return the head whose card is open: the one that is open on Heads, if the atlas has it."""
     view, heads = page.view(), atlas.heads
     return (view.layer, view.head) if (view.layer, view.head) in heads else heads[0]
 
 
 def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
-    """Draws what is across, upwards and in colour, and gives it; what the atlas has not becomes the start."""
+    """Draw what is across, upwards and in colour, and gives it; what the atlas has not becomes the start."""
     words = strings("atlas")
     titles = titles_of(atlas)
     chosen = {}
@@ -104,7 +105,7 @@ def _axes(page: PageContext, atlas: Atlas) -> dict[str, str]:
 
 
 def titles_of(atlas: Atlas) -> dict[str, str]:
-    """{measure: title} of everything that can be an axis."""
+    """Return {measure: title} of everything that can be an axis."""
     words, table = strings("atlas"), atlas.tables["measures"]
     groups = words["groups"]
     titles = {row.measure: groups[row.group].format(title=row.title, unit=row.unit) for row in table.itertuples()}
@@ -112,7 +113,7 @@ def titles_of(atlas: Atlas) -> dict[str, str]:
 
 
 def dots_of(atlas: Atlas, axes: dict[str, str], chosen: tuple[int, ...], head: HeadId) -> HeadDots:
-    """What is drawn of every head of an atlas."""
+    """Return what is drawn of every head of an atlas."""
     wide, heads = atlas.wide(), atlas.heads
     places, _ = principal_components(wide)
 
@@ -150,7 +151,7 @@ def _map(page: PageContext, atlas: Atlas, axes: dict[str, str], key: str, head: 
 
 
 def _chosen(page: PageContext, atlas: Atlas) -> None:
-    """The heads in the frame, as a table."""
+    """Draw the heads in the frame, as a table."""
     words, heads = strings("atlas"), atlas.heads
     chosen = [heads[place] for place in page.controls["heads"] if place < len(heads)]
     if not chosen:
@@ -163,7 +164,7 @@ def _chosen(page: PageContext, atlas: Atlas) -> None:
 
 
 def _sources(page: PageContext) -> None:
-    """Another corpus for the map, and a second map beside it."""
+    """Draw another corpus for the map, and a second map beside it."""
     words = strings("atlas")
     st.markdown(words["sources"], width=READABLE_WIDE)
     if not sources.catalogue_only():
@@ -217,14 +218,14 @@ def atlas_scatter(theme: str, dots: HeadDots, *, axes: tuple[str, str], colour: 
 
 
 def span(values: np.ndarray) -> list[float]:
-    """An axis that holds all numbers with some room beside them."""
+    """Return an axis that holds all numbers with some room beside them."""
     low, high = number_range(values)
     room = 0.07 * (high - low)
     return [low - room, high + room]
 
 
 def _mark(figure: FigureSpec, theme: str, dots: HeadDots, sizes: np.ndarray, here: int) -> None:
-    """A ring round the open head, with its name."""
+    """Draw a ring round the open head, with its name."""
     at, room = placed_points(figure, dots.x, dots.y)
     halo = ", ".join([f"0 0 2px {PAPER[theme]}"] * 3)   # the name may stand over other dots
     side = name_sides(at, room, sizes / 2, [(here, dots.names[here], LETTERS)], always=1)[0]

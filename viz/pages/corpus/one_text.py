@@ -56,7 +56,7 @@ def draw_text(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _effects(effects: "DataFrame", measure: str) -> None:
-    """What silencing did, beside how well a pattern fits: two different things. measure: of the change."""
+    """Draw what silencing did, beside how well a pattern fits: two different things. measure: of the change."""
     words, changes = strings("measures"), effects["silenced"]
     place = changes.idxmax()
     st.markdown(f"##### {words['effects']}")
@@ -70,7 +70,7 @@ def _effects(effects: "DataFrame", measure: str) -> None:
 
 
 def pattern_claims(best: "DataFrame") -> list[str]:
-    """How many heads fit which pattern best, and how well. best: a row a head, with pattern and fit."""
+    """Return how many heads fit which pattern best, and how well. best: a row a head, with pattern and fit."""
     words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
     top = fits.idxmax()
     sentences = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
@@ -82,7 +82,7 @@ def pattern_claims(best: "DataFrame") -> list[str]:
 
 
 def effect_claims(effects: "DataFrame") -> list[str]:
-    """What silencing each head did. effects: a row a head, with pattern, fit and silenced, how much the answer
+    """Return what silencing each head did. effects: a row a head, with pattern, fit and silenced, how much the answer
     changed."""
     words, changes = strings("measures"), effects["silenced"]
     top = changes.idxmax()
@@ -95,7 +95,7 @@ def effect_claims(effects: "DataFrame") -> list[str]:
 
 
 def _proof() -> tuple[Callable, ...]:
-    """The functions behind the table."""
+    """Return the functions behind the table."""
     from model.core import heads
     from model.studies import silencing
 

@@ -62,7 +62,7 @@ def many_texts(page: PageContext, model: str, revision: str, kind: Kind) -> None
 
 
 def _whole(content: bytes, name: str, field: str) -> tuple[Item, ...]:
-    """Every text of a file that is small enough for this page."""
+    """Return every text of a file that is small enough for this page."""
     numbered = tuple(Item(number, name, line, text) for number, (line, text) in enumerate(
         islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1)))
     if len(numbered) > MOST_TEXTS or len(content) > MEGABYTES * 10**6:
@@ -71,7 +71,8 @@ def _whole(content: bytes, name: str, field: str) -> tuple[Item, ...]:
 
 
 def _read(name: str, numbered: tuple[Item, ...], asked: tuple[str, str, Kind]) -> None:
-    """All batches, with progress; those that were answered before come from the cache, so that a stop costs nothing."""
+    """Draw all batches, with progress; those that were answered before come from the cache, so that a stop costs
+    nothing."""
     words, total, done = strings("measures"), None, 0
     place = st.empty()
     with place.container():
@@ -97,7 +98,7 @@ def _stop(stopped: bool) -> None:
 
 
 def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int) -> Averages:
-    """One batch; each look is a Streamlit call, at which a newer click takes over."""
+    """Return one batch; each look is a Streamlit call, at which a newer click takes over."""
     job, words = sources.ask(question, session().id), strings("measures")
     try:
         while not job.wait(0.1):
@@ -109,7 +110,7 @@ def _answer(question: TextsQuery, bar: DeltaGenerator, start: int, count: int) -
 
 
 def _shown(page: PageContext, result: CorpusResult) -> None:
-    """What came out: the table, the file, and the way to the grid."""
+    """Draw what came out: the table, the file, and the way to the grid."""
     words, averages = strings("measures"), result.averages
     counts = {"heads": len(averages.heads), "texts": averages.texts, "tokens": averages.tokens}
     st.markdown(words["many_done"].format(name=escape_markdown(result.name), model=escape_markdown(result.model),

@@ -58,7 +58,7 @@ KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     introduce(page)
     _title(page)
     record, words = page.record(), strings("heads")
@@ -75,12 +75,12 @@ def _proof() -> tuple[Callable, ...]:
 
 
 def _example(page: PageContext) -> Example | None:
-    """The example that the text is; a picture is none."""
+    """Return the example that the text is; a picture is none."""
     return None if page.state.image is not None else example_for(page.state.text, page.state.text_b)
 
 
 def _title(page: PageContext) -> None:
-    """The question, and beside it tired ⇄ wide: the same sentence with the other word, one click away."""
+    """Draw the question, and beside it tired ⇄ wide: the same sentence with the other word, one click away."""
     words, example = strings("heads"), _example(page)
 
     def swapped() -> None:
@@ -98,7 +98,7 @@ def _title(page: PageContext) -> None:
 
 
 def _warnings(page: PageContext, record: AttentionRecord) -> None:
-    """What a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
+    """Draw what a reader must know before believing the picture: tokens left out, tokens the vocabulary lacks."""
     words, tokens, model = strings("frame"), record.maps[0].queries, escape_markdown(record.card.title)
     if record.omitted is not None:
         st.warning(words["omitted"].format(total=record.omitted.count + record.omitted.limit, model=model,
@@ -114,7 +114,7 @@ def _warnings(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _picture(page: PageContext, record: AttentionRecord) -> None:
-    """The sentence, every head and the open one, or the covered head that is to be predicted."""
+    """Draw the sentence, every head and the open one, or the covered head that is to be predicted."""
     page.follow()
     view = page.view()
     covered = is_covered(page, record, view)
@@ -154,7 +154,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """A button that opens the head with most weight for the pair, or from the token to one beyond its neighbours;
+    """Draw a button that opens the head with most weight for the pair, or from the token to one beyond its neighbours;
     nothing where that head is open, or the token is a patch of a picture."""
     token, words = view.token or 0, strings("heads")
     if view.pair:
@@ -171,8 +171,8 @@ def _offer(page: PageContext, attention_map: AttentionMap, view: View) -> None:
 
 
 def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bool) -> None:
-    """The tokens; with cross-attention those that look and those that are looked at. A covered head's pair would give
-    it away."""
+    """Draw the tokens; with cross-attention those that look and those that are looked at. A covered head's pair would
+    give it away."""
     attention_map = record[view.kind]
     kind_choice(page, record, view)
     if record.picture is not None and attention_map.queries.grid is not None:
@@ -191,8 +191,8 @@ def _sentence(page: PageContext, record: AttentionRecord, view: View, hidden: bo
 
 
 def _grid(page: PageContext, record: AttentionRecord, view: View, measures: HeadMeasures | None) -> None:
-    """Every head of this kind, how they are ordered and coloured, and what is said under the pointer: the weight for
-    the pair, if there is one, and the measures of that head."""
+    """Draw every head of this kind, how they are ordered and coloured, and what is said under the pointer: the weight
+    for the pair, if there is one, and the measures of that head."""
     words, attention_map = strings("heads"), record[view.kind]
     overview = page.ask(OverviewQuery(page.query(), view.kind))
     ranked: list[tuple[int, int, float]] = []
@@ -221,14 +221,14 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
 
 
 def _take(page: PageContext, event: GridEvent) -> None:
-    """A head that was clicked; one to be silenced is compared as soon as the page runs."""
+    """Draw a head that was clicked; one to be silenced is compared as soon as the page runs."""
     page.set(head=(event.layer, event.head))
     if event.silence:
         page.open_next("compare", **_edited("zero"))
 
 
 def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> HeadValues | None:
-    """Draws the choice of what the grid is coloured by: None, the weights; a measure of this text, or one averaged over
+    """Draw the choice of what the grid is coloured by: None, the weights; a measure of this text, or one averaged over
     a file of texts. A link to a file's averages shows the weights where no file is."""
     words, query, named = strings("heads"), page.query(), measures.values if measures else ()
     result = saved_corpus(query.model, query.revision, kind)
@@ -247,8 +247,8 @@ def _colours(page: PageContext, kind: Kind, measures: HeadMeasures | None) -> He
 
 def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeasures | None,
                      choose: Callable[..., None]) -> DeltaGenerator | None:
-    """The heads that rank first for the pair, each a button that opens it, or else the place for those of one token;
-    the measures of the open head and who is first in each."""
+    """Return the heads that rank first for the pair, each a button that opens it, or else the place for those of one
+    token; the measures of the open head and who is first in each."""
     words, place = strings("heads"), None
     st.markdown(f"##### {words['first']}")
     if view.pair is None:
@@ -271,7 +271,7 @@ def _look_here_first(attention_map: AttentionMap, view: View, measures: HeadMeas
 
 
 def _ranked(entry: tuple[int, int, float]) -> tuple[HeadId, str]:
-    """A head and its label among `pills`."""
+    """Return a head and its label among `pills`."""
     layer, head, value = entry
     return (layer, head), f"{head_label(layer, head)}  {format_weight(value)}"
 
@@ -287,7 +287,7 @@ def measure_claim(measures: HeadMeasures, name: str, here: HeadId, title: str) -
 
 
 def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View) -> None:
-    """The heads that look most from the token in focus, and those that look most at it; a click opens one."""
+    """Draw the heads that look most from the token in focus, and those that look most at it; a click opens one."""
     words, token = strings("heads"), token_label(attention_map.queries, view.token or 0)
     ranking = page.ask(TokenRankingQuery(page.query(), view.kind, view.token or 0), height=0)
     sides: tuple[tuple[str, tuple[Link, ...], Tokens], ...] = (
@@ -303,7 +303,8 @@ def _look_from_and_at(page: PageContext, attention_map: AttentionMap, view: View
 
 
 def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Picture:
-    """Which head is open, the ways to show it, and the head as a matrix, as lines, over its text or its picture."""
+    """Return which head is open, the ways to show it, and the head as a matrix, as lines, over its text or its
+    picture."""
     words, other = strings("heads"), "picture" if record.picture is None else "text"
     # why a long matrix opens on this scale; nothing where somebody chose it, or it does not matter
     tenth = None if "scale" in page.state.user_set else tenth_weight(record[view.kind], view)
@@ -323,7 +324,7 @@ def _open_head(page: PageContext, record: AttentionRecord, view: View) -> Pictur
 
 
 def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -> None:
-    """Everything that changes how the numbers are shown; nothing here changes a number of the model. why: of the
+    """Draw everything that changes how the numbers are shown; nothing here changes a number of the model. why: of the
     scale."""
     words, choose = strings("heads"), page.set
     with st.popover(words["show"]):
@@ -344,7 +345,7 @@ def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -
 
 
 def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
-    """The record of the twin sentence and its example, if the text is one of a pair of twins."""
+    """Return the record of the twin sentence and its example, if the text is one of a pair of twins."""
     example = _example(page)
     twin = None if example is None or not example.rival else other_twin(example, page.state.text)
     try:
@@ -354,13 +355,13 @@ def _twin(page: PageContext) -> tuple[AttentionRecord | None, Example | None]:
 
 
 def _edited(edit: str) -> dict[str, Any]:
-    """The controls of the page Compare two for an edit of the open head, whatever head was edited before."""
+    """Return the controls of the page Compare two for an edit of the open head, whatever head was edited before."""
     return {"versus": "edit", "edit": edit, "edit_layer": -1, "edit_head": -1}
 
 
 def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """One action to a prediction, and to the same question with this head silenced, with another word, or with this
-    head taken from the twin."""
+    """Draw one action to a prediction, and to the same question with this head silenced, with another word, or with
+    this head taken from the twin."""
     words, example = strings("heads"), _example(page)
     # a file has no model that could be asked anew
     asks = record.verification.status not in ("imported", "recorded")
@@ -380,7 +381,7 @@ def _what_if(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """Another word in the place of the one in focus, compared as soon as it is typed."""
+    """Draw another word in the place of the one in focus, compared as soon as it is typed."""
     text = page.state.text
     of_text = view.kind.base is Kind.SELF or Kind.CROSS not in record.kinds   # else the target's tokens look
     place = word_at(record[view.kind].queries, view.token, text) if of_text else None
@@ -396,8 +397,8 @@ def _swap(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | None = None,
                 example: Example | None = None) -> list[str]:
-    """Sentences in Markdown about the open head and the pair of the view, and the same heads' weights in the twin
-    sentence, if it has the same pair of words; empty without a pair."""
+    """Return sentences in Markdown about the open head and the pair of the view, and the same heads' weights in the
+    twin sentence, if it has the same pair of words; empty without a pair."""
     if view.pair is None:
         return []
     words, attention_map, here = strings("heads")["claims"], record[view.kind], (view.layer, view.head)
@@ -430,7 +431,7 @@ def head_claims(record: AttentionRecord, view: View, twin: AttentionRecord | Non
 
 
 def row_claim(record: AttentionRecord, view: View) -> str:
-    """A sentence in Markdown about the token in focus in the open head: the keys with most weight."""
+    """Return a sentence in Markdown about the token in focus in the open head: the keys with most weight."""
     attention_map, token, words = record[view.kind], view.token or 0, strings("heads")["row"]
     layer, keys = attention_map.layer(view.layer), attention_map.keys
     facts = {"head": head_label(view.layer, view.head), "a": token_label(attention_map.queries, token)}
@@ -443,7 +444,7 @@ def row_claim(record: AttentionRecord, view: View) -> str:
 
 
 def _uniform(attention_map: AttentionMap, view: View, token: int) -> str:
-    """The weight of each key in a uniform row of this head."""
+    """Return the weight of each key in a uniform row of this head."""
     allowed = attention_map.layer(view.layer).allowed.block(slice(token, token + 1), slice(0, len(attention_map.keys)))
     rows = allowed.reshape(-1, allowed.shape[-1])
     return format_weight(1 / max(1, int(rows[view.head if len(rows) > 1 else 0].sum())))

@@ -34,7 +34,7 @@ def introduce(page: PageContext) -> None:
 
 
 def _typed(words: dict, longest: int, act: Callable[[str], None]) -> None:
-    """A way that asks for some words first."""
+    """Draw a way that asks for some words first."""
     key = f"way-{words['title']}"
 
     def typed() -> None:

@@ -28,20 +28,20 @@ HIGH = 560   # pixels of the covered head
 
 
 def _plain(view: View) -> View:
-    """The view without what changes a weight: a prediction is about the head itself."""
+    """Return the view without what changes a weight: a prediction is about the head itself."""
     return replace(view, keep=1.0, renormalise=False, overlay=(), lens="text" if view.lens == "text" else "matrix")
 
 
 def _name(record: AttentionRecord, view: View) -> str:
-    """What is predicted: another name begins anew."""
+    """Return what is predicted: another name begins anew."""
     query = record.query
     return "\n".join(map(str, (query.model, query.text, query.text_b, query.target, view.kind, view.layer, view.head,
                                view.words, view.hide_special)))
 
 
 def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
-    """Whether the head is to be predicted; one that was revealed is covered again as soon as another head or text is
-    open."""
+    """Return whether the head is to be predicted; one that was revealed is covered again as soon as another head or
+    text is open."""
     phase, name = page.controls["predict"], _name(record, view)
     if phase == "shown":
         if session().restored or not PREDICTED.value:   # a link brought the marks, or the browser's Back
@@ -53,7 +53,7 @@ def is_covered(page: PageContext, record: AttentionRecord, view: View) -> bool:
 
 
 def restart(page: PageContext) -> None:
-    """Covers the head."""
+    """Cover the head."""
     PREDICTED.value = ""
     page.set(predict="cover", marks=())
 
@@ -64,7 +64,7 @@ def _leave(page: PageContext) -> None:
 
 
 def covered_head(page: PageContext, record: AttentionRecord) -> None:
-    """The covered head, and what to do with it."""
+    """Draw the covered head, and what to do with it."""
     words = strings("predict")
     left, right = st.columns([1, 2], gap="large")
     with left:
@@ -88,13 +88,13 @@ def covered_head(page: PageContext, record: AttentionRecord) -> None:
 
 
 def _shown(record: AttentionRecord, view: View) -> tuple[DisplayedHead, np.ndarray]:
-    """The head as it is shown, and which of its cells may be marked."""
+    """Return the head as it is shown, and which of its cells may be marked."""
     shown = displayed_head(record, _plain(view))
     return shown, allowed_cells(record[view.kind].layer(view.layer), shown)
 
 
 def _take(page: PageContext, name: str, event: ViewEvent) -> None:
-    """Marks that are to be revealed, or another row in focus."""
+    """Mark that are to be revealed, or another row in focus."""
     if event.marks is None:
         page.set(token=event.token)
         return
@@ -103,7 +103,7 @@ def _take(page: PageContext, name: str, event: ViewEvent) -> None:
 
 
 def marked_cells(page: PageContext, record: AttentionRecord, view: View) -> Guess | None:
-    """What was marked, to be drawn over the open head; None where nothing was predicted."""
+    """Return what was marked, to be drawn over the open head; None where nothing was predicted."""
     if page.controls["predict"] != "shown":
         return None
     return Guess(f"shown\n{_name(record, view)}\n{page.controls['marks']}", False, _marks(page))
@@ -114,7 +114,7 @@ def _marks(page: PageContext) -> tuple[tuple[int, int], ...]:
 
 
 def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The score, below the head that was revealed: each row's, and the mean over rows."""
+    """Draw the score, below the head that was revealed: each row's, and the mean over rows."""
     words, (shown, may) = strings("predict"), _shown(record, view)
     result = score(shown, may, _marks(page))
     with st.container(border=True, key="predict-score"):
@@ -134,7 +134,7 @@ def score_panel(page: PageContext, record: AttentionRecord, view: View) -> None:
 
 
 def start_button(page: PageContext, record: AttentionRecord, view: View) -> None:
-    """The way in, where the text is short enough."""
+    """Draw the way in, where the text is short enough."""
     if page.controls["predict"] == "" and max(len(record[view.kind].queries), len(record[view.kind].keys)) <= LONGEST:
         st.button(strings("predict")["title"], key="predict-begin", icon=":material/visibility_off:",
                   help=strings("predict")["help"], on_click=restart, args=(page,))

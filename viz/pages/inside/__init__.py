@@ -38,7 +38,7 @@ PAGE = Page("head", controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     lesson = Lesson(page, "inside")
     lesson.header()
     revealed = lesson.open()
@@ -57,7 +57,7 @@ def render(page: PageContext) -> None:
 
 
 def _hand(page: PageContext, lesson: Lesson, revealed: bool) -> None:
-    """Four tokens in two dimensions, each with a query, a key and a value that one drags."""
+    """Draw four tokens in two dimensions, each with a query, a key and a value that one drags."""
     words, looks = lesson.prose["hand"], TOKENS.index(page.controls["looks"])
     vectors = {name: page.controls[HAND[name].name] for name in VECTORS}
 
@@ -88,8 +88,8 @@ def _notice_hand(lesson: Lesson, vectors: dict[str, tuple[float, ...]], looks: i
 
 
 def hand_numbers(words: dict, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks: int, revealed: bool) -> dict:
-    """The token that gets most and by which numbers, whether *it* looks at *animal* and not at itself, and where the
-    mix lies once that is revealed."""
+    """Return the token that gets most and by which numbers, whether *it* looks at *animal* and not at itself, and where
+    the mix lies once that is revealed."""
     row, of_it = head_steps.attend(q[looks], k, v), head_steps.attend(q[ITSELF], k, v)
     top, (wanted, itself) = int(np.argmax(row.weights)), of_it.weights[[WANTED, ITSELF]].round(3)
     mixed = words["hull"].format(inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
@@ -118,13 +118,13 @@ def _choose(page: PageContext) -> StepContext | None:
 
 
 def _key(page: PageContext, path: head_steps.HeadSteps) -> int:
-    """The position of the key that is chosen; until one is, that of the largest weight."""
+    """Return the position of the key that is chosen; until one is, that of the largest weight."""
     wanted = page.controls["to"]
     return wanted if 0 <= wanted < len(path.weights) else int(np.argmax(path.weights))
 
 
 def _steps(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool) -> None:
-    """The ten steps, one of which is drawn, and the key that they are about."""
+    """Draw the ten steps, one of which is drawn, and the key that they are about."""
     words, step = lesson.prose["widgets"], page.controls["step"]
     if _key(page, here.path) != here.key:
         st.rerun()   # another key was clicked, which is in the pictures below as well
@@ -164,7 +164,7 @@ def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
 
 
 def _geometry(lesson: Lesson, here: StepContext) -> None:
-    """Queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its
+    """Draw queries and keys as lengths and angles: the score is the query's length times how far the key reaches in its
     direction."""
     path, key = here.path, here.key
     angles = np.array([head_steps.angle(path.query, vector) for vector in path.keys])
@@ -184,7 +184,7 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
 
 
 def nearest_says(words: dict, here: StepContext, angles: np.ndarray) -> str:
-    """The allowed key with the smallest angle, and the one with the largest weight."""
+    """Return the allowed key with the smallest angle, and the one with the largest weight."""
     weights, close = here.path.weights, int(np.argmin(np.where(here.path.allowed, np.nan_to_num(angles, nan=180), 181)))
     top = int(np.argmax(weights))
     return words["angles"].format(close=escape_markdown(here.name(close)), angle=angles[close],
@@ -193,7 +193,7 @@ def nearest_says(words: dict, here: StepContext, angles: np.ndarray) -> str:
 
 
 def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
-    """The values in a plane, their hull, and the output inside it."""
+    """Draw the values in a plane, their hull, and the output inside it."""
     path, total = here.path, float(here.path.weights.sum())
     with lesson.section("average") as words:
         if not revealed:

@@ -52,15 +52,15 @@ class StepContext:
         return token_name(self.record[self.view.kind].queries, self.at)
 
     def name(self, key: int) -> str:
-        """A key with its position."""
+        """Return a key with its position."""
         return token_name(self.record[self.view.kind].keys, key)
 
     def strips(self, rows: list[tuple[str, np.ndarray]], step: str, alt: str) -> None:
-        """Draws a step's vectors, which take the place of those of the step before."""
+        """Draw a step's vectors, which take the place of those of the step before."""
         vector_strips(rows, key="inside-vectors", name=f"inside-{step}", alt=alt, columns=self.view.transpose)
 
     def over_keys(self, groups: dict[str, np.ndarray], axis: str, step: str, alt: str) -> None:
-        """Draws a step's bars over the keys, which take the place of those of the step before."""
+        """Draw a step's bars over the keys, which take the place of those of the step before."""
         shown = np.unique([*np.argsort(-self.path.weights, kind="stable")[:SHOWN], self.key])
         names, parts = list(map(self.name, shown)), {group: values[shown] for group, values in groups.items()}
         figure(bars, names, parts, axes=("key", axis), height=320,
@@ -68,7 +68,7 @@ class StepContext:
 
 
 def step_in(here: StepContext, words: dict) -> dict:
-    """What enters the head."""
+    """Return what enters the head."""
     at, block, x = here.at, here.block, here.around.x[here.at]
     blocks, start = cast(Trace, here.trace).blocks, cast(Trace, here.trace).start(here.view.kind)
     first = block is next(each for each in blocks if each.kind is block.kind)
@@ -110,7 +110,7 @@ def step_qkv(here: StepContext, words: dict) -> dict:
 
 
 def step_products(here: StepContext, words: dict) -> dict:
-    """The products of q and k, dimension by dimension."""
+    """Return the products of q and k, dimension by dimension."""
     pairs, products = here.around.pairs if here.trace else (), here.path.products[here.key]
     ranked = head_steps.ranked_products(products, KEPT, pairs)
     names, values = [name for name, _ in ranked], np.array([value for _, value in ranked])
@@ -125,7 +125,7 @@ def step_products(here: StepContext, words: dict) -> dict:
 
 
 def step_score(here: StepContext, words: dict) -> dict:
-    """The scores of all keys, scaled and not."""
+    """Return the scores of all keys, scaled and not."""
     path, key, layer = here.path, here.key, here.layer
     facts = {"dot": path.dots[key], "scale": layer.scale, "product": path.dots[key] * layer.scale,
              "inverse": 1 / layer.scale**2, "d_k": len(path.query), "score": path.scaled[key]}
@@ -135,7 +135,7 @@ def step_score(here: StepContext, words: dict) -> dict:
 
 
 def step_mask(here: StepContext, words: dict) -> dict:
-    """The scores that the mask leaves."""
+    """Return the scores that the mask leaves."""
     path = here.path
     facts = {"allowed": int(path.allowed.sum()), "keys": len(path.allowed), "bias": path.bias[here.key]}
     here.over_keys(({words["bias"]: path.bias} if path.bias.any() else {})
@@ -145,7 +145,7 @@ def step_mask(here: StepContext, words: dict) -> dict:
 
 
 def step_softmax(here: StepContext, words: dict) -> dict:
-    """The weights."""
+    """Return the weights."""
     path, key = here.path, here.key
     here.over_keys({words["weight"]: path.weights}, words["weight"], "softmax",
                    words["alt"].format(key=here.name(key), weight=path.weights[key]))
@@ -155,7 +155,7 @@ def step_softmax(here: StepContext, words: dict) -> dict:
 
 
 def step_mix(here: StepContext, words: dict) -> dict:
-    """The weighted values and their sum."""
+    """Return the weighted values and their sum."""
     path = here.path
     order = [key for key in np.argsort(-path.weights, kind="stable")[:MIXED] if path.weights[key] > 0]
     rows = [(f"{path.weights[key]:z.3f} × v · {here.name(key)}", path.weighted[key]) for key in order]
@@ -167,12 +167,12 @@ def step_mix(here: StepContext, words: dict) -> dict:
 
 
 def mixed_of_all(here: StepContext) -> np.ndarray:
-    """What every head of the layer mixed for this token, float64 (head, d_v)."""
+    """Return what every head of the layer mixed for this token, float64 (head, d_v)."""
     return np.stack([head_steps.head_steps(here.layer, head, here.at).mixed for head in range(here.layer.heads)])
 
 
 def step_concat(here: StepContext, words: dict) -> dict:
-    """What each head of the layer mixed."""
+    """Return what each head of the layer mixed."""
     mixed, head = mixed_of_all(here), here.view.head
     heads, d_v = mixed.shape
     here.strips([(f"{words['own'] if each == head else 'head'} {each}", row) for each, row in enumerate(mixed)],
@@ -181,7 +181,7 @@ def step_concat(here: StepContext, words: dict) -> dict:
 
 
 def step_out(here: StepContext, words: dict) -> dict:
-    """What the head hands over through W_O."""
+    """Return what the head hands over through W_O."""
     head, around = here.view.head, here.around
     handed = head_steps.hand_over(mixed_of_all(here), around.w_output)
     bias = np.zeros(handed.shape[1]) if around.b_output is None else around.b_output
@@ -196,14 +196,14 @@ def step_out(here: StepContext, words: dict) -> dict:
 
 
 def addition(block: Block, around: AttentionTrace) -> np.ndarray:
-    """What an attention adds to the residual stream, (q, d_model): its output, in some models (Gemma 2) after a norm of
-    its own."""
+    """Return what an attention adds to the residual stream, (q, d_model): its output, in some models (Gemma 2) after a
+    norm of its own."""
     return next((norm.output for norm in block.norms if np.array_equal(norm.input, around.output)), around.output)
 
 
 def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
-    """The vectors that an attention's output is added to, (q, d_model). Of a decoder's attention to its encoder that is
-    the stream behind its self-attention, which post-LN models have normalised."""
+    """Return the vectors that an attention's output is added to, (q, d_model). Of a decoder's attention to its encoder
+    that is the stream behind its self-attention, which post-LN models have normalised."""
     first = block.attentions[0]
     if around is first:
         return block.before
@@ -211,7 +211,7 @@ def stream_before(block: Block, around: AttentionTrace) -> np.ndarray:
 
 
 def step_stream(here: StepContext, words: dict) -> dict:
-    """What the stream gains."""
+    """Return what the stream gains."""
     block, at = here.block, here.at
     before, added = stream_before(block, here.around)[at], addition(block, here.around)[at]
     here.strips([(words["before"], before), (words["added"], added), (words["sum"], before + added),

@@ -36,7 +36,7 @@ PAGE = Page("nothing", leave=end_training, controls=(
 
 
 def render(page: PageContext) -> None:
-    """Draws the page."""
+    """Draw the page."""
     words = strings("training")
     st.markdown(f"## {words['question']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -58,7 +58,7 @@ def render(page: PageContext) -> None:
 
 
 def _chosen(page: PageContext) -> str:
-    """Which film is on: one of the shipped ones, or one's own training."""
+    """Return which film is on: one of the shipped ones, or one's own training."""
     words = strings("training")
     known = sources.films() | {OWN: words["own"]}
     chosen = page.controls["film"] if page.controls["film"] in known else next(iter(known))
@@ -74,7 +74,7 @@ def _chosen(page: PageContext) -> str:
 
 
 def _next(page: PageContext, frames: tuple[int, ...]) -> None:
-    """The next picture of a film that plays."""
+    """Draw the next picture of a film that plays."""
     step = frames[-1] if page.controls["step"] < 0 else page.controls["step"]
     following = next((frame for frame in frames if frame > step), None)
     if following is None:
@@ -84,7 +84,7 @@ def _next(page: PageContext, frames: tuple[int, ...]) -> None:
 
 
 def _induction(page: PageContext) -> None:
-    """The section: which decoder, every head by both scores, what to notice, the numbers."""
+    """Draw the section: which decoder, every head by both scores, what to notice, the numbers."""
     words = strings("training")["habits"]
     st.markdown(f"### {words['title']}")
     st.markdown(words["lead"], width=READABLE_WIDE)
@@ -121,7 +121,7 @@ def _induction(page: PageContext) -> None:
 
 
 def habit_claims(scores: InductionScores, model: str) -> list[str]:
-    """What the heads of a decoder do with random tokens: the best scores, and how far the best match copies."""
+    """Return what the heads of a decoder do with random tokens: the best scores, and how far the best match copies."""
     words, names = strings("training")["habits"], [head_label(layer, head) for layer, head in scores.heads]
     back, match = int(scores.previous.argmax()), int(scores.prefix.argmax())
     sentences = [words["best"].format(model=escape_markdown(model), match=names[match], prefix=scores.prefix[match],

@@ -50,7 +50,7 @@ class Story:
         return self.traits.names[0]
 
     def best(self, trait: str) -> int:
-        """The head with the highest score at the end."""
+        """Return the head with the highest score at the end."""
         return int(self.traits.of(trait)[-1].argmax())
 
     def formed(self, trait: str) -> tuple[int, int] | None:
@@ -58,8 +58,8 @@ class Story:
         return emergence_interval(self.steps, self.traits.of(trait)[:, self.best(trait)])
 
     def lines(self) -> tuple[dict[str, np.ndarray], list[str]]:
-        """What the third panel draws: every head's main score, and the best one's of each further score; and the names
-        that stand out."""
+        """Return what the third panel draws: every head's main score, and the best one's of each further score; and the
+        names that stand out."""
         words = strings("training")["traits"]
         drawn = {words[self.main].format(head=head_name(head)): scores
                  for head, scores in zip(self.traits.heads, self.traits.of(self.main).T)}
@@ -72,7 +72,7 @@ class Story:
 
 
 def claims(story: Story, step: int) -> list[str]:
-    """Sentences in Markdown, the moment first; of the head behind the best one, where there is one."""
+    """Return sentences in Markdown, the moment first; of the head behind the best one, where there is one."""
     words, traits = strings("training")["claims"], story.traits
 
     def facts(trait: str) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def claims(story: Story, step: int) -> list[str]:
 
 
 def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int, int] | None]:
-    """The row worth looking at, and what an ideal head would look at there: the token after this one's first
+    """Return the row worth looking at, and what an ideal head would look at there: the token after this one's first
     occurrence; or the row of "it", or of [CLS]."""
     texts = record[kind].queries.texts
     if record.picture is not None:
@@ -116,8 +116,8 @@ def pair_of(record: AttentionRecord, kind: Kind) -> tuple[int | None, tuple[int,
 
 
 def film_stage(page: PageContext, model: str, film: Film, last: int, growing: bool) -> None:
-    """Draws a film. last: the step at which its axis ends. growing: it is being made, so its snapshots are looked at
-    one by one."""
+    """Draw a film. last: the step at which its axis ends. growing: it is being made, so its snapshots are looked at one
+    by one."""
     words = strings("training")
     chosen = page.controls["step"]
     step = film.frames[-1] if chosen < 0 else min(film.frames, key=lambda frame: abs(frame - chosen))
@@ -140,7 +140,7 @@ def _traits(page: PageContext, model: str, steps: tuple[int, ...], growing: bool
 
 
 def _steps(page: PageContext, frames: tuple[int, ...], step: int, growing: bool) -> None:
-    """The slider over the snapshots, and the film running by itself."""
+    """Draw the slider over the snapshots, and the film running by itself."""
     words = strings("training")
     with st.container(horizontal=True, vertical_alignment="bottom"):
         if len(frames) > 1:
@@ -181,7 +181,7 @@ def _curves(story: Story, step: int, last: int) -> None:
 
 
 def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
-    """All heads of the snapshot, one of them open, and what the snapshot answers."""
+    """Draw all heads of the snapshot, one of them open, and what the snapshot answers."""
     words = strings("training")
     picture = _picture(page, model)
     text = "" if picture else page.controls["says"] or words["texts"][model.split("-")[0]]
@@ -213,13 +213,13 @@ def _heads(page: PageContext, model: str, story: Story, step: int) -> None:
 
 
 def _picture(page: PageContext, model: str) -> Shipped | None:
-    """The picture that the snapshots read; None where they read a text."""
+    """Return the picture that the snapshots read; None where they read a text."""
     known = pictures.examples().get(model, ())
     return next((entry for entry in known if entry.key == page.controls["says"]), known[0] if known else None)
 
 
 def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> KindHeadId:
-    """The head that was chosen; without a choice the one with the best score at the film's end."""
+    """Return the head that was chosen; without a choice the one with the best score at the film's end."""
     parts = page.controls["open"].split(".")
     if len(parts) == 3 and parts[0] in record.kinds and all(part.isdecimal() for part in parts[1:]):
         kind, layer, head = Kind(parts[0]), int(parts[1]), int(parts[2])
@@ -229,7 +229,7 @@ def open_head_id(page: PageContext, record: AttentionRecord, story: Story) -> Ki
 
 
 def _answer(record: AttentionRecord, row: int | None) -> None:
-    """What the snapshot says at the row in focus."""
+    """Draw what the snapshot says at the row in focus."""
     prediction = record.prediction
     if prediction is None or row not in prediction.positions:
         return

@@ -28,7 +28,7 @@ REST = 5.0       # and at one that has ended, so that it is not forgotten
 
 
 def end_training() -> None:
-    """The page was left: the training ends."""
+    """Draw the page was left: the training ends."""
     training, TRAINING.value = TRAINING.value, None
     if training is not None:
         processes.end(training)
@@ -79,7 +79,7 @@ def _start(page: PageContext) -> None:
 
 
 def _watch(page: PageContext, training: Training, was_running: bool) -> None:
-    """One look at the training; it renews the lease. Its end is drawn by a run of the whole page."""
+    """Draw one look at the training; it renews the lease. Its end is drawn by a run of the whole page."""
     if TRAINING.value is not training:
         st.rerun()
     training.renew()
@@ -105,7 +105,7 @@ class _LeasedPage(PageContext):
         self.training = training
 
     def ask(self, question: Hashable, height: int = 420) -> Any:
-        """The answer, and a lease that is new before and after."""
+        """Return the answer, and a lease that is new before and after."""
         self.training.renew()
         answer = super().ask(question, height)
         self.training.renew()
@@ -127,7 +127,7 @@ def _progress(training: Training, news: Status) -> None:
 
 
 def _with_news(film: Film, news: Status) -> Film:
-    """The film with the curves as they are now; those in its file end at the last snapshot."""
+    """Return the film with the curves as they are now; those in its file end at the last snapshot."""
     if not news.curves:
         return film
     step, loss, right = np.array(news.curves, np.float32).T
@@ -135,7 +135,7 @@ def _with_news(film: Film, news: Status) -> Film:
 
 
 def background_training(training: Training) -> None:
-    """One line about a training that goes on while another film is looked at; it renews the lease."""
+    """Draw one line about a training that goes on while another film is looked at; it renews the lease."""
     words = strings("training")["settings"]
 
     def look() -> None:
