@@ -10,7 +10,7 @@ from packaging.version import Version
 
 from benchmarks.licences import ROOT, brought, named
 
-FILES = ROOT / "requirements.txt", ROOT / "requirements-dev.txt", ROOT / "requirements-ray.txt"
+FILES = tuple(ROOT / f"requirements{kind}.txt" for kind in ("", "-dev", "-ray", "-docs"))
 TOOLS = {"pip", "setuptools"}   # each Python comes with its own
 # where Clearhead is said to run beside the system on which the file is made
 NAMES = ("sys_platform", "platform_system", "os_name", "platform_machine")

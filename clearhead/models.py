@@ -66,7 +66,10 @@ class Model:
         if window is not None:
             edits.add(Window(*window))
         query = sources.open_query(self.name, text, text_b, target, edits=edits)
-        return Record(answer_to(query), lambda: self._logits(query))
+        answer = answer_to(query)
+        if answer.verification.status == "kept":   # from this disk; the open model confirms it in one pass
+            answer = answer_to(sources.CheckQuery(query))
+        return Record(answer, lambda: self._logits(query))
 
     def _kind(self, plain: Query, map: str | None) -> Kind:
         """Return the kind of attention that the heads of an edit belong to."""

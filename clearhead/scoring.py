@@ -18,7 +18,8 @@ class Score:
     """Every head's score on a rule, beside what position alone, chance and an untrained model give."""
 
     def __init__(self, answer: rule.RuleReport, untrained: rule.RuleReport | None) -> None:
-        self.answer, self.untrained = answer, untrained
+        self.answer = answer
+        self.untrained = None if untrained is None else Score(untrained, None)
 
     def __repr__(self) -> str:
         return f"<Score over {self.answer.pairs:,} pairs: {self.summary()}>"

@@ -435,6 +435,13 @@ class Prediction:
             if array is not None:
                 check_finite("in its answer", array)
 
+    def __repr__(self) -> str:
+        """Return one line: the likeliest answers at the last position."""
+        if not self.texts:
+            return f"<Prediction: {self.kind}>"
+        best = zip(self.texts[-1][:3], self.probabilities[-1], strict=False)
+        return f"<Prediction: {self.kind} " + ", ".join(f"{text!r} {share:.3f}" for text, share in best) + ">"
+
 
 @dataclass(frozen=True)
 class Card:

@@ -1,9 +1,9 @@
 """Which Clearhead this is: its version, and the commit it was built from or runs in."""
 import functools
 import subprocess
+from pathlib import Path
 
-from model.core.files import ROOT
-
+ROOT = Path(__file__).parents[2]   # setup.py imports this module before any package is installed
 VERSION = "1.0.0"
 
 

@@ -1,6 +1,9 @@
-"""What the project depends on is pinned, and the README says of each why it is there and what its licence is."""
+"""What the project depends on is pinned, and docs/dependencies.md gives the reason and the licence of each."""
 import re
+import tomllib
 from email.message import Message
+
+from packaging.requirements import Requirement
 
 from benchmarks.licences import ROOT, brought, licence_of, named
 
@@ -14,10 +17,10 @@ class About(Message):
         return super().__getitem__(name)
 
 
-def test_every_requirement_is_pinned_and_in_the_readme_with_its_version_reason_and_licence():
+def test_every_requirement_is_pinned_and_listed_with_its_version_reason_and_licence():
     table = dict(re.findall(r"^\| ([\w.-]+ [\w.]+) \| [^|]{5,} \| ([^|]+) \|$",
-                            (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
-    files = [ROOT / f"requirements{kind}.txt" for kind in ("", "-dev", "-ray")]
+                            (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8"), re.MULTILINE))
+    files = [ROOT / f"requirements{kind}.txt" for kind in ("", "-dev", "-ray", "-docs")]
     licences = {each.name: each.licence for path in files for each in brought(path)}
     asked = [each for path in files for each in named(path)]
     assert len(asked) > 20 and {f"{each.name} {str(each.specifier).removeprefix('==')}" for each in asked} == set(table)
@@ -26,6 +29,14 @@ def test_every_requirement_is_pinned_and_in_the_readme_with_its_version_reason_a
             for name, licence in table.items()} == {each.name: licences[each.name] for each in asked}
     # what PyPI's torch brings on Linux for NVIDIA's processors: it holds nothing, and only requires others
     assert {name for name, licence in licences.items() if licence == "not stated"} <= {"cuda-toolkit"}
+
+
+def test_the_wheel_asks_for_ranges_that_hold_every_pin():
+    ranges = [Requirement(line) for line in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"]["dependencies"]]
+    pins = {each.name: str(each.specifier).removeprefix("==") for each in named(ROOT / "requirements.txt")}
+    assert {each.name for each in ranges} == pins.keys()
+    assert all(each.specifier.contains(pins[each.name]) for each in ranges)
 
 
 def test_what_comes_with_a_package_is_listed_under_it():

@@ -1,4 +1,4 @@
-"""The README's two lines in a notebook that is really executed."""
+"""The README's lines in a notebook that is really executed."""
 import re
 from pathlib import Path
 
@@ -9,18 +9,16 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parent.parent.parent
 # a module of one's own, which nothing was registered for
 OWN = """import torch
-from viz.notebook import look, show
+import clearhead
 my_model = torch.nn.TransformerEncoder(torch.nn.TransformerEncoderLayer(16, 4, 32, batch_first=True), 2)
-show(look(my_model, torch.randn(1, 3, 16), tokens=["the", "cat", "sat"]))"""
+clearhead.look(my_model, torch.randn(1, 3, 16), tokens=["the", "cat", "sat"])"""
 
 
 @pytest.mark.filterwarnings("ignore:Proactor event loop:RuntimeWarning")   # Windows' own loop, which zmq works with
 def test_the_readmes_lines_show_a_head_that_is_alive_from_any_folder(monkeypatch, tmp_path):
-    # as `pip install -e .` leaves it, which the README asks for
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    lines = re.search(r"```python\n(  from viz.notebook.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"),
-                      re.DOTALL)[1]
-    cell = nbformat.v4.new_code_cell("\n".join(line.strip() for line in lines.splitlines()))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))   # as an installed wheel is found
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    cell = nbformat.v4.new_code_cell(re.search(r"```python\n(import clearhead.*?)```", readme, re.DOTALL)[1])
     own = nbformat.v4.new_code_cell(OWN)
     book = nbformat.v4.new_notebook(cells=[cell, own])
     NotebookClient(book, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}).execute()

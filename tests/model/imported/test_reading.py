@@ -325,10 +325,9 @@ def test_any_tokens_come_through_unchanged(texts):
     assert [found.text[slice(*span)] for span in found.maps[0].queries.spans] == texts
 
 
-def test_the_example_of_the_readme_opens(tmp_path, monkeypatch):
-    block = re.search(r"```python\n(  import numpy.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"),
-                      re.DOTALL).group(1)
+def test_documented_example_opens(tmp_path, monkeypatch):
+    text = (ROOT / "docs" / "own-model.md").read_text(encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    exec(compile("\n".join(line.removeprefix("  ") for line in block.splitlines()), "README.md", "exec"), {})
+    exec(compile(re.search(r"```python\n(import numpy.*?)```", text, re.DOTALL)[1], "own-model.md", "exec"), {})
     found = opened((tmp_path / "mine.npz").read_bytes())
     assert found.maps[0].kind is Kind.CAUSAL and found.maps[0].queries.texts == ("one", "two", "three")

@@ -1,0 +1,54 @@
+"""Hooks of mkdocs: put benchmarks/*.md and SECURITY.md into the site beside docs/, and make its live page.
+
+Links between documents are those of the repository, so that they work there too; here they are moved to the site's
+addresses. """
+import functools
+import re
+import sys
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parent.parent
+OUTSIDE = {"SECURITY.md": "security.md", "CHANGELOG.md": "changelog.md"}
+SENTENCE, REPEAT = "The animal didn't cross the street because it was too tired.", "Bq7RfKxTmWzBq7RfKxTm"
+FAMOUS = (   # model, text, layer, head, token, caption
+    ("minilm", SENTENCE, 3, 1, 10, "“it” looks at “animal”: coreference in all-MiniLM-L6-v2."),
+    ("induction", REPEAT, 0, 1, 20, "Each character looks at the one before it: the first half of an induction."),
+    ("induction", REPEAT, 1, 1, 20, "The last “m” looks at what followed the first “m”: the induction head."))
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the documents that are outside docs/, and the live page."""
+    for path in sorted((ROOT / "benchmarks").glob("*.md")):
+        files.append(File.generated(config, f"benchmarks/{path.name}", content=path.read_text(encoding="utf-8")))
+    for name, place in OUTSIDE.items():
+        files.append(File.generated(config, place, content=(ROOT / name).read_text(encoding="utf-8")))
+    files.append(File.generated(config, "three-heads.html", content=three_heads()))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
+    """Turn links that leave docs/ into links within the site."""
+    for name, place in OUTSIDE.items():
+        markdown = markdown.replace(f"](../{name})", f"]({place})").replace(f"]({name})", f"]({place})")
+    return re.sub(r"\]\(\.\./benchmarks/(\w+\.md)\)", r"](benchmarks/\1)", markdown)
+
+
+@functools.cache
+def three_heads() -> bytes:
+    """Return the live page: one HTML file with three heads that need no server."""
+    sys.path.insert(0, str(ROOT))
+    from model.ask import sources
+    from model.core.view import View
+    from viz.handout.build import head_item
+    from viz.handout.files import Handout
+    from viz.handout.page import page
+
+    items = []
+    for model, text, layer, head, token, caption in FAMOUS:
+        record = sources.ask(sources.open_query(model, text)).result()
+        items.append(head_item(record, View(record.kinds[0], layer, head, token=token)).with_caption(caption))
+    return page(Handout("Three famous heads", tuple(items)))

@@ -1,0 +1,100 @@
+"""Run the Python of the documents in a notebook and write its outputs back: `python -m benchmarks.documents [FILE …]`
+
+Every ```python block of a document runs in one kernel, in order, in an empty folder. What it shows replaces the
+```text block that follows it, or the picture that follows it (`![…](images/NAME.png)`): a PNG as it is, HTML as
+Chromium paints it. --python names the interpreter of an environment into which a wheel of Clearhead and ipykernel were
+installed; without it the kernel runs the checkout. """
+import json
+import os
+import re
+import sys
+import tempfile
+from base64 import b64decode
+from pathlib import Path
+
+import click
+import nbformat
+from nbclient import NotebookClient
+
+from benchmarks.pictures import ROOT, browser, small
+
+DOCUMENTS = "docs/api.md", "docs/paper.md", "docs/own-model.md"
+PATIENCE = 600   # seconds for one block
+BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n"
+                   r"(?:\n(?P<said>```text\n.*?```)|\n!\[[^]]*\]\((?P<picture>\S+?\.png)\))?", re.DOTALL)
+WIDTH = 980      # pixels of a notebook's cell
+
+
+def fill(document: str, folder: Path) -> tuple[str, dict[str, bytes]]:
+    """Return the document with its outputs, and its pictures {path: PNG}. Raises CellExecutionError for a block that
+    fails."""
+    blocks = list(BLOCK.finditer(document))
+    shown = nbformat.v4.new_code_cell('get_ipython().ast_node_interactivity = "all"')
+    cells = [nbformat.v4.new_code_cell(block["code"]) for block in blocks]
+    NotebookClient(nbformat.v4.new_notebook(cells=[shown, *cells]), timeout=PATIENCE, kernel_name="documents",
+                   resources={"metadata": {"path": str(folder)}}).execute()
+    pictures = {}
+    for block, cell in reversed(list(zip(blocks, cells, strict=True))):
+        if block["picture"]:
+            pictures[block["picture"]] = picture(cell.outputs)
+        elif block["said"]:
+            start, end = block.span("said")
+            document = f"{document[:start]}```text\n{text(cell.outputs)}```{document[end:]}"
+    return document, pictures
+
+
+def text(outputs: list) -> str:
+    """What a reader of the notebook reads: printed lines and the text of each value."""
+    said = [each["text"] if each["output_type"] == "stream" else each["data"]["text/plain"] + "\n" for each in outputs
+            if each.get("name") != "stderr"]
+    return "".join(re.sub(r" at 0x[0-9a-f]+", "", each) for each in said)
+
+
+def picture(outputs: list) -> bytes:
+    """The last value that is drawn, as PNG."""
+    drawn = next(each["data"] for each in reversed(outputs) if {"image/png", "text/html"} & set(each.get("data", ())))
+    return b64decode(drawn["image/png"]) if "image/png" in drawn else photograph(drawn["text/html"])
+
+
+def photograph(content: str) -> bytes:
+    """HTML as Chromium paints it, one notebook cell wide."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright, browser(playwright) as chromium:
+        page = chromium.new_page(viewport={"width": WIDTH, "height": 400}, device_scale_factor=1.5)
+        page.set_content(f'<body style="margin: 0">{content}')
+        page.frame_locator("iframe").locator("canvas").first.wait_for(timeout=1000 * PATIENCE)
+        page.wait_for_timeout(2000)   # until the frame has told its height
+        return small(page.screenshot(full_page=True))
+
+
+def use(python: str, folder: Path) -> None:
+    """Have notebooks of this process run in the kernel of an interpreter."""
+    place = folder / "kernels" / "documents"
+    place.mkdir(parents=True)
+    command = [python, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (place / "kernel.json").write_text(json.dumps({"argv": command, "display_name": "Clearhead", "language": "python"}),
+                                       encoding="utf-8")
+    os.environ["JUPYTER_PATH"] = str(folder)
+
+
+@click.command()
+@click.argument("names", nargs=-1)
+@click.option("--python", default="", help="An interpreter into which a wheel of Clearhead was installed.")
+def main(names: tuple[str, ...], python: str) -> None:
+    """Fill the named documents, or all of them."""
+    if not python:
+        os.environ["PYTHONPATH"] = str(ROOT)
+    for name in names or DOCUMENTS:
+        path = ROOT / name
+        with tempfile.TemporaryDirectory() as kernels, tempfile.TemporaryDirectory() as empty:
+            use(python or sys.executable, Path(kernels))
+            document, pictures = fill(path.read_text(encoding="utf-8"), Path(empty))
+        path.write_text(document, encoding="utf-8")
+        for place, content in pictures.items():
+            (path.parent / place).write_bytes(content)
+        click.echo(f"{name}: {document.count('```python')} blocks, {len(pictures)} pictures")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Photograph the pages for README.md and docs/: python -m benchmarks.pictures [NAME …]
+
+Starts the app, opens each page by its address in Chromium, and writes docs/images/NAME.png, each under 300 KB. `heads`
+is an animation (docs/images/heads.gif, under 1 MB) with its first moment as heads.png. The pictures inside
+docs/api.md and docs/paper.md are made by `python -m benchmarks.documents`. """
+import io
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+ROOT = Path(__file__).parent.parent
+IMAGES = ROOT / "docs" / "images"
+WIDE, PROJECTOR = (1440, 900), (1280, 720)
+# name: address, window
+PAGES = {
+    "compare": ("/compare", WIDE),
+    "lesson": ("/inside?show=1", WIDE),
+    "corpus": ("/corpus", WIDE),
+    "pronouns": ("/coreference", WIDE),
+    "images": ("/pictures", WIDE),
+    "present": ("/?present=1&layer=3&head=1&pair=it,animal", PROJECTOR),
+}
+# moments of the animation: address and seconds
+MOMENTS = (("/?layer=3&head=1&pair=it,animal", 3.0), ("/?layer=3&head=1&pair=it,animal&lens=lines", 2.5),
+           ("/?layer=0&head=2&token=it", 2.5), ("/?layer=5&head=11&pair=it,animal", 2.5))
+COLOURS, MOVING = 256, 128
+RESTS = "[data-testid=stApp][data-test-script-state=notRunning]"
+VERIFIED = """() => [...document.querySelectorAll('[data-testid=stSidebar] button')]
+    .some((button) => button.innerText.includes('✓'))"""
+# charts in the window, which are drawn once they are seen
+DRAWN = """() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')]
+    .every((chart) => chart.getBoundingClientRect().top > innerHeight || chart.querySelector('.main-svg'))"""
+PATIENCE = 120_000   # ms until a page rests
+
+
+@contextmanager
+def browser(playwright: Any) -> Iterator[Any]:
+    """A headless Chromium of this machine."""
+    from viz.handout.pdf import browser as program
+
+    opened = playwright.chromium.launch(executable_path=program(), args=["--no-sandbox", "--disable-gpu"])
+    try:
+        yield opened
+    finally:
+        opened.close()
+
+
+def small(content: bytes) -> bytes:
+    """A picture as PNG with a palette."""
+    out = io.BytesIO()
+    Image.open(io.BytesIO(content)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
+        out, "png", optimize=True)
+    return out.getvalue()
+
+
+def moving(contents: list[bytes]) -> bytes:
+    """Several pictures as one animation."""
+    frames = [Image.open(io.BytesIO(each)).convert("RGB").quantize(MOVING, dither=Image.Dither.NONE)
+              for each in contents]
+    out = io.BytesIO()
+    frames[0].save(out, "gif", save_all=True, append_images=frames[1:], loop=0, optimize=True,
+                   duration=[int(1000 * seconds) for _, seconds in MOMENTS])
+    return out.getvalue()
+
+
+def photograph(page: Any, address: str) -> bytes:
+    """The window's content once the page rests."""
+    page.goto(address)
+    page.wait_for_selector(RESTS, timeout=PATIENCE)
+    page.wait_for_timeout(5000)   # pages are imported late, and films are drawn after the page
+    page.wait_for_selector(RESTS, timeout=PATIENCE)
+    page.wait_for_function(DRAWN, timeout=PATIENCE)
+    if page.get_by_text("recorded, checking").count():
+        page.wait_for_function(VERIFIED, timeout=PATIENCE)
+    page.wait_for_timeout(1000)
+    return page.screenshot()
+
+
+def main(names: list[str]) -> None:
+    """Write the named pictures, or all."""
+    from playwright.sync_api import sync_playwright
+
+    from tests.conftest import Server
+
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright, browser(playwright) as chromium:
+        server = Server(ROOT / "app.py", Path(folder) / "log").wait(120)
+        try:
+            for name in names or ["heads", *PAGES]:
+                path, (width, height) = PAGES.get(name, ("", WIDE))
+                page = chromium.new_page(viewport={"width": width, "height": height})
+                if name == "heads":
+                    shots = [photograph(page, server.address + address) for address, _ in MOMENTS]
+                    (IMAGES / "heads.gif").write_bytes(moving(shots))
+                else:
+                    shots = [photograph(page, server.address + path)]
+                (IMAGES / f"{name}.png").write_bytes(small(shots[0]))
+                page.close()
+        finally:
+            server.stop()
+    for path in sorted(IMAGES.iterdir()):
+        print(f"{path.relative_to(ROOT)}: {path.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
