@@ -5,7 +5,7 @@ import click
 
 from model.ask import sources
 from model.cli.commands import JSON, MODEL, answer_to, as_json, rows, whole
-from model.core.query import Kind, Query, UserError, head_label, quiet
+from model.core.query import Kind, Query, UserError, head_label
 from model.core.record import AttentionRecord
 from model.studies import circuits
 from model.studies.mechanisms import MechanismsQuery
@@ -83,9 +83,7 @@ def writes_command(model_id: str, text: str, target: str | None, position: int, 
     clearhead writes --model smollm2 --text "The cat sat on the" --position -1 --answer " mat" --rival " dog" --json
     """
     query = sources.open_query(model_id, text, target=target)
-    place, opened = _position(query, position), sources.models.open(query, quiet)
-    ids = [_id_of(opened, word) for word in (answer, rival) if word is not None]
-    found = answer_to(circuits.WritesQuery(query, place, *ids))
+    found = answer_to(circuits.WritesQuery(query, _position(query, position), answer, rival))
     if json_wanted:
         as_json({"difference": found.difference, "total": found.total, "embedding": found.embedding,
                  "heads": found.heads.tolist(), "cross": found.cross.tolist(),
@@ -105,22 +103,6 @@ def _position(query: Query, position: int) -> int:
     if position not in range(-count, count):
         raise UserError(f"There is no position {position}; choose one from 0 to {count - 1}, or -1 for the last.")
     return position % count
-
-
-def _id_of(opened: Any, word: str) -> int:
-    """Return the id of a token. Raises UserError if the vocabulary lacks it as one token."""
-    if word.isdecimal():
-        return int(word)
-    tokenizer = opened.tokenizer
-    if hasattr(tokenizer, "encode") and hasattr(tokenizer, "all_special_ids"):
-        ids = tokenizer.encode(word, add_special_tokens=False)
-        if len(ids) == 1:
-            return int(ids[0])
-    found = opened.vocabulary.number(word)
-    if found is None:
-        raise UserError(f"{word!r} is not one token of this vocabulary; write it as the model does (with its leading "
-                        f"space, perhaps), or give its id.")
-    return int(found)
 
 
 @click.command("lens")
@@ -169,9 +151,8 @@ def paths_command(model_id: str, text: str, twin: str, position: int, answer: st
         --twin "When Mary and John went out, Mary gave it to" --answer " Mary" --rival " John"
     """
     query, other = (sources.open_query(model_id, each) for each in (text, twin))
-    opened = sources.models.open(query, quiet)
-    found = answer_to(PathsQuery(query, other, _position(query, position), _id_of(opened, answer),
-                                 _id_of(opened, rival), receiver, (reads,) if reads else READS))
+    found = answer_to(PathsQuery(query, other, _position(query, position), answer, rival, receiver,
+                                 (reads,) if reads else READS))
     table = found.frame()
     if json_wanted:
         as_json({"plain": found.plain, "twin": found.twin, "paths": rows(table)})

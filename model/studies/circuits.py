@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.models import Models
+from model.core.models import Models, OpenModel
 from model.core.query import Kind, Progress, Query, UserError, head_label
 from model.core.record import AttentionRecord, Layer
 from model.core.statistics import entropy
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 BIAS = "bias"
 REST = "rest"        # what no named writer accounts for; stated, never hidden
+OTHERS = "others"    # the smaller writers together, in a matrix that is to be read
 LENS_TOKENS = 5      # best tokens of each layer of the logit lens
+MOVED_TOKENS = 6     # tokens that a head promotes most, and as many that it demotes most
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +175,17 @@ class Why:
         """Bytes of the parts."""
         return self.parts.nbytes
 
+    def grouped(self, most: int) -> "Why":
+        """Return the same split with the `most` largest writers of each side and one sum of the others."""
+        parts, names = self.parts, []
+        for axis, writers in enumerate((self.query_writers, self.key_writers)):
+            ranked = np.argsort(-np.abs(self.parts).sum(1 - axis), kind="stable")
+            kept, others = np.sort(ranked[:most]), ranked[most:]
+            names.append(tuple(writers[place] for place in kept) + (OTHERS,) * (len(others) > 0))
+            summed = np.take(parts, others, axis).sum(axis, keepdims=True) if len(others) else np.take(parts, [], axis)
+            parts = np.concatenate([np.take(parts, kept, axis), summed], axis)
+        return Why(self.score, names[0], names[1], parts, self.terms)
+
     def frame(self) -> "DataFrame":
         """Return one row a pair: query_from, key_from, value; the largest, whatever its sign, first."""
         from pandas import DataFrame
@@ -265,28 +278,88 @@ def _projected(stream: Stream, weight: np.ndarray, bias: np.ndarray | None, seen
 
 
 @dataclass(frozen=True)
+class AddsQuery:
+    """What one head adds to the residual stream at one position."""
+
+    query: Query
+    kind: Kind
+    layer: int
+    head: int
+    position: int
+
+    def answer(self, models: Models, report: Progress) -> "Adds":
+        """The vector's size, share and effect on the vocabulary. Raises UserError where the model cannot be
+        followed."""
+        record, trace = models.record(self.query, report), models.trace(self.query, report)
+        return adds(record, trace, self, models.open(self.query, report).vocabulary.name)
+
+
+@dataclass(frozen=True)
+class Adds:
+    """The vector that a head adds at one position, beside everything that was written there so far."""
+
+    length: float                             # of the vector
+    stream: float                             # length of the residual stream after this attention
+    share: float                              # of the stream: the vector's projection on it; shares of writers sum to 1
+    promoted: tuple[tuple[str, float], ...]   # tokens with the largest change of their logit; () without an unembedding
+    demoted: tuple[tuple[str, float], ...]    # and with the smallest
+
+    nbytes = 1000
+
+
+def adds(record: AttentionRecord, trace: Trace, asked: AddsQuery, name_of: Callable[[int], str]) -> Adds:
+    """Compare a head's vector with the stream that it joins, and read its part of the last vector's logits.
+
+    Logits are relative to the mean over the vocabulary, as adding one number to all changes no probability. """
+    wanted, _ = trace.find(asked.kind, asked.layer)
+    walk = Walk(record, trace, asked.kind, [asked.position])
+    stream = next(entering for block, entering in walk if block is wanted)
+    for attention in wanted.attentions:
+        added = walk.heads(attention)
+        if (attention.kind, attention.index) == (asked.kind, asked.layer):
+            break
+        stream = walk.added(wanted, stream, added, attention.output)
+    after = next((norm for norm in wanted.norms if same_numbers(norm.input, attention.output)), None)
+    added = added if after is None else added.through(after, walk.tokens)
+    whole, own = stream.total[0] + added.total[0], added.parts[asked.head, 0]
+    promoted: tuple[tuple[str, float], ...] = ()
+    demoted = promoted
+    if trace.unembedding is not None and trace.blocks[-1].kind is walk.stack:
+        last = last_stream(record, trace, asked.position)
+        name = ("cross " if asked.kind is Kind.CROSS else "") + head_label(asked.layer, asked.head)
+        changes = trace.unembedding.weight @ last.parts[last.names.index(name), 0] * trace.unembedding.scale
+        ranked, changes = np.argsort(-changes, kind="stable").tolist(), changes - changes.mean()
+        promoted, demoted = (tuple((name_of(number), float(changes[number])) for number in numbers)
+                             for numbers in (ranked[:MOVED_TOKENS], ranked[:-MOVED_TOKENS - 1:-1]))
+    return Adds(float(np.linalg.norm(own)), float(np.linalg.norm(whole)), float(own @ whole / (whole @ whole)),
+                promoted, demoted)
+
+
+@dataclass(frozen=True)
 class WritesQuery:
     """What every part of a model adds to one logit at one position, or to the difference of two."""
 
     query: Query
     position: int
-    answer_id: int
-    rival_id: int | None = None   # None: the answer's logit itself
+    token: int | str                  # whose logit, as the model writes it or as its id
+    rival: int | str | None = None   # whose logit is subtracted; None: none
 
     def answer(self, models: Models, report: Progress) -> "Writes":
         """Return the split of the logit. Raises UserError if logits are no linear function of the last vectors."""
         record, trace = models.record(self.query, report), models.trace(self.query, report)
         opened = models.open(self.query, report)
-        found = writes(record, trace, self)
+        ids = [token_id(opened, each) for each in (self.token, self.rival) if each is not None]
+        found = writes(record, trace, self.position, ids)
         logits = opened.run(opened.tokens(self.query), self.query.edits, every=True).outputs()[0, self.position]
-        rival = 0.0 if self.rival_id is None else float(logits[self.rival_id])
-        return Writes(float(logits[self.answer_id]) - rival, *found)
+        rival = float(logits[ids[1]]) if len(ids) > 1 else 0.0
+        return Writes(tuple(map(opened.vocabulary.name, ids)), float(logits[ids[0]]) - rival, *found)
 
 
 @dataclass(frozen=True, eq=False)
 class Writes:
     """Direct logit attribution: what each writer adds to a logit difference."""
 
+    tokens: tuple[str, ...]     # the answer and its rival, as the vocabulary has them
     difference: float           # as the model computed it
     embedding: float            # token, position and segment together
     heads: np.ndarray           # float64 (layer, head)
@@ -327,12 +400,12 @@ def last_stream(record: AttentionRecord, trace: Trace, position: int) -> Stream:
     return stream if norm is None else stream.through(norm, np.array([position]))
 
 
-def writes(record: AttentionRecord, trace: Trace,
-           asked: WritesQuery) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, float, float]:
-    """Return (embedding, heads, cross, feed-forward, bias, rest): what each adds to the logit or the difference."""
-    stream, unembedding = last_stream(record, trace, asked.position), trace.unembedding
+def writes(record: AttentionRecord, trace: Trace, position: int,
+           ids: list[int]) -> tuple[float, np.ndarray, np.ndarray, np.ndarray, float, float]:
+    """Return (embedding, heads, cross, feed-forward, bias, rest): what each adds to the logit of ids[0], less that of
+    ids[1] where there is one."""
+    stream, unembedding = last_stream(record, trace, position), trace.unembedding
     assert unembedding is not None   # last_stream has refused the others
-    ids = [asked.answer_id] if asked.rival_id is None else [asked.answer_id, asked.rival_id]
     if max(ids) >= len(unembedding.weight):
         raise UserError(f"The vocabulary has {len(unembedding.weight):,} tokens, and {max(ids):,} is none of them.")
     signs = np.array([1.0, -1.0])[:len(ids)]
@@ -367,7 +440,8 @@ class Lens:
     """The logit lens (nostalgebraist 2020) at one position, layer by layer; the last row is the model's own answer."""
 
     layers: tuple[int, ...]                         # behind which block; -1 is the embedding
-    tokens: tuple[tuple[str, ...], ...]             # the best of each layer
+    ids: tuple[tuple[int, ...], ...]                # of the best tokens of each layer
+    tokens: tuple[tuple[str, ...], ...]             # what they read as
     probabilities: tuple[tuple[float, ...], ...]    # of them
     entropy: np.ndarray                             # bits, float64 (layer)
     divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler from the final distribution
@@ -400,7 +474,24 @@ def lens(trace: Trace, position: int, name_of: Callable[[int], str]) -> Lens:
     best = np.argsort(-logits, axis=-1, kind="stable")[:, :LENS_TOKENS]
     final = chances[-1]
     ratio = np.log2(np.maximum(final, 1e-300)) - np.log2(np.maximum(chances, 1e-300))
-    return Lens((-1, *(block.index for block in blocks)),
-                tuple(tuple(name_of(int(number)) for number in row) for row in best),
+    return Lens((-1, *(block.index for block in blocks)), tuple(map(tuple, best.tolist())),
+                tuple(tuple(name_of(number) for number in row) for row in best.tolist()),
                 tuple(tuple(np.take(row, ids).tolist()) for row, ids in zip(chances, best, strict=True)),
                 entropy(chances, base=2), np.maximum((final * ratio).sum(-1), 0))
+
+
+def token_id(opened: OpenModel, word: int | str) -> int:
+    """Return the id of a token, given as the model writes it or as its id. Raises UserError where the vocabulary lacks
+    it as one token."""
+    if isinstance(word, int) or word.isdecimal():
+        return int(word)
+    tokenizer = opened.tokenizer
+    if hasattr(tokenizer, "encode") and hasattr(tokenizer, "all_special_ids"):
+        ids = tokenizer.encode(word, add_special_tokens=False)
+        if len(ids) == 1:
+            return int(ids[0])
+    found = opened.vocabulary.number(word)
+    if found is None:
+        raise UserError(f"{word!r} is not one token of this vocabulary; write it as the model does (with its leading "
+                        f"space, perhaps), or give its id.")
+    return int(found)

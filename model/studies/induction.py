@@ -118,7 +118,7 @@ def mean_scores(opened: OpenModel, edits: frozenset[Edit] = frozenset(), draws: 
     drawn = []
     for seed, _ in counted(range(draws), report, "random tokens"):
         drawn.append(ask(RepeatsQuery(opened.card.id, opened.card.revision, length, seed, edits), opened, quiet))
-    duplicate = np.mean([one.duplicate for one in drawn], axis=0)
+    duplicate = np.mean([one.duplicate for one in drawn if one.duplicate is not None], axis=0)
     return InductionScores(drawn[0].heads, np.mean([one.previous for one in drawn], axis=0),
                            np.mean([one.prefix for one in drawn], axis=0), drawn[0].uniform,
                            duplicate=duplicate)

@@ -14,6 +14,7 @@ from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.core.trace import Trace, same_numbers, turned
+from model.studies.circuits import token_id
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -28,8 +29,8 @@ class PathsQuery:
     query: Query
     twin: Query
     position: int                       # whose logits are read
-    answer_id: int
-    rival_id: int
+    token: int | str                    # the answer, as the model writes it or as its id
+    rival: int | str                    # whose logit is subtracted
     receiver: HeadId | None = None      # None: the logits
     reads: tuple[str, ...] = READS
     senders: tuple[HeadId, ...] = ()    # () means every earlier head
@@ -79,7 +80,7 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
     if lengths[0] != lengths[1]:
         raise UserError(f"The twin has {lengths[1]} tokens and the sentence {lengths[0]}, and a path is patched token "
                         f"by token; choose a twin of as many tokens.")
-    ids = np.array([asked.answer_id, asked.rival_id])
+    ids = np.array([token_id(opened, each) for each in (asked.token, asked.rival)])
     layers = [layer.index for layer in records[0][kind].layers]
     last = len(layers) if asked.receiver is None else layers.index(asked.receiver[0])
     senders = asked.senders or tuple((layer.index, head) for layer in records[0][kind].layers[:last]
@@ -99,7 +100,7 @@ def paths(opened: OpenModel, asked: PathsQuery, records: list[AttentionRecord], 
         made = _received(records[0], trace, asked.receiver, asked.reads, change)
         done = opened.run(given, rows=[{(kind, *asked.receiver): tensor_of(made.astype(np.float32))}], every=True)
         logits = done.outputs()[0, asked.position]
-        patched[number] = float(logits[asked.answer_id] - logits[asked.rival_id])
+        patched[number] = float(logits[ids[0]] - logits[ids[1]])
     return Paths(plain, twin, senders, patched)
 
 

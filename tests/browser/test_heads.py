@@ -221,3 +221,15 @@ def test_paper_has_whole_pictures_and_no_sidebar(watch, path, pictures):
         seen.page.set_viewport_size({"width": 1440, "height": 900})
         seen.page.emulate_media(media="print")
     assert seen.page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_a_score_is_split_by_its_writers_and_a_writer_opens(open_page):
+    seen, words = open_page(), strings("circuits")["why"]
+    seen.main.get_by_test_id("stExpander").filter(has_text=words["title"]).locator("summary").click()
+    claim = seen.main.get_by_text("the score before the softmax is").first
+    expect(claim).to_be_visible(timeout=PATIENCE)
+    score, total = re.search(r"softmax is ([\d.]+)\. .* sum to ([\d.]+);", claim.inner_text()).groups()
+    assert float(score) == pytest.approx(float(total), abs=1e-3)
+    expect(seen.main.locator(".st-key-chart-heads-why-matrix .main-svg").first).to_be_visible(timeout=PATIENCE)
+    seen.rest().main.locator(".st-key-why-writer button").first.click()
+    expect(seen.page.locator("h5", has_text="layer").first).not_to_contain_text("layer 3 · head 1", timeout=PATIENCE)

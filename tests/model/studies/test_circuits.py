@@ -36,6 +36,8 @@ def test_the_parts_of_a_score_sum_to_it(asked):
                 assert found.total == pytest.approx(found.score, abs=1e-4)
                 assert found.score == pytest.approx(
                     float(layer.scores(slice(head, head + 1), *rows)[0, 0, 0]), abs=1e-6)
+                few = found.grouped(3)
+                assert max(few.parts.shape) <= 4 and few.total == pytest.approx(found.total, abs=1e-9)
                 tried.add((attention_map.kind, layer.index))
     assert len(tried) == sum(len(each.layers) for each in record.maps)
 
@@ -68,6 +70,10 @@ def test_a_head_that_is_silenced_takes_its_part_with_it(tmp_path):
     before_mlp = trace.blocks[-1].before[4] + trace.attention(Kind.CAUSAL, 2).output[4]
     changed = without.blocks[-1].before[4] + without.attention(Kind.CAUSAL, 2).output[4]
     np.testing.assert_allclose(before_mlp - changed, whole.parts[place, 0], atol=1e-5)
+    found = sources.ask(circuits.AddsQuery(query, Kind.CAUSAL, 2, 1, 4)).result()
+    assert found.length == pytest.approx(np.linalg.norm(before_mlp - changed), rel=1e-4)
+    assert found.share == pytest.approx((before_mlp - changed) @ before_mlp / (before_mlp @ before_mlp), abs=1e-5)
+    assert found.promoted[0][1] > 0 > found.demoted[0][1]
 
 
 def test_the_lens_ends_with_what_the_model_says(tmp_path):

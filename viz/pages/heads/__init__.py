@@ -31,6 +31,7 @@ from viz.format import format_share, format_weight, head_label, rank, token_labe
 from viz.glossary import term_link, terms
 from viz.page import Page, PageContext
 from viz.page_controls import Choice
+from viz.pages.heads.circuits import circuit_sections
 from viz.pages.heads.introduction import introduce
 from viz.pages.heads.prediction import PREDICT, covered_head, is_covered, marked_cells, score_panel, start_button
 from viz.pages.heads.tour import tour_button, tour_card
@@ -144,6 +145,7 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         st.markdown(" ".join(claims))
     _what_if(page, record, view)
     if not page.state.present:
+        circuit_sections(page, record, view)
         tour_card()
     if of_token is not None:   # of a long text it takes longer than the picture
         with of_token:

@@ -1,0 +1,186 @@
+"""Why the open head looks there, and what it writes: sections that are computed once they are opened."""
+from collections.abc import Callable
+
+import numpy as np
+import streamlit as st
+
+from model.core.heads import OverviewQuery
+from model.core.query import Kind
+from model.core.record import AttentionRecord
+from model.core.view import View
+from model.studies.circuits import AddsQuery, Lens, LensQuery, WhyQuery, WritesQuery
+from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.figures.bars import bars
+from viz.figures.matrix import CellStyle, matrix
+from viz.format import (
+    format_change,
+    format_difference,
+    format_number,
+    format_share,
+    head_label,
+    markdown_table,
+    token_label,
+    token_markdown,
+    visible_token,
+)
+from viz.page import PageContext
+from viz.text import escape_markdown, strings
+from viz.theme import READABLE_WIDE
+from viz.widgets.fields import pills
+from viz.widgets.figure import figure
+from viz.widgets.fragment import errors_as_sentences, folded
+from viz.widgets.handout_button import picture_button, table_button
+
+WRITERS = 8     # of each side that the matrix shows
+LARGEST = 10    # products in the table
+Writer = tuple[Kind, int, int]
+
+
+def circuit_sections(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """Two folded sections about the open head, the pair and the token."""
+    for name, draw in (("why", _why), ("writes", _writes)):
+        folded(strings("circuits")[name]["title"], _part(page, record, view, draw), key=f"heads-{name}")
+
+
+def _part(page: PageContext, record: AttentionRecord, view: View,
+          draw: Callable[[PageContext, AttentionRecord, View], None]) -> Callable[[], None]:
+    """What draws a section, its errors as sentences; once a click in it has opened another head, the page runs."""
+    def part() -> None:
+        if page.view() != view:
+            st.rerun()
+        with errors_as_sentences(page, draw.__name__):
+            draw(page, record, view)
+
+    return part
+
+
+def _why(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The score of the pair as a sum over what wrote its query and what wrote its key."""
+    words, attention_map = strings("circuits")["why"], record[view.kind]
+    if view.pair is None:
+        st.caption(words["pair"])
+        return
+    asked = WhyQuery(page.query(), view.kind, view.layer, view.head, *view.pair)
+    found = page.ask(asked, height=0)
+    a, b = token_label(attention_map.queries, view.pair[0]), token_label(attention_map.keys, view.pair[1])
+    facts = {"head": head_label(view.layer, view.head), "score": format_number(found.score, 4)}
+    claims = [words["claim"].format(**facts, a=a, b=b, count=found.parts.size, total=format_number(found.total, 4),
+                                    error=format_difference(abs(found.total - found.score)))]
+    claims += [words["term"].format(name=words["terms"][name], value=format_change(value))
+               for name, value in found.terms]
+    st.markdown(" ".join(claims), width=READABLE_WIDE)
+    shown, table = found.grouped(WRITERS), found.frame().head(LARGEST)
+    numbers = np.block([[shown.parts, shown.parts.sum(1, keepdims=True)],
+                        [shown.parts.sum(0, keepdims=True), np.array([[shown.parts.sum()]])]])
+    texts = [tokens.texts[place] for tokens, place in
+             zip((attention_map.queries, attention_map.keys), view.pair, strict=True)]
+    left, right = st.columns([8, 5], gap="medium")
+    with left:
+        st.markdown(f"##### {words['heading']}")
+        axes = words["key_axis"].format(token=visible_token(texts[1])), words["query_axis"].format(
+            token=visible_token(texts[0]))
+        first = table.iloc[0]
+        figure(matrix, numbers, (*shown.query_writers, words["sum"]), (*shown.key_writers, words["sum"]), axes=axes,
+               height=430, style=CellStyle("signed", square=False, ruler=False), key="heads-why-matrix",
+               alt=words["alt"].format(**facts, a=texts[0], b=texts[1], part=format_change(first["value"]),
+                                       query=first["query_from"], key=first["key_from"]))
+        st.caption(words["about"].format(most=WRITERS), width=READABLE_WIDE)
+    with right:
+        st.markdown(f"##### {words['largest']}")
+        st.markdown(markdown_table(words["table"], [
+            [row.query_from, row.key_from, format_change(row.value)] for row in table.itertuples()]))
+        writers = {writer: _writer_label(writer)
+                   for names, memory in ((shown.query_writers, False), (shown.key_writers, True))
+                   for name in names if (writer := _writer(name, view.kind, memory)) is not None}
+        if writers:
+            st.caption(words["open"])
+            pills(words["open"], writers.items(), lambda writer: page.set(kind=writer[0], head=writer[1:]), "writer",
+                  None, "why-writer")
+        st.caption(words["frozen"])
+
+
+def _writer(name: str, kind: Kind, memory: bool) -> Writer | None:
+    """The head of this name among the writers of a side; None for whatever else writes. memory: whether the side is
+    the keys', which cross-attention reads from the encoder."""
+    layer, dot, head = name.removeprefix("cross ").partition("·")
+    if not dot:
+        return None
+    if name.startswith("cross "):
+        return Kind.CROSS, int(layer), int(head)
+    own = kind if kind is not Kind.CROSS else Kind.SELF if memory else Kind.CAUSAL
+    return own, int(layer), int(head)
+
+
+def _writer_label(writer: Writer) -> str:
+    return ("cross " if writer[0] is Kind.CROSS else "") + head_label(*writer[1:])
+
+
+def _writes(page: PageContext, record: AttentionRecord, view: View) -> None:
+    """The head's vector at the token in focus; for models with an unembedding what it does to the answer."""
+    from pandas import DataFrame
+
+    words, token = strings("circuits")["writes"], view.token or 0
+    found = page.ask(AddsQuery(page.query(), view.kind, view.layer, view.head, token), height=0)
+    label = token_label(record[view.kind].queries, token)
+    st.markdown(words["claim"].format(
+        token=label, head=head_label(view.layer, view.head), length=format_number(found.length),
+        stream=format_number(found.stream), share=format_share(found.share)), width=READABLE_WIDE)
+    if not found.promoted:
+        st.caption(words["no_words"].format(model=escape_markdown(record.card.title)))
+        return
+    lines = [f"**{words[name]}** " + ", ".join(f"{token_markdown(text)} ({format_change(value)})"
+                                               for text, value in getattr(found, name))
+             for name in ("promoted", "demoted")]
+    st.markdown(f"{words['moves']}:\n\n" + "\n\n".join(lines), width=READABLE_WIDE)
+    lens = page.ask(LensQuery(page.query(), token), height=0)
+    _split(page, view, label, lens)
+    st.markdown(f"##### {words['lens']}")
+    st.caption(words["lens_about"], width=READABLE_WIDE)
+    table = DataFrame({
+        "layer": [words["embedding"] if layer < 0 else str(layer) for layer in lens.layers],
+        "tokens": [" ".join(map(visible_token, each)) for each in lens.tokens],
+        "probability": [each[0] for each in lens.probabilities], "entropy": lens.entropy,
+        "divergence": lens.divergence}).rename(columns=words["lens_columns"])
+    st.dataframe(table, hide_index=True, key="lens-table", height=min(38 + 35 * len(table), 460),
+                 column_config={words["lens_columns"][name]: st.column_config.NumberColumn(format="%.3f")
+                                for name in ("probability", "entropy", "divergence")})
+    table_button("lens-table", table, words["lens"])
+
+
+def _split(page: PageContext, view: View, label: str, lens: Lens) -> None:
+    """An answer against a rival, by default the model's first two: what each head and layer adds to their difference,
+    in the grid."""
+    words, query = strings("circuits")["writes"], page.query()
+    st.markdown(f"##### {words['split']}")
+    with st.container(horizontal=True):
+        typed = [st.text_input(words[name], max_chars=60, width=180, help=words["answer_help"], key=f"writes-{name}",
+                               placeholder=visible_token(text)).rstrip()
+                 for name, text in zip(("answer", "rival"), lens.tokens[-1], strict=False)]
+    found = page.ask(WritesQuery(query, view.token or 0, *(word or number for word, number in zip(
+        typed, lens.ids[-1], strict=False))), height=0)
+    answer, rival = found.tokens
+    st.markdown(words["split_claim"].format(
+        token=label, answer=token_markdown(answer), rival=token_markdown(rival),
+        difference=format_number(found.difference, 4), total=format_number(found.total, 4),
+        error=format_difference(abs(found.total - found.difference))), width=READABLE_WIDE)
+    left, right = st.columns([11, 13], gap="medium")
+    with left:
+        kind = Kind.CAUSAL if view.kind is Kind.CROSS else view.kind
+        overview = page.ask(OverviewQuery(query, kind), height=0)
+        values = {(layer, head): float(found.heads[place, head]) for place, layer in enumerate(overview.layers)
+                  for head in range(found.heads.shape[1])}
+        label = words["grid"].format(answer=visible_token(answer), rival=visible_token(rival))
+        drawn = head_grid(overview, GridState((view.layer, view.head), values=HeadValues(values, label, signed=True)),
+                          key="writes-grid", height=430,
+                          on_event=lambda event: page.set(kind=kind, head=(event.layer, event.head)))
+        picture_button(drawn)
+    with right:
+        sums = {words["heads"]: found.heads.sum(1) + (found.cross.sum(1) if found.cross.size else 0),
+                words["feed_forward"]: found.feed_forward}
+        facts = {name: format_change(value) for name, value in (
+            ("embedding", found.embedding), ("bias", found.bias), ("rest", found.rest),
+            ("heads", float(sum(sums[words["heads"]]))), ("feed_forward", float(found.feed_forward.sum())),
+            ("difference", found.difference))}
+        figure(bars, tuple(map(str, overview.layers)), sums, axes=(words["layers_axis"], words["value_axis"]),
+               height=400, key="writes-layers", alt=words["alt_layers"].format(**facts))
+        st.caption(words["rest"].format(**facts))
