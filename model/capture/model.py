@@ -77,15 +77,15 @@ class NetworkModel:
         """Return what the network returns; every: logits of all tokens, where a decoder would only compute the last."""
         raise NotImplementedError
 
-    def outputs(self, output: Any) -> "Tensor":
+    def outputs(self, output: object) -> "Tensor":
         """Return the logits (row, token, vocabulary), or sentence vectors (row, d), in what the network returned."""
         raise NotImplementedError
 
-    def answer(self, asked: ModelInput, output: Any, row: int = 0) -> PassAnswer:
+    def answer(self, asked: ModelInput, output: object, row: int = 0) -> PassAnswer:
         """Return what the model says in one row of a pass. Raises UserError if it answers nothing."""
         raise NotImplementedError
 
-    def prediction(self, query: Query, asked: ModelInput, output: Any) -> Prediction | None:
+    def prediction(self, query: Query, asked: ModelInput, output: object) -> Prediction | None:
         """Return what the model answers, for people; None if it predicts nothing."""
         raise NotImplementedError
 

@@ -4,7 +4,7 @@ import math
 import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from model.core.query import Query, UserError, first_line
 from model.core.record import ROW_SUM_TOLERANCE, AttentionRecord, Card, Layer, Verification
@@ -22,7 +22,7 @@ PREFIX = "module:"
 Names = Sequence[str] | tuple[Sequence[str], Sequence[str]]   # of positions; of a source and a target
 
 
-def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, tokenizer: Any = None,
+def look(network: "nn.Module", inputs: object, *, tokens: Names | None = None, tokenizer: object = None,
          batch: int = 0) -> AttentionRecord:
     """Return the record of one pass of a torch module, which is left as it was. Each layer is checked against what the
     module really put out.

@@ -226,7 +226,7 @@ def unapplied(folders: tuple[Path, ...], config: "Config", network: "Network | N
     return tuple(dict.fromkeys(clauses))
 
 
-def _code(folder: Path, contents: dict[str, Any]) -> Iterator[str]:
+def _code(folder: Path, contents: dict[str, object]) -> Iterator[str]:
     """Yield a clause on code that comes with the model, which is never run: files, and what an auto_map at any depth of
     a configuration names."""
     found = [path.relative_to(folder).as_posix() for pattern in ("*", "*/*") for path in folder.glob(pattern)
@@ -250,7 +250,7 @@ def _strings(value: object) -> Iterator[str]:
             yield from _strings(inner)
 
 
-def _classes(contents: dict[str, Any]) -> Iterator[str]:
+def _classes(contents: dict[str, object]) -> Iterator[str]:
     """Yield a clause for each class of a tokenizer or a processor that transformers does not have."""
     for file, content in contents.items():
         for level in objects(content):

@@ -140,7 +140,7 @@ class Words:
         return self.words.index(word.strip()) if word.strip() in self.words else None
 
 
-def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, tokenizer: Any) -> "ScratchModel":
+def open_network(kind: "type[ScratchModel]", card: Card, network: Transformer, tokenizer: object) -> "ScratchModel":
     """Return the model of a network that is ready to answer."""
     config, width = network.config, network.config.d_model // network.config.heads
     stop_between_layers(network)

@@ -76,7 +76,7 @@ def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", capti
     return Item(kind, body, state, id, caption, about, link, source)
 
 
-def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said: Any) -> Item:
+def make_words(kind: str, caption: str, *, link: str = "", id: str = "", **said: object) -> Item:
     """Return an entry without a figure. said: its title, minutes, answer. Raises UserError for what it cannot be."""
     return make_item(kind, json.dumps(said).encode(), caption=caption, link=link, id=id)
 

@@ -1,6 +1,5 @@
 """Where to begin: the Transformer's own figure, each box opening its lesson; the list of all lessons; sheets for the
 classroom."""
-from typing import Any
 
 import streamlit as st
 
@@ -71,7 +70,7 @@ def _facts(lesson: dict) -> str:
     return f"{minutes} · {words['builds_on']} {before}" if before else minutes
 
 
-def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[str, Any]) -> None:
+def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[str, object]) -> None:
     """left: what this browser remembers of the lesson, which then opens with it."""
     words = strings("lesson")["start"]
     with st.container(border=True, height="stretch", key=f"card-{name}"):

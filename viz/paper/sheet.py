@@ -233,11 +233,11 @@ def save(figure: "Figure", kind: str, zoom: int = 4, source: str = "") -> bytes:
         raise UserError(f"The picture would have {width:,.0f} × {height:,.0f} pixels and the limit is {PIXELS:,}, "
                         f"{SIDE:,} a side; choose a smaller zoom, SVG or PDF.")
     # without a date a figure has the same bytes each time
-    metadata: dict[str, str | None] = {
+    metadata: dict[str, dict[str, str | None]] = {
         "png": {"provenance": source}, "svg": {"Description": source or None, "Date": None, "Creator": MADE_BY},
-        "pdf": {"Subject": source or None, "CreationDate": None, "Creator": MADE_BY}}[kind]
+        "pdf": {"Subject": source or None, "CreationDate": None, "Creator": MADE_BY}}
     target = io.BytesIO()
-    figure.savefig(target, format=kind, dpi=72 * zoom, metadata=metadata)
+    figure.savefig(target, format=kind, dpi=72 * zoom, metadata=metadata[kind])
     if kind != "svg" or not source:
         return target.getvalue()
     described = f"<desc>{escape(source)}</desc>\n <metadata>".encode("ascii")

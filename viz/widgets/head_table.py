@@ -92,7 +92,7 @@ def clicked_head(event: Any, heads: Sequence[HeadId]) -> HeadId | None:
 
 
 def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt: str,
-                config: Mapping[str, Any] | None = None) -> None:
+                config: Mapping[str, object] | None = None) -> None:
     """Draw a table by (layer, head) with the columns of `titles` that it has, in their order and under these titles,
     and its button; the columns head and paper are its index in words. config: how a title's column is written."""
     names = {"head": [head_label(*head) for head in table.index],

@@ -41,7 +41,6 @@ import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
 
 import numpy as np
 import streamlit as st
@@ -182,24 +181,24 @@ class Lesson:
             if opened.open:
                 draw()
 
-    def fragment(self, draw: Callable[..., None], *given: Any) -> None:
+    def fragment(self, draw: Callable[..., None], *given: object) -> None:
         """Draw draw(page, lesson, *given), a part of the page that answers without the rest of it: it holds everything
         that its controls change. `given` is what it was when the page ran. A question that is answered in it uncovers
         what stands elsewhere, so the page then runs again."""
         @functools.wraps(draw)
-        def part(page: PageContext, lesson: Lesson, *given: Any) -> None:
+        def part(page: PageContext, lesson: Lesson, *given: object) -> None:
             if self._uncovered() != self.uncovered:
                 st.rerun()
             draw(page, lesson, *given)
 
         fragment(self.page, part, self, *given)
 
-    def alt(self, name: str, /, **numbers: Any) -> str:
+    def alt(self, name: str, /, **numbers: object) -> str:
         """Return the words for those who do not see the section's picture."""
         return self.prose[name]["alt"].format(**numbers)
 
-    def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, Any] | None = None,
-                    notices_in: DeltaGenerator | None = None, **numbers: Any) -> None:
+    def explanation(self, name: str, /, *, shown: tuple[Callable, ...] = (), shapes: Mapping[str, object] | None = None,
+                    notices_in: DeltaGenerator | None = None, **numbers: object) -> None:
         """Draw what to notice in a section's picture, and the tabs below it. shapes: {name: array, or text} as they are
         now. notices_in: the column that has room for what to notice; a lecture shows it below the picture."""
         prose = self.prose[name]
@@ -216,7 +215,8 @@ class Lesson:
                 self._proof(name, there, shown, shapes or {})
 
     @st.fragment
-    def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...], shapes: Mapping[str, Any]) -> None:
+    def _proof(self, name: str, texts: dict[str, str], shown: tuple[Callable, ...],
+               shapes: Mapping[str, object]) -> None:
         """Draw a fragment: nothing is drawn until a tab is chosen, and it then is without the page's arithmetic. A
         choice, not Streamlit's tabs: those of a page took its browser a tenth of a second in every run."""
         with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"proof-{name}"):
@@ -260,7 +260,7 @@ def _hall_checks(page: PageContext, lesson: Lesson) -> None:
             ask(page, prompt, control.name)
 
 
-def _listed(sentences: list[str], numbers: Mapping[str, Any]) -> str:
+def _listed(sentences: list[str], numbers: Mapping[str, object]) -> str:
     """As a list in Markdown, its {names} filled in with the numbers where there are any."""
     return "\n".join(f"- {sentence.format(**numbers) if numbers else sentence}" for sentence in sentences)
 

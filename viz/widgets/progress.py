@@ -48,7 +48,7 @@ def forget(page: PageContext, *names: str) -> None:
     page.write_address()
 
 
-def right_answers(name: str, left: dict[str, Any]) -> tuple[int, int]:
+def right_answers(name: str, left: dict[str, object]) -> tuple[int, int]:
     """Return (right, answered) of a lesson's questions."""
     asked = prompts(strings(f"lessons/{name}"))
     found = [asked[control]["right"] == LETTERS.index(letter) for control, letter in left.items() if control in asked]
@@ -67,7 +67,7 @@ def _take() -> None:
     _KNOWN.value = parse_event(component_value(KEY))
 
 
-def parse_event(value: Any) -> Progress:
+def parse_event(value: object) -> Progress:
     """Return what a browser said that it remembers, less whatever no control of the lesson can be."""
     if not isinstance(value, dict):
         return {}

@@ -1,6 +1,5 @@
 """What a newcomer sees above the heads: one sentence and four ways on, until one is taken."""
 from collections.abc import Callable
-from typing import Any
 
 import streamlit as st
 
@@ -45,6 +44,6 @@ def _typed(words: dict, longest: int, act: Callable[[str], None]) -> None:
         st.text_input(words["label"], key=key, max_chars=longest, placeholder=words["example"], on_change=typed)
 
 
-def _take(act: Callable[..., Any], *given: str) -> None:
+def _take(act: Callable[..., object], *given: str) -> None:
     _SHOWN.value = False
     act(*given)
