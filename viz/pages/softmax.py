@@ -1,5 +1,4 @@
-"""How sure should a softmax be? One row of logits at every temperature: a row that one drags, or a row of a real
-head."""
+"""The page *Softmax*: one row of logits at every temperature, dragged by hand or taken from a real head."""
 import math
 from dataclasses import dataclass
 
@@ -36,7 +35,6 @@ PAGE = Page("head", asks_at=(("row", "head"), ("inside", True)),
 GRID = np.geomspace(0.01, 100, 161)      # temperatures of the curves
 STOPS = log_steps(0.01, 100, 20)         # temperatures of the slider
 NAMED = 8                                # curves that get a colour and a name; the others are one grey line
-MOST_BEST = 4                            # keys named that share the first place
 SWITCHED = 4.0                           # T with which the model first computes, where none is chosen
 LARGEST = 12                             # weights of the Jacobian that are drawn
 ROOM = 1.1                               # of the axis over the Jacobian's highest norm
@@ -53,11 +51,11 @@ class Row:
     allowed: np.ndarray    # bool (key)
 
     def named(self, place: int) -> str:
-        """Return a key's name, with its place where other keys may have the same name."""
+        """Return a key's name; a token's carries its position, as tokens repeat."""
         return self.names[place] if self.names[place] == f"key {place}" else f"{self.names[place]} ({place})"
 
     def weights(self, temperatures: np.ndarray | list[float]) -> np.ndarray:
-        """Return float64 (temperature, key)."""
+        """Return the softmax at each temperature, float64 (temperature, key)."""
         return softmax.softmax_rows(self.logits, temperatures, self.allowed)
 
 
@@ -105,11 +103,9 @@ def _curves(page: PageContext, lesson: Lesson, row: Row) -> None:
 
 
 def _best(row: Row) -> dict[str, str | int]:
-    """Return the keys with the largest logit, in Markdown, of very many the first few; and how many tie for it
-    exactly."""
-    best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max())).tolist()
-    names = ", ".join(escape_markdown(row.named(place)) for place in best[:MOST_BEST])
-    return {"name": names + (" …" if len(best) > MOST_BEST else ""), "tied": len(best)}
+    """Return the first key with the largest logit, in Markdown, and how many tie for it exactly."""
+    best = np.flatnonzero(row.allowed & (row.logits == row.logits[row.allowed].max()))
+    return {"name": escape_markdown(row.named(int(best[0]))), "tied": len(best)}
 
 
 def _spread(page: PageContext, lesson: Lesson) -> Row:
@@ -201,18 +197,15 @@ def _slope(page: PageContext, lesson: Lesson, row: Row) -> None:
             figure(lines, GRID, curves, axes=(words["temperature"], words["norm"]), log="x", marks=marks,
                    y_range=highest, height=340, key="softmax-slope",
                    alt=lesson.alt("slope", t=temperature, steepest=steepest, most=most))
-        here, hot = row.weights([temperature])[0], row.weights(GRID[-1:])[0, row.allowed]
+        here = row.weights([temperature])[0]
         shown = [place for place in np.argsort(-here, kind="stable")[:LARGEST] if row.allowed[place]]
         square = softmax.jacobian(here, temperature)[np.ix_(shown, shown)]
         names = [row.named(place) for place in shown]
         figure(matrix, square, names, names, axes=(words["moves"], words["reacts"]), height=320,
                style=CellStyle("signed", digits=3), key="softmax-jacobian",
                alt=words["alt_matrix"].format(t=temperature, most=float(np.abs(square).max())))
-        largest = np.sort(row.logits[row.allowed])[-2:]
         lesson.explanation("slope", shown=(softmax.jacobian, softmax.jacobian_norm), shapes={"jacobian": square},
-                           most=most, steepest=steepest, cold=float(norms[0]), gap=float(largest[-1] - largest[0]),
-                           rivals=int(row.allowed.sum()) - 1,
-                           low=float(hot.min()), high=float(hot.max()), hot=float(norms[-1]))
+                           most=most, steepest=steepest, cold=float(norms[0]), hot=float(norms[-1]))
 
 
 def _ends(page: PageContext, lesson: Lesson, row: Row) -> None:
