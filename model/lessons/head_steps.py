@@ -117,13 +117,6 @@ def hull(points: np.ndarray) -> np.ndarray:
         return np.unique(order[[0, -1]])
 
 
-def not_a_projection(weights: np.ndarray) -> float:
-    """‖A² − A‖ / ‖A‖ (Frobenius) of a head's square matrix: 0 for a projection, which would change nothing when applied
-    twice."""
-    square = weights.astype(np.float64)
-    return float(np.linalg.norm(square @ square - square) / np.linalg.norm(square))
-
-
 def hand_over(mixed: np.ndarray, w_output: np.ndarray) -> np.ndarray:
     """Return what each head adds to the residual stream, float64 (head, d_model): its mixed values (head, d_v) through
     its rows of W_O (head, d_v, d_model). Concat(heads) · W_O is their sum, so concatenating mixes nothing; what is

@@ -53,9 +53,9 @@ def test_before_a_hall_the_arrows_have_the_width_of_the_window_and_letters_that_
 
 def test_a_heads_steps_are_stepped_by_buttons_and_a_key_is_chosen_in_the_sentence(watch):
     seen = watch("/inside?guess=b&step=softmax")
-    expect(seen.main.get_by_text("is a weight of")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("gives the weight")).to_be_visible(timeout=PATIENCE)
     seen.main.get_by_role("button", name="→").click()
-    expect(seen.main.get_by_text("Each value is shrunk by its weight")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("Each value is multiplied by its weight")).to_be_visible(timeout=PATIENCE)
     seen.page.wait_for_function("() => location.search.includes('step=mix')", timeout=PATIENCE)
     seen.main.locator(".st-key-inside_keys button", has_text="street").click()
     seen.page.wait_for_function("() => /[?&]to=/.test(location.search)", timeout=PATIENCE)

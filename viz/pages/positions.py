@@ -195,7 +195,7 @@ def _distance(page: PageContext, lesson: Lesson) -> None:
         lesson.explanation("distance", shown=(unit_rows, cosines, positions.compare_rows, positions.by_distance),
                            shapes={"table": table, "cosines": square}, near=mean[len(table)], back=back,
                            low=half.min(), lowest=int(half.argmin()), far=half[-1], farthest=len(half) - 1,
-                           width=float((high - low).max()), asymmetry=float(np.abs(mean - mean[::-1]).max()))
+                           width=float((high - low).max()))
 
 
 def _signed(steps: int) -> str:

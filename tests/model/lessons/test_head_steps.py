@@ -12,7 +12,7 @@ from model.core.masks import Causal, Dense, Relative, Window
 from model.core.query import Kind
 from model.lessons import head_steps
 from tests import headline
-from tests.fabricate import HEADS, KEYS, QUERIES, layer, record
+from tests.fabricate import HEADS, KEYS, QUERIES, layer
 from tests.hostile import examples
 from tests.model.only import head_outputs
 
@@ -87,12 +87,6 @@ def test_the_plane_is_the_one_of_torchs_principal_components():
     _, sizes, v = torch.pca_lowrank(torch.tensor(points), q=7, niter=20)
     assert np.abs(axes @ v.numpy()[:, :2]) == pytest.approx(np.eye(2), abs=1e-6)
     assert share == pytest.approx(float((sizes[:2] ** 2).sum() / (sizes**2).sum()), abs=1e-9)
-
-
-def test_a_projection_is_told_from_an_average():
-    vector = RNG.normal(size=(5, 1))
-    assert head_steps.not_a_projection(vector @ np.linalg.pinv(vector)) < 1e-12
-    assert head_steps.not_a_projection(heads.weights(record(7)[Kind.SELF].layers[0], 0)) > 0.1
 
 
 def test_concat_and_w_output_is_the_sum_of_the_heads():

@@ -5,14 +5,13 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from model.core import heads
 from model.core.models import TraceQuery
-from model.core.query import Kind, UserError
+from model.core.query import UserError
 from model.core.record import Layer
 from model.lessons import head_steps
 from viz.components.arrows import VECTORS, arrows
 from viz.figures.vector_plane import Points, vector_plane
-from viz.format import format_weight, rank
+from viz.format import format_weight
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Numbers
 from viz.pages.inside.steps import STEPS, TRACED, StepContext
@@ -31,7 +30,6 @@ HAND = {"q": Numbers("hq", (1.5, 1.5, -1.5, 0.5, 2.0, -0.3, 0.5, -2.0), -3, 3, 8
         "k": Numbers("hk", (0.4, 2.1, -1.7, 1.0, 2.0, 0.9, 1.2, -1.6), -3, 3, 8, 8),
         "v": Numbers("hv", (2.2, 1.6, -1.9, 1.8, -1.2, -1.7, 1.9, -1.4), -3, 3, 8, 8)}
 NAMES = tuple(STEPS)
-LARGEST = 2048              # tokens up to which a head's matrix is squared for the number ‖A² − A‖
 PAGE = Page("head", controls=(
     *QUESTIONS, *HAND.values(), Choice("looks", "it", TOKENS), Choice("step", "in", NAMES),
     Number("to", -1, -1, 99_999, whole=True)))
@@ -95,8 +93,7 @@ def hand_numbers(words: dict, q: np.ndarray, k: np.ndarray, v: np.ndarray, looks
     mixed = words["hull"].format(inside=head_steps.inside_by(row.mix, v), length=np.linalg.norm(row.mix),
                                  longest=np.linalg.norm(v, axis=-1).max())
     return {"looks": words["tokens"][looks], "top": words["tokens"][top], "dot": row.dots[top],
-            "score": row.scores[top], "weight": format_weight(row.weights[top]),
-            "tied": rank(row.weights[top], row.weights)[1], "wanted": format_weight(wanted),
+            "score": row.scores[top], "weight": format_weight(row.weights[top]), "wanted": format_weight(wanted),
             "itself": format_weight(itself), "mark": words["marks"][bool(wanted >= ENOUGH and itself <= LITTLE)],
             "enough": ENOUGH, "little": LITTLE, "mixed": mixed if revealed else words["covered"]}
 
@@ -143,8 +140,7 @@ def _steps(page: PageContext, lesson: Lesson, here: StepContext, revealed: bool)
     _step(lesson, step, replace(here, view=replace(here.view, transpose=columns)), revealed)
     lesson.explanation("journey", shown=(head_steps.head_steps, head_steps.row_softmax, head_steps.hand_over),
                        shapes={name: getattr(here.path, name) for name in
-                               ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")},
-                       d_model=here.record.card.d_model, d_v=len(here.path.mixed))
+                               ("query", "keys", "values", "products", "logits", "weights", "weighted", "mixed")})
 
 
 def _step(lesson: Lesson, step: str, here: StepContext, revealed: bool) -> None:
@@ -177,19 +173,19 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
         figure(vector_plane, points, axes=axes, height=400, arrows=[("q", np.array([long, 0.0]))],
                key="inside-angles", alt=lesson.alt("geometry", key=names[key], **facts))
         lesson.explanation("geometry", shown=(head_steps.angle, vector_plane),
-                           shapes={"query": path.query, "keys": path.keys}, nearest=nearest_says(words, here, angles),
+                           shapes={"query": path.query, "keys": path.keys}, **_nearest(here, angles),
                            token=escape_markdown(here.token), key=escape_markdown(names[key]), along=at[key, 0],
                            dot=path.dots[key], d_k=len(path.query), spread=len(path.query) ** -0.5,
                            low=np.nanmin(cosines), high=np.nanmax(cosines), **facts)
 
 
-def nearest_says(words: dict, here: StepContext, angles: np.ndarray) -> str:
-    """Return the allowed key with the smallest angle, and the one with the largest weight."""
+def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, Any]:
+    """Return the allowed key with the smallest angle and the one with the largest weight, each with both numbers."""
     weights, close = here.path.weights, int(np.argmin(np.where(here.path.allowed, np.nan_to_num(angles, nan=180), 181)))
     top = int(np.argmax(weights))
-    return words["angles"].format(close=escape_markdown(here.name(close)), angle=angles[close],
-                                  weight=format_weight(weights[close]), top=escape_markdown(here.name(top)),
-                                  wide=angles[top], largest=format_weight(weights[top]))
+    return {"close": escape_markdown(here.name(close)), "least": angles[close],
+            "weight": format_weight(weights[close]), "top": escape_markdown(here.name(top)), "wide": angles[top],
+            "largest": format_weight(weights[top])}
 
 
 def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
@@ -207,11 +203,6 @@ def _average(lesson: Lesson, here: StepContext, revealed: bool) -> None:
                axes=(words["first"], words["second"]), around=head_steps.hull(at),
                marked=[(words["output"], output)], height=460,
                key="inside-hull", alt=lesson.alt("average", values=len(values), share=share))
-        _, queries, keys = here.layer.shape
-        squares = here.view.kind.base is not Kind.CROSS and queries == keys <= LARGEST
-        squared = words["squared"].format(change=head_steps.not_a_projection(
-            heads.weights(here.layer, here.view.head))) if squares else words["not_squared"]
-        lesson.explanation("average", shown=(head_steps.plane, head_steps.hull, head_steps.not_a_projection),
-                           shapes={"values": values}, share=share, squared=squared, sum=total, sink=path.sink,
-                           length=np.linalg.norm(path.mixed), longest=np.linalg.norm(values, axis=-1).max(),
-                           d_k=len(path.query), d_v=len(path.mixed), token=escape_markdown(here.token))
+        lesson.explanation("average", shown=(head_steps.plane, head_steps.hull), shapes={"values": values},
+                           share=share, sum=total, length=np.linalg.norm(path.mixed),
+                           longest=np.linalg.norm(values, axis=-1).max(), token=escape_markdown(here.token))

@@ -97,16 +97,14 @@ def step_qkv(here: StepContext, words: dict) -> dict:
     here.strips(rows, "qkv", words["alt"].format(token=here.token, key=here.name(here.key)))
     if around is None:
         st.caption(here.without)
-        return {"check": "", "d_model": here.record.card.d_model, "d_k": len(path.query)}
+        return {"d_model": here.record.card.d_model, "d_k": len(path.query)}
     weight = around.query.weight[head]
     drawn, axes = (weight.T, ("d_model", "d_k")) if here.view.transpose else (weight, ("d_k", "d_model"))
     down, across = (list(map(str, range(count))) for count in drawn.shape)
     figure(matrix, drawn, down, across, axes=axes, height=320, title=words["matrix"],
            style=CellStyle("signed", square=False),
            key="inside-wq", alt=words["alt_matrix"].format(rows=len(down), columns=len(across)))
-    made = around.value.apply(around.memory, head * len(layer.value) // layer.heads)
-    return {"check": words["check"].format(error=np.abs(made - path.values).max()), "d_model": weight.shape[0],
-            "d_k": weight.shape[1]}
+    return {"d_model": weight.shape[0], "d_k": weight.shape[1]}
 
 
 def step_products(here: StepContext, words: dict) -> dict:
@@ -150,8 +148,7 @@ def step_softmax(here: StepContext, words: dict) -> dict:
     here.over_keys({words["weight"]: path.weights}, words["weight"], "softmax",
                    words["alt"].format(key=here.name(key), weight=path.weights[key]))
     raised = np.where(path.allowed, np.exp(path.logits - path.logits[path.allowed].max(initial=-np.inf)), 0)
-    return {"raised": raised[key], "total": raised.sum(), "weight": path.weights[key], "sum": path.weights.sum(),
-            "sink": path.sink}
+    return {"raised": raised[key], "total": raised.sum(), "weight": path.weights[key], "sum": path.weights.sum()}
 
 
 def step_mix(here: StepContext, words: dict) -> dict:
