@@ -107,7 +107,7 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
                                   least=float(np.nan_to_num(by_method[method].sum(1)).min())))
         with right:
             slider_for(page, "row", words["row"], range(N), say=lambda place: f"{place}: {texts[place]}")
-            leaked = _leak(words, texts, allowed, scores, row)
+            _leak(words, texts, allowed, scores, row)
         if not allowed.any():
             st.info(words["all_blind"])
             return
@@ -116,9 +116,7 @@ def _before_or_after(page: PageContext, lesson: Lesson, texts: list[str], allowe
                 f"| {words['leaks'][name]} |" for name in masking.METHODS]
         st.markdown("\n".join([words["table_head"], "|---|---|---|---|", *rows]))
         lesson.explanation("methods", shown=(masking.masked_weights, masking.leak),
-                           shapes={"scores": scores, "allowed": allowed},
-                           leak=words["sealed"] if leaked is None else words["leak"].format(
-                               row=f"{texts[row]} ({row})", low=leaked.min(), high=leaked.max()), **found)
+                           shapes={"scores": scores, "allowed": allowed}, **found)
 
 
 def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dict[str, float]:
@@ -131,13 +129,12 @@ def method_numbers(by_method: dict[str, np.ndarray], allowed: np.ndarray) -> dic
     return numbers
 
 
-def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> np.ndarray | None:
-    """Draw the largest allowed weight of the row while a score that it must not see is moved; returns it as it is where
-    that score is zeroed after the softmax, (moved), or None for a row where nothing can be moved."""
+def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray, row: int) -> None:
+    """Draw the largest allowed weight of the row while a score that it must not see is moved."""
     seen, hidden = np.flatnonzero(allowed[row]), np.flatnonzero(~allowed[row])
     if not len(seen) or not len(hidden):
         st.info(words["no_leak"])
-        return None
+        return
     best = int(scores[row, seen].argmax())
     answers = {method: masking.leak(scores, allowed, row, MOVED, method)[:, best] for method in masking.METHODS}
     drawn = [Line(words["names"][method], weights, *LOOKS[method]) for method, weights in answers.items()]
@@ -145,7 +142,6 @@ def _leak(words: dict, texts: list[str], allowed: np.ndarray, scores: np.ndarray
             words["answer"].format(row=texts[row], token=f"{texts[seen[best]]} ({seen[best]})"))
     figure(lines, MOVED, drawn, axes=axes, y_range=(0, 1.02), height=320, key="masks-leak",
            alt=words["alt_leak"].format(low=answers["after"].min(), high=answers["after"].max()))
-    return answers["after"]
 
 
 def _blind(lesson: Lesson) -> None:
@@ -183,6 +179,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
         masks = {kind: masking.pattern(kind, n, shape, causal) for kind in masking.NAMES}
         shares = {kind: masking.reach(mask, causal) for kind, mask in masks.items()}
         chosen, places = masks[name], [str(place) for place in range(n)]
+        heard = (masks["random"] & ~np.eye(n, dtype=bool)).any(0)[:n - causal]   # no token follows a causal text's last
         with left:
             figure(matrix, chosen.astype(float), places, places, height=380, style=CellStyle(ruler=False),
                    key="masks-pattern", alt=lesson.alt("patterns", name=words["names"][name], share=chosen.mean(), n=n))
@@ -200,20 +197,7 @@ def _patterns(page: PageContext, lesson: Lesson) -> None:
                            shown=(masking.window, masking.dilated_window, masking.global_tokens,
                                   masking.random_keys, masking.reach),
                            shapes={"allowed": chosen}, name=words["names"][name], share=chosen.mean(), n=n,
-                           open=int(chosen.sum()), all=n * n, needed=masking.layers_needed(shares[name]) or 0,
-                           **pattern_numbers(n, shape, causal))
-
-
-def pattern_numbers(n: int, shape: masking.Shape, causal: bool) -> dict[str, float]:
-    """Return the layers after which a window connects every pair, alone and with one global token, and what random keys
-    reach: the share of pairs, in how many layers, and how many tokens no other attends to."""
-    walk, helped = (masking.layers_needed(masking.reach(masking.pattern(
-        name, n, masking.Shape(window=shape.window), causal), causal)) for name in ("window", "global"))
-    random = masking.pattern("random", n, shape, causal)
-    reached, heard = masking.reach(random, causal), np.asarray((random & ~np.eye(n, dtype=bool)).any(0))
-    return {"window": shape.window, "dilation": shape.dilation, "random": shape.random, "walk": walk or 0,
-            "helped": helped or 0, "reached": reached[-1], "drawn": masking.layers_needed(reached) or 0,
-            "unheard": int((~heard[:n - 1 if causal else n]).sum())}   # of a causal text no token follows the last
+                           open=int(chosen.sum()), all=n * n, dilation=shape.dilation, unheard=int((~heard).sum()))
 
 
 def _real(page: PageContext, lesson: Lesson) -> None:

@@ -180,7 +180,7 @@ def _merges(page: PageContext, lesson: Lesson) -> None:
             lesson.explanation("merges", shown=(vectors.train_bpe, vectors.merges, vectors.merge_pair,
                                                 vectors.pair_counts),
                                shapes={"pairs": f"({every}, 2)", "words": f"({len(learnt.words)},)"},
-                               done=done, now=now, before=before, all=every, left=every - done, vocabulary=256 + done,
+                               done=done, now=now, before=before, all=every, vocabulary=256 + done,
                                last=escape_markdown(_named(learnt.pairs[done - 1])) if done else words["nothing_yet"])
 
 
@@ -292,11 +292,10 @@ def _layers(lesson: Lesson, senses: vectors.Contexts, word: str, title: str) -> 
         drawing.update_xaxes(tickmode="array", tickvals=written, ticktext=[names[place] for place in written])
         return drawing
 
-    low, high = int(senses.apart.argmin()), int(senses.unrelated.argmax())
+    high = int(senses.unrelated.argmax())
     numbers: dict[str, object] = {
-        "first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1], "least": senses.apart[low],
-        "at": names[low], "alike": senses.alike[-1], "pairs": senses.pairs, "base": senses.unrelated[high],
-        "base_at": names[high], "base_first": senses.unrelated[0], "base_last": senses.unrelated[-1],
+        "first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1], "alike": senses.alike[-1], "pairs": senses.pairs, "base": senses.unrelated[high],
+        "base_at": names[high], "base_last": senses.unrelated[-1],
         "left": senses.apart[-1] - senses.unrelated[-1], "left_alike": senses.alike[-1] - senses.unrelated[-1],
         "pieces": " · ".join(map(escape_markdown, senses.pieces))}
     figure(draw, key="vectors-contexts",
