@@ -230,9 +230,7 @@ def _adam(page: PageContext, lesson: Lesson) -> None:
                                   own=own[learning.AT + 20]))
         lesson.explanation("adam", shown=(learning.adam, learning.signal),
                            shapes={"gradients": gradients, "moves": own},
-                           beta2=beta2, memory=1 / (1 - beta2), first=own[0], says=words["says"][kind].format(
-                               last=own[-1], last_paper=paper[-1], mean=np.abs(own).mean(),
-                               mean_paper=np.abs(paper).mean()))
+                           beta2=beta2, memory=1 / (1 - beta2), first=own[0], last=own[-1], last_paper=paper[-1])
 
 
 def _rate(page: PageContext, lesson: Lesson) -> None:

@@ -294,9 +294,10 @@ def _layers(lesson: Lesson, senses: vectors.Contexts, word: str, title: str) -> 
 
     high = int(senses.unrelated.argmax())
     numbers: dict[str, object] = {
-        "first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1], "alike": senses.alike[-1], "pairs": senses.pairs, "base": senses.unrelated[high],
-        "base_at": names[high], "base_last": senses.unrelated[-1],
-        "left": senses.apart[-1] - senses.unrelated[-1], "left_alike": senses.alike[-1] - senses.unrelated[-1],
+        "first": senses.apart[0], "alike_first": senses.alike[0], "last": senses.apart[-1], "alike": senses.alike[-1],
+        "pairs": senses.pairs, "base": senses.unrelated[high], "base_at": names[high],
+        "base_last": senses.unrelated[-1], "left": senses.apart[-1] - senses.unrelated[-1],
+        "left_alike": senses.alike[-1] - senses.unrelated[-1],
         "pieces": " · ".join(map(escape_markdown, senses.pieces))}
     figure(draw, key="vectors-contexts",
            alt=lesson.alt("contexts", word=word, first=senses.apart[0], apart=senses.apart[-1], alike=senses.alike[-1],
