@@ -77,7 +77,7 @@ def _toy(page: PageContext, lesson: Lesson) -> bool:
                     figure(bars, labels, {"bits": np.array(list(numbers.values()))}, angle=0,
                            axes=("", "bits"), height=310, y_range=(0, 1.1 * np.log2(n)),
                            key="information-bits", alt=words["alt_bits"].format(**numbers))
-                sharp = {f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in information.TOYS}
+                sharp = {f"of_{toy}": float(information.mutual(information.toy(toy, n))) for toy in ("first", "causal")}
                 lesson.explanation("toy", shown=(x_log_x, entropy, information.mutual, information.toy),
                                    shapes={"weights": weights}, n=n, most=np.log2(n), name=words["names"][name],
                                    **numbers, **sharp)
