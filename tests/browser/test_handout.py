@@ -30,7 +30,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)
     rest()
     before = numbers(page)
-    assert before[0].startswith("Layer 3 · head 1") and "“it” gives “animal” the weight 0.68" in before[0]
+    assert before[0].startswith("Layer 3 · head 1") and "“it” gives “animal” weight 0.68" in before[0]
     assert before[1].startswith("All 72 heads of 6 layers") and "At T = 0.5" in before[2]
     assert before[3].startswith("Logits: key 0 3.00, ")
     links = page.get_by_text("Open this state").evaluate_all("all => all.map(each => each.closest('a').href)")

@@ -40,9 +40,9 @@ def test_the_start_shows_the_headline_case_without_a_click_and_its_twin_with_one
     seen = open_page()
     body = seen.main.inner_text()
     assert "layer 3 · head 1" in head(seen)
-    for words in (f"3·1 gives it → animal {headline.ANIMAL}: rank 1 of 72 heads",
+    for words in (f"3·1: it gives animal weight {headline.ANIMAL}, rank 1 of 72 heads",
                   f"With wide instead, animal gets {headline.ANIMAL_IN_WIDE} and street {headline.STREET_IN_WIDE}",
-                  f"{headline.SECOND_HEAD} here and {headline.SECOND_HEAD_IN_WIDE} with wide", "many sentences"):
+                  f"from {headline.SECOND_HEAD} to {headline.SECOND_HEAD_IN_WIDE} with wide"):
         assert words in body
     assert re.search(r"✓ verified · this pass \de-0\d", seen.page.locator("[data-testid=stSidebar]").inner_text())
     for key in ("strip", "grid", "head"):
@@ -81,7 +81,7 @@ def test_a_typed_sentence_is_answered_and_linked_and_its_strip_chooses_a_token_a
     assert "lawyer" in seen.rest().page.url
     seen.page.get_by_role("button", name="she, position").click()
     seen.rest().page.get_by_role("button", name="nurse, position").click()
-    expect(seen.page.get_by_text("Heads by their weight from she to nurse")).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.get_by_text("Heads by weight from she to nurse")).to_be_visible(timeout=PATIENCE)
     assert "pair=" in seen.rest().page.url
 
 
@@ -104,7 +104,7 @@ def test_a_text_that_cannot_be_asked_is_one_sentence_and_stays_and_any_other_is_
         expect(seen.page.locator("[data-testid=stAlert]").get_by_text(sentence)).to_be_visible(timeout=PATIENCE)
         expect(box).to_have_value(text)
     ask(seen, "The cat sat on the mat. " * 200)
-    expect(seen.page.get_by_text("are left out")).to_be_visible(timeout=PATIENCE)
+    expect(seen.page.get_by_text("is left out")).to_be_visible(timeout=PATIENCE)
     drawn = {"a": "a, position 1", "这个苹果很好吃，新发布的苹果手机也不错。": "这, position 1",
              "مرحبا بالعالم": "position 3",
              "👨‍👩‍👧‍👦 hi": "hi, position", "<script>window.hacked=1</script> & <b>x</b>": "script, position",
@@ -153,23 +153,23 @@ def test_the_open_head_can_be_taken_away_and_another_is_opened_by_mouse_and_by_k
 
 def test_a_sentence_of_ones_own_opens_on_its_pronoun_and_no_click_on_a_token_changes_the_head(open_page):
     seen = open_page(text="The lawyer thanked the nurse because she was kind.")
-    strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="a uniform row gives").first
+    strip, said = seen.page.locator(".st-key-strip"), seen.main.locator("p", has_text="Equal weights would be").first
     expect(strip.locator(".from")).to_have_text("she")
     expect(seen.page.locator(".st-key-head .hot.from")).to_have_text("she")
-    expect(said).to_contain_text("she gives most weight to")
+    expect(said).to_contain_text("she looks most at")
     opened = head(seen)
     strip.get_by_role("button", name="kind, position").click()
-    expect(said).to_contain_text("kind gives most weight to", timeout=PATIENCE)
+    expect(said).to_contain_text("kind looks most at", timeout=PATIENCE)
     assert seen.rest().params()["token"] == ["9"] and seen.params()["pair"] == [""], "a first click makes no pair"
     assert head(seen) == opened
     canvas = seen.page.locator(".st-key-head .matrix > canvas")
     canvas.click(position={"x": 50, "y": 100}, force=True)
-    expect(seen.main.get_by_text("Heads by their weight from")).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("Heads by weight from")).to_be_visible(timeout=PATIENCE)
     assert head(seen.rest()) == opened, "nor does a cell of the matrix"
     seen.page.keyboard.press("Escape")
-    expect(seen.main.get_by_text("beyond its neighbours").first).to_be_visible(timeout=PATIENCE)
+    expect(seen.main.get_by_text("neighbours left out").first).to_be_visible(timeout=PATIENCE)
     assert head(seen.rest()) == opened, "nor Escape"
-    offer = seen.main.get_by_role("button", name=re.compile(r"Open \d+·\d+, which gives"))
+    offer = seen.main.get_by_role("button", name=re.compile(r"Open \d+·\d+: "))
     layer, number = map(int, re.findall(r"\d+", offer.inner_text())[:2])
     offer.click()
     expect(seen.page.locator("h5", has_text=f"layer {layer} · head {number}")).to_be_visible(timeout=PATIENCE)

@@ -63,7 +63,7 @@ def test_the_caption_says_the_state_in_words():
     made = fabricate.patterned(fabricate.tokens(), heads=(12,) * 6)
     weights = fabricate.shown(made, layer=0, head=3).weights[10]
     item = head_item(made, View(layer=0, head=3, token=10, pair=(10, 2)), where="Heads")
-    assert f"“it” gives “animal” the weight {weights[2]:.2f}." in item.caption
+    assert f"“it” gives “animal” weight {weights[2]:.2f}." in item.caption
     assert item.about.startswith("Heads · Fabricated (fake/model, revision 0") and "verified" in item.about
     row = head_item(made, View(layer=0, head=3, token=10)).caption
     assert f"“it” looks most at “{fabricate.SENTENCE[weights.argmax()]}” " in row

@@ -66,7 +66,7 @@ def test_what_has_no_room_is_said_and_not_carried(monkeypatch):
     assert "weights" in first and "scores" not in first, "of half the room the weights alone"
     monkeypatch.setattr(notebook_page, "LIMITS", replace(LIMITS, handout_bytes=1_000))
     shown = show(fabricate.record(16)).page
-    assert bodies(parts(shown, "self")["heads"]) == [] and "draws this one" in shown.decode("utf-8")
+    assert bodies(parts(shown, "self")["heads"]) == [] and "Draw one head" in shown.decode("utf-8")
 
 
 def test_a_head_that_is_not_there_is_one_sentence():

@@ -114,8 +114,8 @@ def test_a_covered_head_is_marked_revealed_and_scored_and_the_small_parts_answer
         shown.mouse.click(*cell(shown, 3, column))
     head.get_by_role("button", name="Reveal").click()
     found, top = SHOWN.weights[3, [best[0], 14]].sum(), SHOWN.weights[3, best].sum()
-    expect(head.locator(".say")).to_contain_text(f"You found {found:.3f} of the weight; the best choice of as many "
-                                                 f"{top:.3f}, at random {2 / 16:.3f}")
+    expect(head.locator(".say")).to_contain_text(f"You found {found:.3f} of the weight; at best {top:.3f}, "
+                                                 f"at random {2 / 16:.3f}")
     assert shown.evaluate(pixel, [3, best[0]]) != "255,255,255"
     head.get_by_text("square root").click()
     expect(head.locator(".say")).to_contain_text("You found")

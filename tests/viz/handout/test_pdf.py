@@ -63,7 +63,7 @@ def test_one_browser_prints_at_a_time_and_few_wait(fake):
     with ThreadPoolExecutor(10) as pool:
         asked = [pool.submit(pdf.printed, b"<p>x") for _ in range(8)]
         done = wait(asked, timeout=20, return_when=FIRST_EXCEPTION).done
-        assert done and all("try again in a minute" in str(each.exception()) for each in done)
+        assert done and all("Try again in a minute" in str(each.exception()) for each in done)
         (fake / "go").touch()
         answers = [each.exception() or each.result() for each in asked]
     assert answers.count(b"%PDF") == 1 + pdf.WAITING
@@ -78,7 +78,7 @@ def test_who_waits_too_long_is_told_and_gives_the_place_back(fake, monkeypatch):
         while not _lines(fake):
             time.sleep(0.01)
         for _ in range(pdf.WAITING + 2):
-            with pytest.raises(UserError, match="still being printed"):
+            with pytest.raises(UserError, match="still printing"):
                 pdf.printed(b"<p>x")
         (fake / "go").touch()
         assert first.result() == pdf.printed(b"<p>x") == b"%PDF"
@@ -106,7 +106,7 @@ def test_a_server_for_strangers_prints_in_the_sandbox_or_not_at_all(fake, monkey
         if root:
             assert pdf.browser() is None
         if root or broken:
-            with pytest.raises(UserError, match="no" if root else "ended without a PDF"):
+            with pytest.raises(UserError, match="no" if root else "made no PDF"):
                 pdf.printed(b"<p>x")
         else:
             assert pdf.printed(b"<p>x") == b"%PDF"

@@ -20,7 +20,7 @@ def test_answers_are_of_the_record():
     shown = fabricate.shown(RECORD, layer=0, head=3)
     row, received = shown.weights[10], shown.weights.sum(0)
     asked = questions(RECORD, VIEW, grid=False)
-    assert f"“{fabricate.SENTENCE[int(np.argmax(row))]}”, with a weight of {row.max():.2f}" in asked["largest"][1]
+    assert f"“{fabricate.SENTENCE[int(np.argmax(row))]}”, weight {row.max():.2f}" in asked["largest"][1]
     assert asked["rest"][1].startswith(f"{1 - row.max():.2f}:")
     most = fabricate.SENTENCE[int(received.argmax())]
     assert f"“{most}”: its column sums to {received.max():.2f}" in asked["received"][1]

@@ -133,8 +133,8 @@ def test_cross_attention_has_two_texts(visit):
 def test_what_the_mask_forbids_is_said(visit):
     page = visit("case=causal")
     page.mouse.move(*cell(page, 3, 9, 13))
-    assert tip(page)[1] == {"weight": "0.000", "score before softmax": "forbidden by the mask"}
-    expect(page.locator(".view .legend")).to_contain_text("forbidden by the mask")
+    assert tip(page)[1] == {"weight": "0.000", "score before softmax": "masked"}
+    expect(page.locator(".view .legend")).to_contain_text("masked")
 
 
 def test_a_strong_weight_is_seen_whatever_the_length(visit):

@@ -54,5 +54,5 @@ def test_the_saved_file_shows_the_pictures_as_the_page_does(compared):
     saved = SavedComparison(shown, replace(VIEW, token=focus), 0.1, ("as it is", "hidden", "change"), (FIRST, SECOND),
                             values=values)
     said = " ".join("".join(each.itertext()) for each in ET.fromstring(comparison_picture(saved, "svg")).iter(TEXT))
-    assert "how much patch 1,2 looks at each patch" in said and said.count("times an even row") == 2
+    assert "how much patch 1,2 looks at each patch" in said and said.count("multiple of uniform") == 2
     assert f"+{values[2].high:.3g}" in said and f"−{values[2].high:.3g}" in said and "hidden" in said
