@@ -15,8 +15,6 @@ class Example:
     name: str                             # its key
     title: str                            # in the menu
     text: str                             # the sentence
-    look: str                             # what to look at
-    kinds: tuple[str, ...]                # of the attention that shows it
     pair: tuple[str, str]                 # (from, to), words of the texts
     text_b: str | None = None             # the second text
     twin: str | None = None               # the text with the words of swap exchanged

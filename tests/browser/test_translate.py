@@ -16,7 +16,7 @@ def test_every_word_tells_what_it_looked_at_and_the_pronoun_follows_the_adjectiv
     seen = watch(f"/translate?model=translator&text={quote(TIRED)}")
     main = seen.main
     expect(main.get_by_role("heading", name="when il was produced")).to_be_visible(timeout=PATIENCE)
-    expect(main.get_by_text("With nothing silenced")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("Nothing silenced")).to_be_visible(timeout=PATIENCE)
     main.locator(".st-key-translate_target").get_by_text("traversé").click()
     expect(main.get_by_role("heading", name="when traversé was produced")).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["word"] == ["5"]

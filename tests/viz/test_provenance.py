@@ -32,7 +32,7 @@ def test_an_address_of_this_machine_or_network_is_said_in_words(base):
     assert not opens_elsewhere(base)
     if base and "[bad" not in base:
         assert way_back(base + QUERY, said="by (minilm) of “a cat”") == (
-            "to see it again: page heads, layer 3, head 1, lens lines, words 1")
+            "to reproduce: page heads, layer 3, head 1, lens lines, words 1")
 
 
 @pytest.mark.parametrize("base", ELSEWHERE)
@@ -50,10 +50,10 @@ def test_an_address_of_one_machine_alone_is_told_from_one_of_a_network():
 def test_words_name_model_and_text_where_nothing_else_does():
     packed = pack("The animal was tired. " * 90)
     assert way_back("http://localhost/softmax?model=scratch&text=a+cat&t=0.5&z=3,2,1") == (
-        "to see it again: page softmax, model scratch, text “a cat”, t 0.5, z 3,2,1")
+        "to reproduce: page softmax, model scratch, text “a cat”, t 0.5, z 3,2,1")
     long = way_back(f"http://localhost/heads?model=scratch&text_z={packed}&text_b_id=0123456789abcdef")
     assert "text “The animal was tired. The" in long and len(long) < 400 and "text b" not in long
-    assert way_back("http://localhost:8501") == "to see it again: page heads" and way_back("") == ""
+    assert way_back("http://localhost:8501") == "to reproduce: page heads" and way_back("") == ""
 
 
 def test_what_the_server_says_of_itself_is_printed(monkeypatch):
@@ -73,7 +73,7 @@ def test_no_file_holds_an_address_of_this_machine(address):
         if suffix in (".svg", ".html"):
             assert "page heads" in re.sub(r"\s+", " ", content.decode()), suffix
     texts, lines = provenance.sentences(made, link)
-    assert lines[-1] == "to see it again: page heads, layer 1, head 2, token 3" and host not in " ".join(texts + lines)
+    assert lines[-1] == "to reproduce: page heads, layer 1, head 2, token 3" and host not in " ".join(texts + lines)
 
 
 def test_a_handout_prints_no_address_of_this_machine_and_keeps_those_of_others():
@@ -81,7 +81,7 @@ def test_a_handout_prints_no_address_of_this_machine_and_keeps_those_of_others()
     whole = page(Handout("of a class", (local, grid(), curve())))
     assert b"127.0.0.1" not in whole and b"page heads" in whole
     public = page(Handout("", (head(),)))
-    assert b'href="https://attention.example.org/heads?layer=0"' in public and b"to see it again" not in public
+    assert b'href="https://attention.example.org/heads?layer=0"' in public and b"to reproduce" not in public
 
 
 def test_caption_and_badge_quote_the_difference_of_this_pass_and_not_that_at_load():

@@ -95,8 +95,6 @@ def claims(report: SyntaxReport) -> list[str]:
                                        names=", ".join(f"*{name}*" for name in above))]
     unjudged = len(report.relations) - len(judged)
     sentences += [words["unjudged"].format(count=unjudged)] if unjudged else []
-    if report.query.sentences in (shipped_treebank("en"), shipped_treebank("zh")):
-        sentences.append(words["small"].format(n=counts.sentences))
     if report.alone:
         sentences.append(words["alone"].format(count=report.alone))
     if counts.not_found + counts.too_long + counts.unplaced:

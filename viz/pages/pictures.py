@@ -231,11 +231,11 @@ def _layers(page: PageContext, record: AttentionRecord, view: View) -> None:
     if not np.isfinite(values).any():
         st.markdown(words["none"])
         return
-    facts = layer_facts(found, name) | {"name": words["names"][name], "unit": words["units"][name]}
+    found_range = words["range"].format(**layer_facts(found, name), unit=words["units"][name])
     figure(by_layer, found.heads, values, axes=(words["layer"], words["axes"][name]),
            names=(words["heads"], words["mean"]), line=(words["even"], values * 0 + even),
-           marked=(view.layer, view.head), key=f"pictures-{name}", alt=words["alt"].format(**facts))
-    st.markdown(words["range"].format(**facts), width=READABLE_WIDE)
+           marked=(view.layer, view.head), key=f"pictures-{name}", alt=f"{words['axes'][name]}. {found_range}")
+    st.markdown(found_range, width=READABLE_WIDE)
     st.caption(words["about"][name], width=READABLE_WIDE)
 
 

@@ -283,7 +283,7 @@ def _patched(decision: Decision) -> None:
     """Draw what the pronoun becomes when the encoder's output at one word is the twin's."""
     words, other = strings("translate")["decide"], other_pronoun(decision)
     moved, most = 1 - decision.patched, int((1 - decision.patched).argmax())
-    st.markdown(f"##### {words['patch']}", help=words["patch_lead"])
+    st.markdown(f"##### {words['patch']}")
     st.caption(words["patch_lead"])
     axis = words["patch_axis"].format(other=other)
     figure(bars, decision.source, {axis: moved}, axes=("", axis), y_range=(0, 1), height=330, key="translate-exchanged",
@@ -330,7 +330,7 @@ def decision_claims(decision: Decision, mode: str) -> list[str]:
         most, it = int(moved.argmax()), [place for place, text in enumerate(decision.source) if text.lower() == "it"]
         facts |= {"word": escape_markdown(decision.source[most]), "by_word": float(moved[most]),
                   "unmoved": 1 - decision.share, "by_it": float(moved[it[-1]]) if it else 0.0}
-        names += ["moved", *(["at_it"] if it and it[-1] != most else [])]
+        names.append("moved")
     return [words[name].format(**facts) for name in names]
 
 

@@ -46,7 +46,7 @@ def planted(row: list[float]):
 def test_a_row_is_said_with_its_largest_weight_beside_an_even_one(row):
     said = row_claims(planted(row), View(layer=0, head=0, token=2))
     assert agrees(said[0].split("patch 0,0: ")[1], max(row[1:]), 5 * max(row[1:]))
-    assert ("Half of what goes to patches" in " ".join(said)) == (row[0] < 1)
+    assert ("Half of the weight on patches" in " ".join(said)) == (row[0] < 1)
 
 
 @pytest.mark.parametrize("weights, count", [([1, 0, 0, 0], 1), ([1, 1, 1, 1], 2), ([5, 1, 2, 2], 1), ([4, 3, 3], 2)])
@@ -60,8 +60,8 @@ def test_classes_are_named_with_their_probability_and_a_vector_is_no_answer():
     assert answer_claim(MADE) == "" == answer_claim(replace(MADE, prediction=Prediction("vector")))
 
 
-@pytest.mark.parametrize("shares, says", [((0.9, 0.1), "among these 2"),
-                                          ((0.2, 0.01), "need not sum to 1"), ((0.3,), "need not sum to 1")])
+@pytest.mark.parametrize("shares, says", [((0.9, 0.1), "over only these 2"),
+                                          ((0.2, 0.01), "its own probability"), ((0.3,), "its own probability")])
 def test_typed_texts_are_said_to_be_like_the_picture_and_not_to_be_its_classes(shares, says):
     said = answered(texts=(("a cat", "two dogs")[:len(shares)],), probabilities=(shares,),
                     cosines=((0.281, -0.02)[:len(shares)],))

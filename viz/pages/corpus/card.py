@@ -65,7 +65,7 @@ def behaviour_sentence(atlas: Atlas, head: HeadId, chance: PatternChance | None)
     fit = words["best"].format(head=head_label(*head), title=TITLES[name], fit=row["mean"], sd=row["sd"],
                                n=int(row["n"]), none=TITLES[NONE], limit=SIMPLE)
     if chance is None:
-        return fit + " " + words["alone"]
+        return fit
     return fit + " " + words["chance"].format(even=format_signed(chance.even.get(name, math.nan), ".2f") or "–",
                                               luck=chance.luck, tokens=chance.tokens)
 

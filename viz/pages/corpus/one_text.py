@@ -10,7 +10,7 @@ from model.core.heads import HeadMeasures, MeasuresQuery
 from model.core.record import AttentionRecord
 from model.core.statistics import spearman, x_log_x
 from model.studies import patterns
-from model.studies.patterns import NONE, PATTERNS, SIMPLE, TITLES, FitsQuery, HeadFits, named
+from model.studies.patterns import PATTERNS, TITLES, FitsQuery, HeadFits, named
 from model.studies.silencing import Silencing, SilencingQuery
 from viz.figures.heads import WORST, pattern_grid, silencing_effects
 from viz.format import format_number, head_label, rank
@@ -73,12 +73,10 @@ def pattern_claims(best: "DataFrame") -> list[str]:
     """Return how many heads fit which pattern best, and how well. best: a row a head, with pattern and fit."""
     words, counts, fits = strings("measures"), best["pattern"].value_counts(), best["fit"]
     top = fits.idxmax()
-    sentences = [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
-                                                         for pattern, count in counts.items()), n=len(best)),
-                 words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
-                                     tied=rank(fits[top], fits, "{:.2f}".format)[1])]
-    sentences += [words["poor"].format(title=TITLES[NONE], limit=SIMPLE)] if NONE in counts else []
-    return sentences + ([words["even"].format(title=TITLES["even"])] if "even" in counts else [])
+    return [words["counts"].format(counts=", ".join(words["count"].format(title=TITLES[pattern], count=count)
+                                                    for pattern, count in counts.items()), n=len(best)),
+            words["top"].format(head=head_label(*top), title=TITLES[best["pattern"][top]], fit=fits[top],
+                                tied=rank(fits[top], fits, "{:.2f}".format)[1])]
 
 
 def effect_claims(effects: "DataFrame") -> list[str]:
