@@ -38,12 +38,11 @@ HEADS = ("classifier.weight", "score.weight", "out_proj.weight", "qa_outputs.wei
 PREFIX = "base_model.model."   # of every name in an adapter's file
 
 
-def with_adapters(place: ModelFiles, find: Callable[[str], ModelFiles]) -> ModelFiles:
-    """Return the place with the adapter of its folder, and clauses on adapters that are not applied. For an adapter
-    alone, the place of its base, which `find` gives by its name. Raises UserError for an adapter alone that cannot be
-    applied."""
+def with_adapters(place: ModelFiles, inside: list[Path], find: Callable[[str], ModelFiles]) -> ModelFiles:
+    """Return the place with the adapter of its folder, and clauses on adapters that are not applied, such as those of
+    the folders `inside` it. For an adapter alone, the place of its base, which `find` gives by its name. Raises
+    UserError for an adapter alone that cannot be applied."""
     folder, unapplied = place.folder, []
-    inside = sorted(path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/{ADAPTER_CONFIG}"))
     if files.is_adapter_alone(folder):
         place = Adapter(folder).with_base(place, find)
     elif files.has_adapter(folder):

@@ -167,6 +167,11 @@ def objects(value: object) -> Iterator[dict]:
             yield from objects(inner)
 
 
+def adapters_inside(folder: Path) -> list[Path]:
+    """Return the folders of adapters one or two levels below a folder."""
+    return sorted(path.parent for pattern in ("*", "*/*") for path in folder.glob(f"{pattern}/{ADAPTER_CONFIG}"))
+
+
 def has_adapter(folder: Path) -> bool:
     """Return whether an adapter of peft lies in the folder."""
     return (folder / ADAPTER_CONFIG).is_file() or (folder / ADAPTER_WEIGHTS).is_file()

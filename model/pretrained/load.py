@@ -32,7 +32,9 @@ def locate(model_id: str) -> ModelFiles:
     """
     if model_id.endswith(SUFFIX):
         return replace(locate(model_id.removesuffix(SUFFIX)), id=model_id)
-    return with_adapters(_place(model_id), _place)
+    place = _place(model_id)
+    inside = files.adapters_inside(place.folder)
+    return with_adapters(place, inside, _place) if inside or files.has_adapter(place.folder) else place
 
 
 def _place(model_id: str) -> ModelFiles:
