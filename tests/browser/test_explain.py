@@ -41,7 +41,7 @@ def at(seen, query: str, *figures: str):
 def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_texts(seen):
     words = strings("explain")
     main = at(seen, "layer=3&head=1&all=1", "picture", "agreement")
-    expect(main.get_by_text("inside the band of chance for 14 tokens")).to_be_visible()
+    expect(main.get_by_text("With 14 tokens, chance alone reaches")).to_be_visible()
     for width, least in ((1440, 100), (900, 0), (390, 0)):
         seen.page.set_viewport_size({"width": width, "height": 900})
         seen.page.wait_for_function(FITTED, timeout=PATIENCE)
@@ -51,7 +51,7 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     box = main.get_by_role("textbox", name=words["other"])
     box.fill("An animal stayed on its side of the street.")
     box.press("Enter")
-    expect(main.get_by_text("The cosine with the vector of the other sentence is")).not_to_contain_text(
+    expect(main.get_by_text("The cosine with the other sentence is")).not_to_contain_text(
         "0.8324", timeout=PATIENCE)
     main.get_by_text(words["swap"]["switch"], exact=True).click()
     expect(main.locator(".st-key-chart-explain-swap .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
@@ -59,7 +59,7 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     expect(main.locator(".st-key-chart-explain-share .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     assert {"swap", "share", "other"} <= set(seen.rest().params())
     main = at(seen, RESOLVER, "picture", "agreement")
-    expect(main.get_by_text("The model holds giraffe against")).to_be_visible()
+    expect(main.get_by_text("The logit of giraffe minus that of")).to_be_visible()
     main.get_by_role("button", name=words["set"]["run"].format(model="Resolver, wide", count=60)).click()
     expect(main.locator(".st-key-chart-explain-set .clearhead-chart[data-drawn]")).to_be_visible(timeout=PATIENCE)
     expect(main.get_by_text("ranked tokens each")).to_be_visible()
@@ -68,4 +68,4 @@ def test_a_vector_a_noun_and_a_sign_are_explained_tested_and_asked_about_sixty_t
     main = at(seen, "model=induction&text=k7Qx2bVmk7Qx2", "picture", "agreement")
     main.get_by_role("textbox", name=words["word"]).fill("x")
     main.get_by_role("textbox", name=words["word"]).press("Enter")
-    expect(main.get_by_text("The model holds x against")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("The logit of x minus that of")).to_be_visible(timeout=PATIENCE)

@@ -218,9 +218,8 @@ def verdict(attribution: Attribution, view: View) -> str:
     rhos = agreement(attribution, view.layer, view.head).get("weight_head")
     if rhos is None or not np.isfinite(rhos).any():
         return ""
-    rho, luck = float(np.nanmean(rhos)), critical_rho(count)
-    return words["verdict"].format(head=head_label(view.layer, view.head), rho=rho, count=count, chance=luck,
-                                   where=words["where"][int(abs(rho) > luck)])
+    return words["verdict"].format(head=head_label(view.layer, view.head), rho=float(np.nanmean(rhos)), count=count,
+                                   chance=critical_rho(count))
 
 
 def agreement_section(page: PageContext, attribution: Attribution, view: View) -> None:
@@ -264,11 +263,9 @@ def label(name: str, layer: int, head: int) -> str:
 def value_claim(attribution: Attribution) -> str:
     """Return the number that is explained."""
     words, answer = strings("explain")["value"], attribution.answer
-    form = "rival" if answer.rival and answer.kind != "vector" else answer.kind
-    before = "" if attribution.place is None else token_markdown(attribution.tokens.texts[attribution.place])
+    form = "vector" if answer.kind == "vector" else "rival" if answer.rival else "word"
     return words[form].format(word=f"*{escape_markdown(answer.word)}*", rival=f"*{escape_markdown(answer.rival)}*",
-                              value=answer.value, rank=answer.rank,
-                              chance=np.exp(min(answer.value, 0)), before=f"“{before}”")
+                              value=answer.value, rank=answer.rank, chance=np.exp(min(answer.value, 0)))
 
 
 def apart_claim(attribution: Attribution) -> str:
@@ -305,10 +302,6 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
                                       tied=rank(proposed[best], proposed.values(), "{:z.2f}".format)[1], head=head_rho,
                                       layer=layer_rho, chance=luck, n=len(proposed),
                                       outside=sum(abs(mean) > luck for mean in proposed.values()))]
-    for name in ("rollout", "flow"):
-        if {name, f"{name}_even"} <= attribution.scores.keys():
-            rho = rank_agreement(*(attribution.scores[each][attribution.ranked] for each in (name, f"{name}_even")))
-            sentences += [words["position"].format(name=label(name, 0, 0), rho=rho)] if np.isfinite(rho) else []
     outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
     sentences.append(words["sink"].format(share=outside))
     first = first_token(attribution, layer, head)

@@ -231,7 +231,7 @@ def _temperature(page: PageContext, lesson: Lesson) -> None:
     with lesson.section("temperature") as words:
         marks = [(1.0, words["one"]), *([(root, f"T = √{d_k:,} = {root:.3g}")] if d_k > 1 else [])]
         figure(lines, TEMPERATURES, [Line("entropy", middle, 0, band=(band[0], band[1]))],
-               axes=(words["axes"][0], words["axes"][1]), log="x", marks=marks, height=300,
+               axes=tuple(words["axes"]), log="x", marks=marks, height=300,
                bounds=[(np.log2(rest[0]), f"log₂ {rest[0]}")], key="scale-temperature",
                alt=lesson.alt("temperature", d_k=d_k, **numbers))
         st.button(words["see"].format(root=f"{root:.3g}"), key="see-softmax", on_click=page.open_next,
@@ -255,7 +255,7 @@ def _real(page: PageContext, lesson: Lesson) -> None:
         rows = {words["own"].format(divisor=scale.divisor): scale.entropy["own"],
                 words["undone"]: scale.entropy["undone"]}
         means = {name: float(each.mean()) for name, each in scale.entropy.items()}
-        figure(bars, list(record[view.kind].queries.texts), rows, axes=("token that looks", "entropy in bits"),
+        figure(bars, list(record[view.kind].queries.texts), rows, axes=tuple(words["axes"]),
                height=340, key="scale-real", alt=lesson.alt("real", layer=view.layer, head=view.head, **means))
         lesson.explanation("real", shown=(sqrt_dk.head_scale,),
                            shapes={"query": layer.query[view.head], "scale": f"{layer.scale:.6g}"},

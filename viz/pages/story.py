@@ -80,13 +80,11 @@ def _stage(page: PageContext, lesson: Lesson) -> None:
                        beside=lambda: _notes(page, words, answer, ended, may_write))
         if revealed:
             lesson.predict()
-        attention, forward = answer.lengths.attention[block], answer.lengths.feed_forward[block]
         lesson.explanation(
             "story", shown=(looks_back, clearest_head, lengths, strongest_share),
             shapes={"embedded": answer.embedded, "rows": answer.rows, "hidden": answer.hidden[block]}
             | ({"logits": answer.word.logits} if revealed else {}),
-            heads=blocks * heads, attention_share=percent(attention / (attention + forward)),
-            feed_forward_share=percent(forward / (attention + forward)), right=_scores()["right_test"])
+            heads=blocks * heads, right=_scores()["right_test"])
 
 
 def _sentence(page: PageContext, words: dict) -> tuple[str, str]:

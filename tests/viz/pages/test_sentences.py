@@ -257,16 +257,13 @@ def test_a_behaviour_without_chance_or_fits_has_no_missing_numbers():
 
 # ---- Does attention explain the answer?
 
-def test_an_answer_states_ceiling_closest_measure_and_position():
+def test_answer_states_ceiling_and_closest_measure():
     found = made(3, truth=(1, 1))
     said = answer_claims(found, 5, 1)
     values = {name: each.mean() for name, each in agreement(found, 5, 1).items()}
-    rho = stats.spearmanr(found.scores["rollout"][found.ranked], found.scores["rollout_even"][found.ranked]).statistic
     proposed = [value for name, value in values.items() if not name.endswith("_even") and np.isfinite(value)]
-    assert has(said[0], ceiling(found).mean()) and has(said[2], rho)
+    assert has(said[0], ceiling(found).mean())
     assert has(said[1], max(proposed), values["weight_head"], values["weight_layer"])
-    flat = replace(found, scores=found.scores | {"rollout_even": np.full(9, 0.5)})
-    assert len(answer_claims(flat, 5, 1)) == len(said) - 1
 
 
 def test_the_first_token_is_told_with_both_correlations():
@@ -310,7 +307,7 @@ def test_shares_among_heads_are_stated_and_counted():
     assert f"*{names[row]}* → *{'vwxyz'[column]}*" in said
     assert has(said, share.sum(1).min(), share.sum(1).max(), share.max(), weights[0, row, column], 25)
     loud = int(((share > 2 / 6) & (weights[0] < 0.05)).sum())
-    assert f"**{loud or 'none'}**" in said
+    assert f"**{loud} of" in said
 
 
 # ---- How heads form

@@ -1,5 +1,5 @@
 # %% [markdown]
-# Random queries and keys: how widely their scores spread, and what the softmax makes of them.
+# How widely do scores of random queries and keys spread, and how does the softmax react?
 # %%
 import torch
 
@@ -8,12 +8,12 @@ from model.core.attention import scores, softmax
 torch.manual_seed(0)
 d_k, n_keys = 512, 64
 query, key = torch.randn(500, 1, d_k), torch.randn(500, n_keys, d_k)
-plain, divided = scores(query, key, scale=1.0), scores(query, key)    # 1/√d_k, unless another scale is given
+plain, divided = scores(query, key, scale=1.0), scores(query, key)    # 1/√d_k by default
 print(f"variance of q · k {plain.var():.0f}, divided by √d_k {divided.var():.2f}")
 for name, found in (("not divided", plain), ("divided", divided)):
     print(f"{name}: the largest of {n_keys} weights is {softmax(found).amax(-1).median():.2f}")
 # %% [markdown]
-# **Exercise.** By which number must `plain` be multiplied so that its variance is 1 at every $d_k$?
+# **Exercise.** Which factor gives `plain` variance 1 at every $d_k$?
 # %%
 factor = d_k ** -0.5  # solution
 right = factor is not ... and torch.allclose(plain * factor, divided, atol=1e-5)

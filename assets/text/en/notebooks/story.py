@@ -1,22 +1,21 @@
 # %% [markdown]
-# One sentence through the small story decoder that was trained here: letters, pieces, numbers, and the next word.
+# One sentence through our small story decoder: letters, pieces, numbers and the next word.
 # %%
 import numpy as np
 
 from model.ask import sources
 from model.lessons.story import StoryQuery
 
-text = "The rabbit near the houses hears the dogs. It is hungry and eats"    # the page's own sentence
+text = "The rabbit near the houses hears the dogs. It is hungry and eats"    # the page's sentence
 story = sources.ask(StoryQuery(sources.open_query("stories", text))).result(120)
 print(len(text), "characters,", len(story.tokens), "pieces, each", story.embedded.shape[1], "numbers")
-print("where the last piece looks, in every head of every layer:", story.rows.shape)
+print("attention of the last piece, per layer and head:", story.rows.shape)
 assert np.allclose(story.rows.sum(axis=-1), 1, atol=1e-4)
-logits = story.word.logits.astype(float)                              # one per word that the decoder knows
-word = story.word.texts[0]                                            # the likeliest
+logits = story.word.logits.astype(float)                              # one per word of the vocabulary
+word = story.word.texts[0]                                            # the most probable
 # %% [markdown]
-# **Exercise.** Which probability does the decoder give to that word? Write the softmax of `logits`, and take its
-# largest number.
+# **Exercise.** How probable is that word? Write the softmax of `logits` and take its maximum.
 # %%
 likeliest = (np.exp(logits) / np.exp(logits).sum()).max()  # solution
-assert likeliest is not ... and np.isclose(likeliest, story.probabilities.max()), "exp of each over the sum of all exp"
+assert likeliest is not ... and np.isclose(likeliest, story.probabilities.max()), "exp of each, divided by the sum of all"
 print(f"Right: “{word}” comes next with probability {likeliest:.2f}, of {len(logits)} words.")
