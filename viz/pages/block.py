@@ -234,8 +234,7 @@ def _feed_forward(lesson: Lesson, trace: Trace, this_block: Block, model: str) -
         lesson.explanation("feed_forward", shown=(block.inactive_shares,),
                            shapes={"before": inner.before, "active": inner.active}, activation=inner.activation,
                            d_ff=d_ff, d_model=d_model, wide=d_ff / d_model, zero=zero, near=near, relu=relu,
-                           gated=words["gated" if inner.gated else "plain"], model=escape_markdown(model),
-                           number=number)
+                           model=escape_markdown(model), number=number)
 
 
 def _bend(page: PageContext, lesson: Lesson) -> None:

@@ -158,9 +158,8 @@ def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
                        even=cost.balanced_length(width), n=n, faster=plain.seconds / fused.seconds,
                        plain_mb=plain.peak / 2**20, fused_mb=fused.peak / 2**20, fitted=cost.FITTED, side=cost.WINDOW,
                        tiles=cost.FLOAT * cost.BLOCK / 2**20, limit=cost.bytes_allowed() / 2**20, longest=cost.LONGEST,
-                       clock=words["clocks"][cost.clock().__name__], **cost.machine(), **grows,
-                       **{way: words["no_crossing"] if at is None else words["crossing"].format(at=at)
-                          for way, at in crossings.items()})
+                       clock=cost.clock().__name__, **cost.machine(), **grows,
+                       **{way: "–" if at is None else f"{at:,.0f}" for way, at in crossings.items()})
 
 
 def _measure(page: PageContext, found: Found, ended: dict[str, str], n: int, width: int) -> bool:
@@ -308,5 +307,5 @@ def _types(page: PageContext, lesson: Lesson) -> None:
             st.button(words["shuffle"], key="see-positions", on_click=page.open_next, args=("positions",))
         lesson.explanation("types", shown=(cost.table, cost.run, cost.order_sensitivity),
                            shapes={"shuffled tokens": f"float64 ({cost.TOKENS}, {cost.WIDTH})"}, n=n, d=d,
-                           cheapest=words["and"].join(names[kind] for kind in cost.cheapest(n, d, k, r)),
+                           cheapest=", ".join(names[kind] for kind in cost.cheapest(n, d, k, r)),
                            near=cost.NEAR, **moved)

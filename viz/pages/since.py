@@ -83,7 +83,7 @@ def _block(page: PageContext, lesson: Lesson, this: since.Design) -> bool:
                    for name, value in asdict(since.numbers(design)).items()}
         lesson.explanation("block", shown=(since.parameters, since.cache_bytes, since.merge, since.run),
                            shapes={"output": since.run(this).output, "keys": since.run(this).keys},
-                           says=block_claim(words, this, page.controls["about"]), **numbers)
+                           **block_claim(words, this, page.controls["about"]), **numbers)
     return revealed
 
 
@@ -129,14 +129,13 @@ def _drawing(page: PageContext, words: dict, this: since.Design) -> None:
                                  key="since-block", on_open=lambda name: page.set(about=of[name])))
 
 
-def block_claim(words: dict, this: since.Design, about: str) -> str:
-    """Return what the change `about` (a switch, or "groups") does in this block, and what it costs."""
+def block_claim(words: dict, this: since.Design, about: str) -> dict[str, Any]:
+    """Return what the change `about` (a switch, or "groups") does in this block, and the parameters that it adds."""
     before = replace(this, **{about: getattr(since.PAPER, about)})
     after = this if about == "groups" else replace(this, **{about: True})
     by = sum(since.parameters(after).values()) - sum(since.parameters(before).values())
     says = words["says"][about]["off" if this == before and about != "groups" else "on"]
-    return (says.format(groups=this.groups, heads=since.HEADS, **asdict(since.numbers(this))) + " "
-            + words["cost"].format(change=words["changes"][about].format(groups=this.groups), by=by))
+    return {"says": says.format(groups=this.groups, heads=since.HEADS, **asdict(since.numbers(this))), "by": by}
 
 
 def _cache(page: PageContext, lesson: Lesson, this: since.Design) -> None:

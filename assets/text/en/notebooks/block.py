@@ -13,7 +13,7 @@ by_hand = gain * (x - mean) / np.sqrt(variance + 1e-5) + bias
 assert mean.size == 7 and all(np.allclose(by_hand[t], layer_norm(x[t], gain, bias).output) for t in range(7))
 print(f"{mean.size} means, from {mean.min():.2f} to {mean.max():.2f}")
 # %% [markdown]
-# **Exercise.** RMSNorm takes no mean away and adds no bias: it divides by the root of the mean square (plus $10^{-6}$).
+# **Exercise.** RMSNorm subtracts no mean and adds no bias. It divides by the root of the mean square (plus $10^{-6}$).
 # Write it for all 7 tokens.
 # %%
 normal = gain * x / np.sqrt((x ** 2).mean(axis=1, keepdims=True) + 1e-6)  # solution

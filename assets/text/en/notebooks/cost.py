@@ -1,5 +1,5 @@
 # %% [markdown]
-# Multiplications of one layer, and attention tile by tile, which never holds the n × n matrix.
+# Count the multiplications of one layer, then compute attention tile by tile, without the n × n matrix.
 # %%
 import numpy as np
 
@@ -16,7 +16,7 @@ scores, values = rng.standard_normal(64), rng.standard_normal((64, 4))
 output = np.exp(scores) @ values / np.exp(scores).sum()
 assert np.allclose(steps(scores, values, tile=16)[-1].answer, output)   # 16 keys at a time, the same answer
 # %% [markdown]
-# **Exercise.** From which length on do scores and mix need more multiplications than the linear layers? Write it from
+# **Exercise.** Above which length do scores and mix need more multiplications than the linear layers? Compute it from
 # `d`.
 # %%
 length = 6 * d  # solution

@@ -1,5 +1,5 @@
 # %% [markdown]
-# What a model of 2024 keeps of each token it has read, and from which words it draws the next one.
+# How much does a model of 2024 keep per token, and from which words does it draw the next?
 # %%
 import numpy as np
 
@@ -11,11 +11,11 @@ assert per_token == llama.bytes_per_token
 gib = model_cache_bytes(llama, 8192) / 2**30
 print(f"{llama.name} keeps {per_token:,} bytes per token, {gib:.2f} GiB of 8,192 tokens")
 words = np.array([0.5, 0.2, 0.15, 0.1, 0.05])
-assert np.allclose(top_k(words, 2)[:2], words[:2] / words[:2].sum())  # the two likeliest, made to sum to 1
+assert np.allclose(top_k(words, 2)[:2], words[:2] / words[:2].sum())  # the two most probable, rescaled to sum to 1
 print("top-p of 0.8 keeps", (top_p(words, 0.8) > 0).sum(), "of", len(words), "words")
 # %% [markdown]
-# **Exercise.** Its query heads share keys and values in groups. How many times smaller is the cache for that? Write it
-# from `llama.heads` and `llama.groups`.
+# **Exercise.** Query heads share keys and values in groups. How many times smaller does that make the cache? Compute
+# it from `llama.heads` and `llama.groups`.
 # %%
 times = llama.heads / llama.groups  # solution
 assert times is not ... and times == llama.ungrouped / llama.bytes_per_token, "query heads per group of keys and values"
