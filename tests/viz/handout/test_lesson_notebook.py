@@ -68,7 +68,7 @@ def test_the_file_is_a_notebook_and_names_an_address_only_where_others_can_open_
 
 
 def test_a_lesson_that_is_none_is_refused_in_a_sentence_that_names_the_others():
-    with pytest.raises(UserError, match=r"no notebook of a lesson ../softmax; choose among: .*softmax"):
+    with pytest.raises(UserError, match=r"lesson ../softmax .*: .*softmax"):
         notebook("../softmax")
 
 

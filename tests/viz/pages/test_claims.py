@@ -50,7 +50,7 @@ def test_the_verdict_and_the_numbers_are_those_of_the_findings():
     assert words["verdicts"]["holds"] in said and words["verdicts"]["fails"] not in said
     _, said = app_of(replace(MEASURED, findings=(replace(FOUND, low=float("nan"), high=float("nan"), luck=0.4,
                                                          best=0.5),)))
-    assert "no interval" in said and "luck 40.0%, best head 50.0%" in said
+    assert "no interval" in said and "chance 40.0%, best head 50.0%" in said
 
 
 def test_the_button_opens_the_page_of_the_picture_at_its_view():

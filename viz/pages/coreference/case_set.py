@@ -141,9 +141,7 @@ def set_claims(set_report: Report) -> list[str]:
              "mass": format_weight(best.mass), "both": format_share(best.both, 0),
              **{name: format_share(value, 0) for name, value in set_report.baselines.items()}}
     if held_out is not None:
-        facts["held_out"], share = percent(held_out.accuracy), held_out.accuracy
-        chance = set_report.baselines["chance"]
-        facts["verdict"] = words["verdicts"][1 + int(share.low > chance) - int(share.high < chance)]
+        facts["held_out"] = percent(held_out.accuracy)
         facts["chosen"] = words["and"].join(
             head_label(head.layer, head.head)
             for head in map(set_report.named, dict.fromkeys(held_out.chosen)))

@@ -17,5 +17,5 @@ word = story.word.texts[0]                                            # the most
 # **Exercise.** How probable is that word? Write the softmax of `logits` and take its maximum.
 # %%
 likeliest = (np.exp(logits) / np.exp(logits).sum()).max()  # solution
-assert likeliest is not ... and np.isclose(likeliest, story.probabilities.max()), "exp of each, divided by the sum of all"
+assert likeliest is not ... and np.isclose(likeliest, story.probabilities.max()), "exp of each over the sum of all exp"
 print(f"Right: “{word}” comes next with probability {likeliest:.2f}, of {len(logits)} words.")
