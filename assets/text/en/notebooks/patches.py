@@ -17,5 +17,5 @@ for placed in (False, True):
 # **Exercise.** `order[j]` is the original position of the patch now at `j`. Write the order that solves the puzzle.
 # %%
 back = np.argsort(order)  # solution
-assert back is not ... and (lesson.laid(patches[order][back], lesson.COLUMNS) == picture).all(), "each patch back in place"
+assert back is not ... and (lesson.laid(patches[order][back], lesson.COLUMNS) == picture).all(), "undo the shuffle"
 print("Right: the inverse of a shuffle is its argsort.")
