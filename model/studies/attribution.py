@@ -129,39 +129,6 @@ def ceiling(attribution: Attribution) -> np.ndarray:
                      for one in range(3)])
 
 
-@dataclass(frozen=True)
-class First:
-    """The first token of a model that reads left to right, which is not ranked, and what ranking it would change."""
-
-    head: float     # its share of the open head's row
-    layer: float    # its share of the mean row of the layer
-    effect: float   # of deleting it, in units of the answer
-    rank: int       # of that effect's size, from 1
-    count: int      # of the tokens that are then ranked
-    apart: float    # mean ρ of the layer's mean attention with deleting and replacing, without this token
-    ranked: float   # the same with this token among the ranked ones
-
-
-def first_token(attribution: Attribution, layer: int, head: int) -> First | None:
-    """Return what ranking the first token would do to the comparison; None where it is ranked, where it answers itself,
-    and where the model reads both ways."""
-    if attribution.kind.base is not Kind.CAUSAL or attribution.ranked[0] or attribution.place == 0:
-        return None
-    names = [name for name in REMOVALS if np.isfinite(attribution.removed[name][0])]
-    if "deleted" not in names:
-        return None
-    values, deleted = attribution.by_method(layer, head), attribution.removed["deleted"]
-    with_first = attribution.ranked | (np.arange(len(deleted)) == 0)
-
-    def mean_agreement(tokens: np.ndarray) -> float:
-        return float(np.mean([rank_agreement(values["weight_layer"][tokens], np.abs(attribution.removed[name][tokens]))
-                              for name in names]))
-
-    rank = int((np.abs(deleted[with_first]) > np.abs(deleted[0])).sum()) + 1
-    return First(float(values["weight_head"][0]), float(values["weight_layer"][0]), float(deleted[0]), rank,
-                 int(with_first.sum()), mean_agreement(attribution.ranked), mean_agreement(with_first))
-
-
 def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: AttentionRecord, trace: Trace | str,
               report: Progress) -> Attribution:
     """Return every measure for one answer. `trace` is a sentence that says why where the model's insides cannot be

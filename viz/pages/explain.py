@@ -16,13 +16,11 @@ from model.studies.attribution import (
     FEWEST,
     FLOW_LONGEST,
     METHODS,
-    NULLS,
     REMOVALS,
     Attribution,
     AttributionQuery,
     agreement,
     ceiling,
-    first_token,
     kind_of,
     rank_agreement,
 )
@@ -35,7 +33,7 @@ from viz.figures.bars import histogram
 from viz.figures.heads import agreement as agreement_figure
 from viz.figures.lines import Line, lines
 from viz.figures.matrix import CellStyle, importance, matrix
-from viz.format import format_signed, format_weight, head_label, rank, token_markdown, visible_token
+from viz.format import format_signed, format_weight, head_label, rank, visible_token
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Switch, Words
 from viz.text import escape_markdown, strings
@@ -304,10 +302,6 @@ def answer_claims(attribution: Attribution, layer: int, head: int) -> list[str]:
                                       outside=sum(abs(mean) > luck for mean in proposed.values()))]
     outside = float(attribution.by_method(layer, head)["weight_head"][~attribution.ranked].sum())
     sentences.append(words["sink"].format(share=outside))
-    first = first_token(attribution, layer, head)
-    if first is not None and np.isfinite([first.apart, first.ranked]).all():
-        sentences.append(words["first"].format(
-            token=token_markdown(attribution.tokens.texts[0]), **vars(first)))
     return sentences
 
 
@@ -454,12 +448,6 @@ def set_claims(found: Report, layer: int, head: int, count: int) -> list[str]:
     if {"weight_head", "weight_layer"} <= set(proposed):
         lines.append(words["raw"].format(head=head_label(layer, head), value=format_interval(proposed["weight_head"]),
                                          layer=format_interval(proposed["weight_layer"])))
-    for null in NULLS:
-        name = null.removesuffix("_even")
-        if name in proposed and null in found.methods and found.methods[null][-1].texts:
-            lines.append(words["null"].format(name=label(name, layer, head),
-                                              value=format_interval(proposed[name]),
-                                              null=format_interval(found.methods[null][-1])))
     if count > 1 and found.best.texts:
         chosen = words["and"].join(dict.fromkeys(head_label(*chosen) for chosen in found.chosen))
         lines.append(words["held_out"].format(chosen=chosen, value=format_interval(found.best), count=count))

@@ -264,16 +264,6 @@ def test_answer_states_ceiling_and_closest_measure():
     assert has(said[1], max(proposed), values["weight_head"], values["weight_layer"])
 
 
-def test_the_first_token_is_told_with_both_correlations():
-    found = made(3)
-    heavy = np.array([5.0, *found.by_head["weight"][1][1][1:]])
-    loud = replace(found, removed={name: np.array([-9.0, *each[1:]]) for name, each in found.removed.items()},
-                   by_layer=found.by_layer | {"weight": (found.by_layer["weight"][0], heavy)})
-    apart, ranked = (np.mean([stats.spearmanr(heavy[start:8], np.abs(loud.removed[name][start:8])).statistic
-                              for name in ("deleted", "replaced", "hidden")]) for start in (1, 0))
-    assert has(answer_claims(loud, 5, 1)[-1], apart, ranked, -9, 1, 8)
-
-
 @pytest.mark.parametrize("ranked, level, order", [(5, None, True), (4, None, False), (5, "deleted", False),
                                                   (7, "hidden", False), (7, None, True)])
 def test_nothing_is_correlated_without_an_order(ranked, level, order):
