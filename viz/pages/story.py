@@ -176,7 +176,7 @@ def scene(answer: Story, text: str, opened: tuple[int, int], revealed: bool, may
     ends = ids[0] in word.ends
     chosen = {"places": "places_added" if answer.positions_added else "places_inside",
               "attention": "attention_mean" if opened[1] == MEAN else "attention_head",
-              "logits": "logits_all" if revealed else "logits", "word": "word_ends" if ends else "word"}
+              "word": "word_ends" if ends else "word"}
     steps = tuple(Step(prose["steps"]["titles"][step], prose["steps"][chosen.get(step, step)].format(**numbers),
                        LESSONS[step], pages()[LESSONS[step]][0].title) for step in STEPS)
     return Scene(
@@ -205,7 +205,7 @@ def _numbers(answer: Story, text: str, opened: tuple[int, int]) -> dict:
             "share": percent(float(weights[source])), "source": visible_token(tokens.texts[source]),
             "neurons": len(answer.hidden[block]), "count": count, "part": percent(part),
             "blocks": len(answer.rows), "before": f"{answer.lengths.before[0]:z.1f}",
-            "after": f"{answer.lengths.after[-1]:z.1f}", "vocabulary": len(word.logits), "first": word.texts[0],
+            "after": f"{answer.lengths.after[-1]:z.1f}", "first": word.texts[0],
             "second": word.texts[1], "logit": true_minus(f"{word.logits[word.ids[0]]:z.2f}"), "lead": f"{gap:z.2f}",
             "ratio": format_number(math.exp(gap)) if gap < 6 else f"{math.exp(gap):,.0f}",
             "chance": percent(float(answer.probabilities[word.ids[0]]))}
