@@ -43,7 +43,7 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     box = main.get_by_role("textbox", name=words["other"])
     box.fill("The animal didn't cross the long street because it was too tired.")
     box.press("Enter")
-    expect(main.get_by_text("are on one side only")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("On one side only")).to_be_visible(timeout=PATIENCE)
     expect(main.locator(".st-key-compare-first .legend")).to_contain_text("on one side only")
     main.get_by_text(words["ways"]["edit"], exact=True).click()
     # a silenced head itself looks where it looked
