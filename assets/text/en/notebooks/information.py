@@ -1,5 +1,5 @@
 # %% [markdown]
-# How much the attended position tells about the one that looks: mutual information, by hand.
+# Mutual information by hand: how much the attended position tells about the one that looks.
 # %%
 import numpy as np
 
@@ -13,10 +13,10 @@ def entropy(rows):
 
 head = information.toy("causal", 8)                                   # even over itself and all before it
 told = entropy(head.mean(axis=0)) - entropy(head).mean()
-assert np.isclose(told, information.mutual(head))                     # what draws the page's number
+assert np.isclose(told, information.mutual(head))                     # as on the page
 print(f"{told:.3f} bits, though the head prefers nothing: the mask makes the rows differ")
 # %% [markdown]
-# **Exercise.** Write an 8 × 8 head, each row summing to 1, that tells nothing at all.
+# **Exercise.** Write an 8 × 8 head, each row summing to 1, with no information.
 # %%
 silent = np.full((8, 8), 1 / 8)  # solution
 right = silent is not ... and np.shape(silent) == (8, 8) and np.allclose(np.sum(silent, axis=1), 1)

@@ -10,10 +10,10 @@ assert (allowed == masking.look_ahead_mask(6)).all()
 cut = np.where(allowed, scores, -np.inf)
 by_hand = np.exp(cut) / np.exp(cut).sum(axis=1, keepdims=True)
 assert np.allclose(by_hand, masking.masked_weights(scores, allowed, "before"))
-after = masking.masked_weights(scores, allowed, "after")              # zeros, but after the softmax
+after = masking.masked_weights(scores, allowed, "after")              # zeros after the softmax
 print("rows sum to", by_hand.sum(axis=1).round(3), "and, with zeros after it, to", after.sum(axis=1).round(3))
 # %% [markdown]
-# **Exercise.** Repair `after` in one line, so that its rows are those of −∞ before the softmax.
+# **Exercise.** Repair `after` in one line: its rows should equal `by_hand`.
 # %%
 repaired = after / after.sum(axis=1, keepdims=True)  # solution
 assert repaired is not ... and np.allclose(repaired, by_hand), "each row divided by its own sum"

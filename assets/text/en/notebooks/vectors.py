@@ -1,5 +1,5 @@
 # %% [markdown]
-# Byte-pair encoding on one line of text: count the pairs, merge the most frequent one, and so on.
+# Byte-pair encoding on one line of text: count pairs, merge the most frequent, repeat.
 # %%
 from collections import Counter
 from itertools import pairwise
@@ -8,7 +8,7 @@ from model.lessons import vectors
 
 text = "low lower lowest slow slower slowest"
 pairs = Counter(pair for word in text.split() for pair in pairwise(word))
-learnt = vectors.merges(text).pairs                              # what the page's steps are drawn from
+learnt = vectors.merges(text).pairs                              # as on the page
 pieces = tuple("slowest")
 for pair in learnt:
     pieces = vectors.merge_pair(pieces, pair)
