@@ -15,13 +15,13 @@ def test_every_word_tells_what_it_looked_at_and_the_pronoun_follows_the_adjectiv
     words = strings("translate")
     seen = watch(f"/translate?model=translator&text={quote(TIRED)}")
     main = seen.main
-    expect(main.get_by_role("heading", name="when il was produced")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_role("heading", name="to write il")).to_be_visible(timeout=PATIENCE)
     expect(main.get_by_text("Nothing silenced")).to_be_visible(timeout=PATIENCE)
     main.locator(".st-key-translate_target").get_by_text("traversé").click()
-    expect(main.get_by_role("heading", name="when traversé was produced")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_role("heading", name="to write traversé")).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params()["word"] == ["5"]
     main.get_by_role("button", name=words["forward"]).click()
-    expect(main.get_by_role("heading", name="when la was produced")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_role("heading", name="to write la")).to_be_visible(timeout=PATIENCE)
     main.get_by_role("radio", name="wide", exact=True).click()
     expect(main.get_by_role("listitem").filter(has_text=words["this"])).to_contain_text(re.compile("elle était trop "
                                                                                                    "large"),
