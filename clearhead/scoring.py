@@ -26,7 +26,7 @@ class Score:
 
     def summary(self) -> str:
         """Say in one line what decides: held out first, then the best head, the best offset and the null."""
-        best = self.answer.accuracy[self.answer.heads.index(self.answer.best)]
+        best = self.answer.accuracy_of_best
         layer, head = self.answer.best
         held = "" if self.answer.held_out is None else f"held out {self.answer.held_out.accuracy.value:.1%}; "
         offset, share = self.answer.offset

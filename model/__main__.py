@@ -73,6 +73,7 @@ main.add_command(syntax_command)
 main.add_command(train_command)
 main.add_command(measures_command)
 main.add_command(atlas_command)
+atlas_command.add_command(score_command)
 main.add_command(limits_command)
 
 

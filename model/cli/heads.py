@@ -1,7 +1,5 @@
 """python -m model compare | score: head by head between two models or texts, and every head by a rule of one's own."""
-import re
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -9,7 +7,6 @@ from model.ask import sources
 from model.cli.commands import JSON, MODEL, READ, answer_to, as_json, rows, whole
 from model.core.query import Kind, UserError, head_label
 from model.studies import comparison, corpus, rule
-from model.studies.syntax import SUFFIX, read_treebank
 
 SHOWN = 10   # heads of a table for people
 
@@ -66,67 +63,34 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
 @click.option("--cases", type=READ, required=True,
               help="Texts (.txt), a table with the column text and one for each marked side (.csv, .jsonl), or a "
                    "treebank (.conllu).")
-@click.option("--from", "looking", help="Which words look; see above.")
-@click.option("--to", "wanted", help="Which words they should look at.")
-@click.option("--offset", type=whole(), help="Instead: from every word to the one this far behind it, -1 before it.")
+@click.option("--from", "looking", required=True, help="Which words look; see above.")
+@click.option("--to", "wanted", required=True, help="Which words they should look at.")
 @click.option("--no-untrained", is_flag=True, help="Leave out the same measure on the model with random weights.")
 @JSON
-def score_command(model_id: str, cases: Path, looking: str | None, wanted: str | None, offset: int | None,
-                  no_untrained: bool, json_wanted: bool) -> None:
+def score_command(model_id: str, cases: Path, looking: str, wanted: str, no_untrained: bool,
+                  json_wanted: bool) -> None:
     """Rank every head by a rule of your own: from words matching A to words matching B.
 
-    A side is a column of the cases, a list of words (it,he,she), a regular expression between slashes (/[A-Z]\\w+/), or
-    word for any; with a treebank a part of speech (VERB) or a relation (nsubj). A head is right if the word it looks at
-    most is a wanted one. Printed beside it: the best fixed offset, what chance gives the best of all heads, the
-    accuracy on held-out sentences, and the same for the model with random weights.
+    A side is a column of the cases, words (it,he,she), a regular expression between slashes (/[A-Z]\\w+/), or word for
+    any; with a treebank a part of speech (VERB) or a relation (nsubj). The second may be an offset in words (-1). A
+    head is right if the word it looks at most is a wanted one. Printed beside it: the best fixed offset, what chance
+    gives the best of all heads, the accuracy on held-out sentences, and the same for the model with random weights.
 
     \b
     clearhead score --model minilm --cases trees.conllu --from VERB --to nsubj
     clearhead score --model minilm --cases mine.csv --from verb --to subject --json
-    clearhead score --model minilm --cases texts.txt --offset -1
+    clearhead score --model minilm --cases texts.txt --from word --to -1
     """
-    if (offset is None) == (looking is None or wanted is None):
-        raise click.UsageError("Say --from and --to, or --offset.")
-    marked = rule.mark(_cases(cases), offset if offset is not None else (_side(looking or ""), _side(wanted or "")))
+    with cases.open("rb") as file:
+        given = rule.read_cases(file, cases.name)
+    marked = rule.mark(given, (rule.read_side(looking, given), rule.read_side(wanted, given)))
     report = answer_to(rule.RuleQuery(model_id, sources.revision(model_id), marked))
     twin = sources.untrained(model_id)
     untrained = None if no_untrained else answer_to(rule.RuleQuery(twin, sources.revision(twin), marked))
     if json_wanted:
-        as_json({"model": model_id} | as_object(report) | {"untrained": untrained and as_object(untrained)})
+        as_json({"model": model_id} | report.as_object() | {"untrained": untrained and untrained.as_object()})
         return
     click.echo(as_text(report, untrained))
-
-
-def _cases(path: Path) -> list[Any]:
-    """Return the cases of a file."""
-    with path.open("rb") as file:
-        if path.suffix.lower() == SUFFIX:
-            return list(read_treebank(file, path.name))
-        if path.suffix.lower() == ".txt":
-            return [text for _, text in corpus.texts(file, path.name)]
-        return list(corpus.rows(file, path.name))
-
-
-def _side(given: str) -> rule.Side:
-    """Return a side of a rule as it is typed."""
-    if len(given) > 2 and given[0] == given[-1] == "/":
-        try:
-            return re.compile(given[1:-1])
-        except re.error as error:
-            raise click.UsageError(f"{given} is no regular expression ({error}).") from error
-    return given.split(",") if "," in given else given
-
-
-def as_object(report: rule.RuleReport) -> dict[str, Any]:
-    """Return the report as JSON has it, every head in its table."""
-    held = report.held_out
-    offset, share = report.offset
-    return {"pairs": report.pairs, "sentences": report.sentences, "left_out": report.left_out,
-            "held_out": held and {"accuracy": held.accuracy.value, "low": held.accuracy.low,
-                                  "high": held.accuracy.high, "chosen": held.chosen},
-            "best": report.best, "offset": {"words": offset, "accuracy": share},
-            "null": {"mean": report.null.mean, "high": report.null.high, "p_value": report.null.p_value},
-            "heads": rows(report.frame().reset_index())}
 
 
 def as_text(report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
@@ -134,15 +98,15 @@ def as_text(report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
     lines = []
     if report.held_out is not None:
         held = report.held_out.accuracy
-        names = " and ".join(head_label(*head) for head in dict.fromkeys(report.held_out.chosen))
+        names = " and ".join(head_label(*head) for head in report.chosen)
         lines.append(f"held out: {held.value:.1%} ({held.low:.1%} to {held.high:.1%}), by {names}")
     offset, share = report.offset
     lines.append(f"best fixed offset: {offset:+d}, {share:.1%}")
     lines.append(f"null: the best head reaches {report.null.mean:.1%}, 95th percentile {report.null.high:.1%}; "
                  f"p = {report.null.p_value:.3f}")
     if untrained is not None:
-        best = untrained.accuracy[untrained.heads.index(untrained.best)]
-        lines.append(f"untrained model: its best head {head_label(*untrained.best)} reaches {best.value:.1%}")
+        lines.append(f"untrained model: its best head {head_label(*untrained.best)} reaches "
+                     f"{untrained.accuracy_of_best.value:.1%}")
     lines.append(f"{report.pairs:,} pairs in {report.sentences:,} sentences; {report.left_out:,} left out")
     for (layer, head), row in report.frame().head(SHOWN).iterrows():
         lines.append(f"{head_label(layer, head):>6}  {row['accuracy']:.1%} ({row['low']:.1%} to {row['high']:.1%}), "

@@ -81,10 +81,9 @@ def quoted(text: str, longest: int = 80) -> str:
 
 
 class NotOnDisk(UserError):
-    """The model is not on this disk, but could be fetched; `wanted` is what to fetch, where that is another one: an
-    adapter's base."""
+    """The model is not on this disk, but could be fetched; `wanted` is what to fetch: of an adapter its base."""
 
-    def __init__(self, sentence: str, wanted: str = "") -> None:
+    def __init__(self, sentence: str, wanted: str) -> None:
         super().__init__(sentence)
         self.wanted = wanted
 

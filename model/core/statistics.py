@@ -158,6 +158,29 @@ def accuracy_intervals(correct: np.ndarray, groups: np.ndarray, draws: int = DRA
 
 
 @dataclass(frozen=True)
+class HeldOut:
+    """The accuracy of a column that was chosen without the texts it is scored on."""
+
+    accuracy: MeanInterval
+    chosen: tuple[int, ...]   # the column of each choice
+
+
+def best_column(correct: np.ndarray, weight: np.ndarray) -> int:
+    """Return the most accurate column; of equal ones that with more weight. Both (text, column)."""
+    return int(np.lexsort((weight.mean(0), correct.mean(0)))[-1])
+
+
+def held_out_accuracy(correct: np.ndarray, weight: np.ndarray, groups: np.ndarray, half: np.ndarray) -> HeldOut | None:
+    """Score each half of the texts by the column that was best on the other; `chosen` are the best of `half` (text,
+    bool) and of the rest. None where one half is empty. correct and weight: (text, column)."""
+    if half.all() or not half.any():
+        return None
+    chosen = tuple(best_column(correct[part], weight[part]) for part in (half, ~half))
+    scored = np.where(half, correct[:, chosen[1]], correct[:, chosen[0]])
+    return HeldOut(accuracy_intervals(scored[:, None].astype(np.float64), groups)[0], chosen)
+
+
+@dataclass(frozen=True)
 class Luck:
     """What the best of all columns reaches when right and wrong are swapped at random, once a group, jointly over
     columns."""

@@ -45,7 +45,8 @@ def converted_folder(path: Path) -> Path:
     """Return the folder of the converted model. Raises NotOnDisk while the file has not been converted."""
     folder = folder_for(path)
     if not (folder / "config.json").is_file():
-        raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}")
+        raise NotOnDisk(f"{path.name} is converted once before it is shown; do so with: python -m model fetch {path}",
+                        str(path))
     return folder
 
 

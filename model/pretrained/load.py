@@ -54,7 +54,8 @@ def _place(model_id: str) -> ModelFiles:
         raise UnknownModel(f"There is no model named {model_id}; choose one of the catalogue, or one of the hub as "
                            f"owner/name.")
     if folder is None:
-        raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}")
+        raise NotOnDisk(f"{model_id} is not on this disk; fetch it with: python -m model fetch {model_id}",
+                        model_id)
     return ModelFiles(model_id, folder, model_id, files.licence_of(folder))
 
 

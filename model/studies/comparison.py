@@ -4,7 +4,7 @@ most. numpy and pandas only.
 A row of weights is a distribution over keys. Two rows of different tokens are compared over the aligned keys and one
 more, the rest. The measure is the Jensen–Shannon divergence in bits (Lin 1991): 0 for equal rows, 1 for rows that share
 nothing. """
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from model.core import heads, statistics
 from model.core.models import Models
 from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.statistics import MeanInterval, jensen_shannon, mean_intervals
+from model.core.statistics import jensen_shannon, mean_intervals
 from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
 from model.studies.alignment import Group, align
 
@@ -135,6 +135,17 @@ def _rows(weights: np.ndarray, rows: list[tuple[int, ...]], columns: list[tuple[
     return np.concatenate([found, np.clip(1 - found.sum(-1, keepdims=True), 0, None)], -1)
 
 
+def same_heads(first: AttentionRecord, second: AttentionRecord, kinds: tuple[Kind, Kind]) -> bool:
+    """Return whether the heads of two models are numbered alike, as those of a base and its fine-tuned version are: one
+    architecture, whatever it ends in, with as many heads of one size in every layer."""
+    families, shapes = [], []
+    for record, kind in zip((first, second), kinds, strict=True):
+        card, heads_of = record.card, [layer.shape[0] for layer in record[kind].layers]
+        families.append(card.architecture.rpartition("(")[2])   # "BertModel (bert)"
+        shapes.append((kind, card.d_model, card.d_head, heads_of))
+    return families[0] == families[1] and shapes[0] == shapes[1]
+
+
 def align_texts(question: AlignmentQuery, first: AttentionRecord, second: AttentionRecord) -> Alignment:
     """Return the alignment of queries and of keys. Raises UserError for texts of more than LONGEST tokens."""
     maps = [record[kind] for record, kind in zip((first, second), question.kinds, strict=True)]
@@ -184,8 +195,8 @@ class ModelsQuery:
     kind: Kind | None = None     # of attention; None: the first that the model has
 
     def answer(self, models: Models, report: Progress) -> "Divergences":
-        """Return how much every head differs, with its interval over the texts. Raises UserError, with the text's
-        number, where two records cannot be compared."""
+        """Return how much every head differs in each text. Raises UserError, with the text's number, where two records
+        cannot be compared."""
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
         for number, text in enumerate(self.texts):
@@ -200,7 +211,7 @@ class ModelsQuery:
                 raise UserError(f"Text {number + 1}: {error}") from error
             ids = found.heads
             changed.append(found.changed)
-        return Divergences(ids, tuple(mean_intervals(np.array(changed))))
+        return Divergences(ids, np.array(changed))
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,18 +219,20 @@ class Divergences:
     """How much every head differs between two models over some texts."""
 
     heads: tuple[HeadId, ...]
-    changed: tuple[MeanInterval, ...]   # of each head: mean Jensen–Shannon divergence in bits
+    changed: np.ndarray   # mean Jensen–Shannon divergence of a head's rows in bits, float64 (text, head)
+
+    @classmethod
+    def joined(cls, parts: Iterable["Divergences"]) -> "Divergences":
+        """Return the same over the texts of all parts."""
+        first, *others = parts
+        return cls(first.heads, np.concatenate([first.changed, *(each.changed for each in others)]))
 
     def frame(self) -> "DataFrame":
-        """Return one row a head: divergence in bits, with low and high (95 % interval over texts)."""
-        columns = {"divergence": [each.value for each in self.changed], "low": [each.low for each in self.changed],
-                   "high": [each.high for each in self.changed]}
-        return heads.head_frame(self.heads, {name: np.array(values) for name, values in columns.items()})
-
-    @property
-    def nbytes(self) -> int:
-        """About the bytes of the table."""
-        return 200 * len(self.heads)
+        """One row a head: divergence in bits, the mean over texts, with low and high (95 % interval)."""
+        intervals = mean_intervals(self.changed)
+        return heads.head_frame(self.heads, {"divergence": np.array([each.value for each in intervals]),
+                                             "low": np.array([each.low for each in intervals]),
+                                             "high": np.array([each.high for each in intervals])})
 
 
 def prediction_table(first: AttentionRecord, second: AttentionRecord, shown: int = 6) -> list[tuple[str, float, float]]:

@@ -22,7 +22,15 @@ from model.core.masks import Mask
 from model.core.models import Models, OpenModel
 from model.core.query import Edit, Kind, KindHeadId, Progress, Query, Span, UserError, counted, quiet
 from model.core.record import AttentionMap, AttentionRecord, Tokens
-from model.core.statistics import Luck, MeanInterval, accuracy_intervals, max_statistic_null
+from model.core.statistics import (
+    HeldOut,
+    Luck,
+    MeanInterval,
+    accuracy_intervals,
+    best_column,
+    held_out_accuracy,
+    max_statistic_null,
+)
 from model.core.view import PRONOUNS, SUBJECTS
 from model.studies.predictions import log_probability
 
@@ -502,15 +510,6 @@ def _labels(question: AnswersQuery, model: OpenModel, case: Case) -> tuple[float
     return right, wrong
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """The accuracy of a head that was chosen without the sentences it is scored on. chosen: the head of each choice, by
-    its number."""
-
-    accuracy: MeanInterval
-    chosen: tuple[int, ...]
-
-
 def correctness(weights: np.ndarray) -> np.ndarray:
     """1 where the right noun gets more weight, 0 where the wrong one does, 0.5 where they get the same: float64 (case,
     head) of (case, head, 2)."""
@@ -532,12 +531,6 @@ def _numbered(names: list[str]) -> np.ndarray:
     return np.array([order[name] for name in names])
 
 
-def best_head(correct: np.ndarray, weights: np.ndarray) -> int:
-    """Return the number of the most accurate head; of equal ones that with more weight on both nouns. weights: (case,
-    head, 2)."""
-    return int(np.lexsort((weights.sum(-1).mean(0), correct.mean(0)))[-1])
-
-
 def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
     """Return which half each case belongs to, bool (case): whole frames, in an order given by a hash of their names,
     the smaller half filled first."""
@@ -548,16 +541,6 @@ def split_halves(frames: np.ndarray, names: list[str]) -> np.ndarray:
         half[frame] = filled[1] < filled[0]
         filled[int(half[frame])] += sizes[frame]
     return half[frames]
-
-
-def held_out_accuracy(correct: np.ndarray, weights: np.ndarray, frames: np.ndarray, half: np.ndarray) -> HeldOut | None:
-    """Return each half scored by the head that was best on the other; both together. None where there is one frame
-    only."""
-    if half.all() or not half.any():
-        return None
-    chosen = tuple(best_head(correct[part], weights[part]) for part in (half, ~half))
-    scored = np.where(half, correct[:, chosen[1]], correct[:, chosen[0]])
-    return HeldOut(accuracy_intervals(scored[:, None], frames)[0], chosen)
 
 
 def nearest_noun_baseline(cases: tuple[Case, ...]) -> np.ndarray:
@@ -635,9 +618,10 @@ def report(answer: SetAnswer, rows: str = "pronoun", select: SetAnswer | None = 
     cases, weights = answer.query.cases, getattr(answer, rows)
     correct, frames, pairs = correctness(weights), frames_of(cases), pairs_of(cases)
     scores = _scores(answer.heads, weights, correct, correctness(answer.received).mean(0), frames, pairs)
-    best = best_head(correct, weights)
+    mass = weights.sum(-1)
+    best = best_column(correct, mass)
     names = list(dict.fromkeys(case.frame or case.pair for case in cases))
-    held_out = (held_out_accuracy(correct, weights, frames, split_halves(frames, names)) if select is None
+    held_out = (held_out_accuracy(correct, mass, frames, split_halves(frames, names)) if select is None
                 else _selected(getattr(select, rows), correct, frames))
     return Report(cases, len(cases), int(pairs.max()) + 1, int(frames.max()) + 1, rows, scores, scores[best], held_out,
                   max_statistic_null(correct, pairs),
@@ -653,7 +637,7 @@ def _scores(heads: tuple[KindHeadId, ...], weights: np.ndarray, correct: np.ndar
 
 
 def _selected(weights: np.ndarray, correct: np.ndarray, frames: np.ndarray) -> HeldOut:
-    chosen = best_head(correctness(weights), weights)
+    chosen = best_column(correctness(weights), weights.sum(-1))
     return HeldOut(accuracy_intervals(correct[:, [chosen]], frames)[0], (chosen,))
 
 

@@ -15,7 +15,8 @@ The table is held to four things:
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -23,9 +24,19 @@ from model.core.heads import head_frame, head_ids
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Progress, Query, Span, UserError, quiet, quoted
 from model.core.record import AttentionRecord
-from model.core.statistics import LEVEL, SEED, Luck, MeanInterval, accuracy_intervals
+from model.core.statistics import (
+    LEVEL,
+    SEED,
+    HeldOut,
+    Luck,
+    MeanInterval,
+    accuracy_intervals,
+    best_column,
+    held_out_accuracy,
+)
 from model.studies.coreference import map_of
-from model.studies.syntax import Sentence, allowed_between, pieces_of, spans_of, weights_between
+from model.studies.corpus import rows, texts
+from model.studies.syntax import SUFFIX, Sentence, allowed_between, pieces_of, read_treebank, spans_of, weights_between
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,7 +47,8 @@ FAR = 10**6                           # a distance that no sentence has
 OFFSETS = (*range(-10, 0), *range(1, 11))   # words from the one that looks to the wanted one
 # a word: one Chinese or Japanese character, a run of letters and digits with its apostrophes, or one other character
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
-Side = str | re.Pattern[str] | Sequence[str]
+SPAN = re.compile(r"(\d+):(\d+)")       # a span as a table has it
+Side = str | re.Pattern[str] | Sequence[str] | int
 
 
 @dataclass(frozen=True)
@@ -61,14 +73,6 @@ class RuleQuery:
         return run(self.sentences, models.open(self, report), report)
 
 
-@dataclass(frozen=True)
-class HeldOut:
-    """The accuracy of heads that were chosen on other sentences."""
-
-    accuracy: MeanInterval
-    chosen: tuple[HeadId, HeadId]   # on the even sentences, and on the odd ones
-
-
 @dataclass(frozen=True, eq=False)
 class RuleReport:
     """Every head's score on one rule; accuracies and weights from 0 to 1."""
@@ -82,12 +86,17 @@ class RuleReport:
     offset: tuple[int, float]              # the best fixed distance in words, and its accuracy
     null: Luck
     held_out: HeldOut | None               # None where one half of the sentences has no pair
+    best: HeadId                           # the head with the highest accuracy; of equals the one with the most weight
 
     @property
-    def best(self) -> HeadId:
-        """The head with the highest accuracy; of equals the one with the most weight."""
-        order = sorted(range(len(self.heads)), key=lambda head: (-self.accuracy[head].value, -self.weight[head]))
-        return self.heads[order[0]]
+    def accuracy_of_best(self) -> MeanInterval:
+        """The accuracy of the best head."""
+        return self.accuracy[self.heads.index(self.best)]
+
+    @property
+    def chosen(self) -> tuple[HeadId, ...]:
+        """The heads that are scored on held-out sentences: the best of either half."""
+        return () if self.held_out is None else tuple(dict.fromkeys(self.heads[each] for each in self.held_out.chosen))
 
     @property
     def nbytes(self) -> int:
@@ -102,10 +111,35 @@ class RuleReport:
                                         "weight": self.weight})
         return table.sort_values(["accuracy", "weight"], ascending=False, kind="stable")
 
+    def as_object(self) -> dict[str, Any]:
+        """Return the report as JSON has it, every head in its table; what was not measured is null."""
+        held, (offset, share) = self.held_out, self.offset
+        return {"pairs": self.pairs, "sentences": self.sentences, "left_out": self.left_out,
+                "held_out": held and {"accuracy": held.accuracy.value, "low": finite(held.accuracy.low),
+                                      "high": finite(held.accuracy.high), "chosen": self.chosen},
+                "best": self.best, "offset": {"words": offset, "accuracy": share},
+                "null": {"mean": self.null.mean, "high": self.null.high, "p_value": self.null.p_value},
+                "heads": [{name: finite(value) for name, value in row.items()}
+                          for row in self.frame().reset_index().to_dict("records")]}
+
+
+def finite(value: Any) -> Any:
+    """Return a value as JSON has it: NaN is null."""
+    return None if value != value else value
+
 
 def words_in(text: str) -> tuple[Span, ...]:
     """Return the characters of every word of a text."""
     return tuple((found.start(), found.end()) for found in WORD.finditer(text))
+
+
+def read_cases(file: BinaryIO, name: str) -> Sequence[str | Mapping[str, Any] | Sentence]:
+    """Read the cases of a file: a treebank (.conllu), texts (.txt), or a table with a column "text" (.csv, .jsonl).
+    Raises UserError for what cannot be read."""
+    suffix = PurePath(name).suffix.lower()
+    if suffix == SUFFIX:
+        return read_treebank(file, name)
+    return [text for _, text in texts(file, name)] if suffix == ".txt" else list(rows(file, name))
 
 
 def mark(cases: Iterable[str | Mapping[str, Any] | Sentence], find: tuple[Side, Side] | int) -> tuple[Marked, ...]:
@@ -113,10 +147,10 @@ def mark(cases: Iterable[str | Mapping[str, Any] | Sentence], find: tuple[Side, 
 
     cases: texts; mappings with the key "text" and a key for each marked side, whose value is a word, a list of words or
     a span (start, end) in characters; or sentences of a treebank. find: (from, to), each a key of the cases, a list of
-    words, a compiled regular expression, or with a treebank a part of speech in capitals (VERB) or a relation (nsubj);
-    "word" stands for any word. If one side is a relation, the other is the word it depends on. A whole number is an
-    offset in words: from every word to the one so far behind it (before it if negative). Raises UserError for a side
-    that is none of these, and where no case has a pair. """
+    words, a compiled regular expression, "word" for any word, or with a treebank a part of speech in capitals (VERB) or
+    a relation (nsubj). If one side is a relation, the other is the word it depends on. `to` may be a whole number, an
+    offset: the word so far behind the one that looks (before it if negative); a number alone is ("word", number).
+    Raises UserError for a side that is none of these, and where no case has a pair. """
     marked = tuple(_marked(case, find, number) for number, case in enumerate(cases))
     if not any(each.pairs for each in marked):
         raise UserError(f"None of the {len(marked):,} cases has a pair for this rule; look at its two sides, "
@@ -135,10 +169,13 @@ def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | 
             raise UserError(f"Case {number} has no text; give a string, or a mapping with the key text.")
         text, words = given, words_in(given)
     if isinstance(find, int):
-        return Marked(text, words, tuple((place, (place + find,)) for place in range(len(words))
-                                         if 0 <= place + find < len(words)))
-    if len(find) != 2:
+        find = ("word", find)
+    if len(find) != 2 or isinstance(find[0], int):
         raise UserError("A rule has two sides, such as find=(\"verb\", \"subject\"), or is an offset in words.")
+    if isinstance(find[1], int):
+        looking = sorted(_side(case, text, words, find[0], number))
+        return Marked(text, words, tuple((place, (place + find[1],)) for place in looking
+                                         if 0 <= place + find[1] < len(words)))
     sides = [_side(case, text, words, side, number) for side in find]
     pairs: list[tuple[int, tuple[int, ...]]] = []
     for place in sorted(sides[0]):
@@ -148,6 +185,28 @@ def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | 
         if wanted:
             pairs.append((place, tuple(sorted(wanted))))
     return Marked(text, words, tuple(pairs))
+
+
+def read_side(typed: str, cases: Sequence[str | Mapping[str, Any] | Sentence]) -> Side:
+    """Read a side of a rule as it is typed: an offset (-1), a regular expression between slashes, "word", a column of
+    the cases or a part of speech or relation of their trees; whatever is none of these is a list of words with commas
+    between. Raises UserError for nothing, and for what is no regular expression."""
+    typed, known = typed.strip(), {"word"}
+    if not typed:
+        raise UserError("A rule has two sides; say which words look, and at which words.")
+    if re.fullmatch(r"[-+−]?\d+", typed, re.ASCII):
+        return int(typed.replace("−", "-"))
+    if len(typed) > 2 and typed[0] == typed[-1] == "/":
+        try:
+            return re.compile(typed[1:-1])
+        except re.error as error:
+            raise UserError(f"{typed} is no regular expression ({error}).") from error
+    for case in cases:
+        if isinstance(case, Sentence):
+            known |= {name for word in case.words for name in (word.tag, word.relation)}
+        elif isinstance(case, Mapping):
+            known |= case.keys()
+    return typed if typed in known else [word.strip() for word in typed.split(",") if word.strip()]
 
 
 def _is_relation(side: Side) -> bool:
@@ -163,22 +222,26 @@ def _linked(sentence: Sentence, place: int, other: int, find: tuple[Side, Side])
 def _side(case: str | Mapping[str, Any] | Sentence, text: str, words: tuple[Span, ...], side: Side,
           number: int) -> set[int]:
     """Return the words that one side of a rule selects, by number."""
+    if side == "word" and not (isinstance(case, Mapping) and side in case):
+        return set(range(len(words)))
     if isinstance(case, Mapping) and isinstance(side, str):
         if side not in case:
             raise UserError(f"Case {number} has no {quoted(side)}; it has {', '.join(map(str, case))}.")
         value = case[side]
+        if isinstance(value, str) and (found := SPAN.fullmatch(value)):
+            value = (int(found[1]), int(found[2]))
+        if not value:   # an empty cell: nothing is marked in this case
+            return set()
         if _is_span(value):
             return _over(words, [value])
         return _named(text, words, [value] if isinstance(value, str) else value, f"case {number}")
     if isinstance(side, re.Pattern):
         return _over(words, [found.span() for found in side.finditer(text)])
     if isinstance(case, Sentence) and isinstance(side, str):
-        if side == "word":
-            return set(range(len(words)))
         if side.isupper():
             return {place for place, word in enumerate(case.words) if word.tag == side}
         return {place for place, word in enumerate(case.words) if word.relation == side}
-    if isinstance(side, str) or not all(isinstance(word, str) for word in side):
+    if isinstance(side, str | int) or not all(isinstance(word, str) for word in side):
         raise UserError(f"{quoted(repr(side))} is no side of a rule for these cases; give a key of the cases, a list "
                         f"of words, or a compiled regular expression.")
     wanted = {word.casefold() for word in side}
@@ -273,7 +336,7 @@ def summary(tests: list[_Tests], numbers: np.ndarray, left_out: int) -> RuleRepo
     intervals = accuracy_intervals(right.astype(np.float64), groups)
     return RuleReport(tests[0].heads, tuple(intervals), weight.mean(0), len(right), len(tests), left_out,
                       best_offset(tests), null_of(tests, float(right.mean(0).max())),
-                      held_out(tests[0].heads, right, weight, groups, odd))
+                      held_out_accuracy(right, weight, groups, ~odd), tests[0].heads[best_column(right, weight)])
 
 
 def best_offset(tests: list[_Tests]) -> tuple[int, float]:
@@ -307,18 +370,3 @@ def null_of(tests: list[_Tests], reached: float) -> Luck:
         best[draw] = (looked[:, :, None] == target[:, None, :]).any(-1).mean(0).max()
     return Luck(reached, float(best.mean()), float(np.quantile(best, LEVEL)),
                 float((1 + (best >= reached - 1e-9).sum()) / (1 + DRAWS)))
-
-
-def held_out(heads: tuple[HeadId, ...], right: np.ndarray, weight: np.ndarray, groups: np.ndarray,
-             odd: np.ndarray) -> HeldOut | None:
-    """Return the accuracy of the heads chosen on the other half of the sentences; None where a half has no pair."""
-    if odd.all() or not odd.any():
-        return None
-    chosen, answers = [], np.empty(len(right))
-    for half in (~odd, odd):
-        best = max(range(len(heads)), key=lambda head: (right[half, head].mean(), weight[half, head].mean()))
-        chosen.append(heads[best])
-        answers[~half] = right[~half, best]
-    interval, = accuracy_intervals(answers[:, None], groups)
-    return HeldOut(interval, (chosen[0], chosen[1]))
-

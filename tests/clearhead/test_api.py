@@ -144,6 +144,8 @@ def test_figures_are_as_wide_as_asked_and_hold_their_fonts(record, tmp_path):
     page = PdfReader(path).pages[0]
     assert float(page.mediabox.width) == pytest.approx(174 * 72 / 25.4, abs=0.1)
     assert str(tmp_path.parent) not in path.read_bytes().decode("latin-1")
+    many = record.figure([(0, 1), (0, 2), (2, 3)], width="one-column").save(tmp_path / "many.pdf")
+    assert float(PdfReader(many).pages[0].mediabox.width) == pytest.approx(84 * 72 / 25.4, abs=0.1)
     caption = record.figure((0, 1)).caption
     assert clearhead.__version__ in caption and TEXT in caption and "/tmp" not in caption
     assert record.figure((0, 1), width=60).save(tmp_path / "one.svg").stat().st_size > 1000

@@ -21,6 +21,8 @@ EDGE = 4                 # points on both sides, for what letters and ticks reac
 LEAST = 40.0             # millimetres
 GUTTER, TITLE = 10, 14   # points: between pictures, and above each for its name
 SMALLEST = 4.0           # points from one token to the next, below which a matrix gets a row of its own
+LABELS = 70              # points that the labels of a matrix take
+MOST_COLUMNS = 4
 
 
 def millimetres(width: str | float) -> float:
@@ -70,9 +72,8 @@ def _plans(record: AttentionRecord, view: View, chosen: tuple[HeadId, ...], acro
         return [picture.plan(record, each) for each in views]
     shown_heads = [displayed_head(record, each) for each in views]
     longest = max(len(shown_heads[0].columns), len(shown_heads[0].rows))
-    for columns in range(min(len(views), 4), 0, -1):
+    for columns in range(min(len(views), MOST_COLUMNS), 0, -1):
         room = (across + GUTTER) / columns - GUTTER
-        plans = [head.plan_of([each], own, raster, room=room) for each, own in zip(shown_heads, views, strict=True)]
-        if columns == 1 or (room - 70) / longest >= SMALLEST * math.sqrt(columns):
+        if columns == 1 or (room - LABELS) / longest >= SMALLEST * math.sqrt(columns):
             break
-    return plans
+    return [head.plan_of([each], own, raster, room=room) for each, own in zip(shown_heads, views, strict=True)]

@@ -1,4 +1,5 @@
 """How a view is taken away: its files in every format."""
+from functools import partial
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -6,6 +7,7 @@ import streamlit as st
 from model.core.record import AttentionRecord
 from model.core.view import View
 from viz.components.slider import slider
+from viz.format import head_label
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
@@ -33,6 +35,28 @@ def export_menu(page: PageContext, record: AttentionRecord, view: View) -> None:
                 for form in FORMATS.values():
                     if subject in form.subjects:
                         _button(form, record, view, options)
+        _for_a_paper(record, view)
+
+
+def _for_a_paper(record: AttentionRecord, view: View) -> None:
+    """A figure of the open head and those chosen beside it, as wide as a column, and its caption as text."""
+    from viz.export import caption, columns
+    from viz.export.comparison import KINDS
+    from viz.paper.columns import WIDTHS
+
+    words, chosen = strings("heads"), ((view.layer, view.head), *view.overlay)
+    st.caption(words["columns"].format(heads=", ".join(head_label(*head) for head in chosen)))
+    names = {name: words["columns_widths"][name].format(millimetres=wide) for name, wide in WIDTHS.items()}
+    width = st.segmented_control(words["columns_width"], list(names), format_func=names.__getitem__, required=True,
+                                 default=next(iter(names)), key="export-width", label_visibility="collapsed")
+    stem = "-".join(["clearhead", *(f"{layer}.{head}" for layer, head in chosen)])
+    with st.container(horizontal=True):
+        for kind, mime in KINDS.items():
+            made = partial(columns, record, view, kind, chosen, width)
+            st.download_button(kind.upper(), made, f"{stem}.{kind}", mime,
+                               on_click="ignore", key=f"columns-{kind}")
+    st.caption(words["columns_caption"])
+    st.code(caption(record), language=None, wrap_lines=True)
 
 
 def _set_zoom(times: int) -> None:

@@ -25,7 +25,7 @@ def errors_as_sentences(page: PageContext, part: str = "page") -> Iterator[None]
     try:
         yield
     except NotOnDisk as missing:
-        _offer_to_fetch(page, missing.wanted or page.state.model, str(missing), part)
+        _offer_to_fetch(page, missing.wanted, str(missing), part)
     except UnknownWords as error:
         refusal(page, error.record, fetch)
     except UserError as error:

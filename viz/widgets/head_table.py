@@ -1,24 +1,28 @@
 """Tables of heads: the one of the page Every head measured (what fits, what it measures, what silencing does), in which
 a click on a row opens the head, and plain ones of other pages."""
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from model.core.heads import BY_NAME, MEASURES, HeadMeasures
+from model.core.heads import BY_NAME, MEASURES, HeadMeasures, Overview
 from model.core.query import HeadId, Kind, UserError
+from model.core.record import AttentionRecord
+from model.core.view import View
 from model.studies.atlas.measured import FIT
 from model.studies.atlas.summary import Averages
 from model.studies.patterns import PATTERNS, TITLES, HeadFits, named
 from model.studies.silencing import Silencing, SilencingQuery
 from viz import provenance
+from viz.components.head_grid import GridState, HeadValues, head_grid
 from viz.export.tables import head_table, head_table_csv
 from viz.format import head_label, paper_head_label
 from viz.page import PageContext
 from viz.session import Kept
 from viz.text import strings
-from viz.widgets.handout_button import table_button
+from viz.widgets.fields import pills
+from viz.widgets.handout_button import picture_button, table_button
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -101,6 +105,20 @@ def plain_table(table: "DataFrame", titles: Mapping[str, str], *, key: str, alt:
     shown = shown.loc[:, ~shown.columns.duplicated()]   # a noun may be called as another column is
     st.dataframe(shown, hide_index=True, column_config=config)
     table_button(key, shown, alt)
+
+
+def coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]],
+                  write: Callable[[float], str], *, key: str, records: tuple[AttentionRecord, ...],
+                  choose: Callable[..., None]) -> None:
+    """Draw the grid of heads with a number as colour, the offered ones with their rank, and a button for each of those;
+    a click calls choose(head=…)."""
+    offered = list(offered)
+    badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
+    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=300,
+                      key=key, on_event=lambda event: choose(head=(event.layer, event.head)))
+    picture_button(drawn, records)
+    pills(strings("measures")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
+          choose, "head", None, f"rank_{key}")
 
 
 def silence_all(page: PageContext, question: SilencingQuery, heads: int) -> None:

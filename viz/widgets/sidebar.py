@@ -1,4 +1,6 @@
 """The frame's sidebar: model, verification, text, examples."""
+from typing import Any
+
 import streamlit as st
 
 from model.ask import sources
@@ -30,9 +32,9 @@ def _from_example(page: PageContext) -> None:
     st.session_state["ask_example"] = None
 
 
-def _add(page: PageContext) -> None:
-    if st.session_state["ask_add"].strip():
-        page.set(model=st.session_state["ask_add"].strip())
+def _add(page: PageContext, field: str) -> None:
+    if typed := st.session_state[f"ask_add_{field}"].strip():
+        page.set(**{field: typed})
 
 
 def _import(page: PageContext) -> None:
@@ -130,17 +132,28 @@ def _model_widgets(page: PageContext, first: bool) -> DeltaGenerator:
     if not first:
         st.session_state["ask_model"] = model
     names += [] if model in names else [model]
-    st.selectbox(words["model"], names, key="ask_model", on_change=_from_widget, args=(page, "model"),
-                 format_func=lambda name: _label(name, offers.get(name)),
-                 **({"index": names.index(model)} if first else {}))
+    choose_model(page, "model", words["model"], names, **({"index": names.index(model)} if first else {}))
     badge = st.empty()
     if model in offers:
         st.caption(offers[model].good_for)
-    if not sources.catalogue_only():
-        st.session_state["ask_add"] = ""
-        st.text_input(words["add"], key="ask_add", placeholder=words["add_example"], help=words["add_help"],
-                      on_change=_add, args=(page,))
+    add_model(page, "model")
     return badge
+
+
+def choose_model(page: PageContext, field: str, label: str, names: list[str], **options: Any) -> None:
+    """Draw the choice among models by their ids; the chosen one goes to page.set(field=…)."""
+    offers = {offer.id: offer for offer in sources.catalogue()}
+    st.selectbox(label, names, key=f"ask_{field}", on_change=_from_widget, args=(page, field),
+                 format_func=lambda name: _label(name, offers.get(name)), **options)
+
+
+def add_model(page: PageContext, field: str) -> None:
+    """Draw the field for a hub id or a folder, where this server takes others than the catalogue's models."""
+    words, key = strings("frame"), f"ask_add_{field}"
+    if not sources.catalogue_only():
+        st.session_state[key] = ""
+        st.text_input(words["add"], key=key, placeholder=words["add_example"], help=words["add_help"], on_change=_add,
+                      args=(page, field))
 
 
 def _label(name: str, offer: Entry | None) -> str:

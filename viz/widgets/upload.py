@@ -1,16 +1,27 @@
-"""Files that a visitor drops on a page."""
+"""Files and texts that a visitor gives to a page, and their reading in batches that can be stopped."""
+import io
 import math
+from collections.abc import Hashable, Sequence
+from itertools import islice
 from typing import Any
 
 import streamlit as st
 
+from model.ask import sources
 from model.core.limits import MB
 from model.core.query import UserError
-from viz.session import Kept
-from viz.streamlit_patch import forget_upload, is_dropped
+from model.studies.corpus import FIELD, SUFFIXES, columns, texts
+from viz.session import Kept, session
+from viz.streamlit_patch import DeltaGenerator, forget_upload, is_dropped
 from viz.text import strings
+from viz.theme import READABLE_WIDE
+
+MOST_TEXTS, MEGABYTES = 1000, 5   # what one session may have read in one go; the command line has no limit
+BATCH = 8                         # texts that are one question: others are served in between
+Given = tuple[bytes, str]         # content and name
 
 _READ = Kept[dict[str, str]]({})   # the last file that each uploader gave to be read once
+_STOPPED = Kept(frozenset[str]())  # what waits for "go on", by its key
 
 
 def most_megabytes(limit: int) -> int:
@@ -40,3 +51,77 @@ def uploader(label: str, key: str, **options: object) -> Any:
     if is_dropped(st.session_state[key]):
         st.warning(strings("frame")["upload_dropped"])
     return file
+
+
+def given_texts(key: str, suffixes: Sequence[str] = SUFFIXES) -> Given | None:
+    """Draw a field to paste texts into and the place for a file, which goes before the field; None as long as there is
+    neither. Raises UserError for one that is too large."""
+    words, megabytes = strings("measures"), most_megabytes(MEGABYTES * 10**6)
+    st.caption(words["many_about"].format(texts=MOST_TEXTS, megabytes=megabytes), width=READABLE_WIDE)
+    left, right = st.columns(2, gap="medium")
+    pasted = left.text_area(words["paste"], key=f"{key}-paste", height=120, max_chars=MEGABYTES * 10**6 // 4,
+                            placeholder=words["paste_example"], on_change=_stop, args=(key, False))
+    with right:
+        file = uploader(words["drop"], f"{key}-file", type=[suffix.removeprefix(".") for suffix in suffixes],
+                        max_upload_size=megabytes, on_change=_stop, args=(key, False))
+    if file is None:
+        return (pasted.encode("utf-8", "replace"), words["pasted"]) if pasted.strip() else None
+    content = file.getvalue()
+    if len(content) > MEGABYTES * 10**6:
+        raise UserError(words["many_large"].format(name=file.name, texts=MOST_TEXTS, megabytes=MEGABYTES))
+    return content, file.name
+
+
+def texts_of(given: Given, key: str) -> tuple[tuple[int, str], ...] | None:
+    """Return (line, text) of every text; None as long as the column that holds them is to be chosen. Raises UserError
+    for what holds none, or too many."""
+    words, (content, name) = strings("measures"), given
+    offered = columns(io.BytesIO(content), name)
+    field = offered[0] if len(offered) == 1 else FIELD
+    if len(offered) > 1:
+        field = st.selectbox(words["many_column"], offered, offered.index(FIELD) if FIELD in offered else None,
+                             placeholder=words["many_column_pick"], key=f"{key}-column", on_change=_stop,
+                             args=(key, False))
+    if field is None:
+        return None
+    found = tuple(islice(texts(io.BytesIO(content), name, field), MOST_TEXTS + 1))
+    if len(found) > MOST_TEXTS:
+        raise UserError(words["many_large"].format(name=name, texts=MOST_TEXTS, megabytes=MEGABYTES))
+    return found
+
+
+def answers_in_batches(key: str, questions: Sequence[tuple[Hashable, int]]) -> list[Any]:
+    """Return the answers to questions about so many texts each, with progress and a button that stops. After a stop
+    they are those of the first questions, from the cache, so that a stop costs nothing."""
+    words, answers, done = strings("measures"), list[Any](), 0
+    total, place, stopped = sum(count for _, count in questions), st.empty(), key in _STOPPED.value
+    with place.container():
+        bar = st.progress(0.0, text=words["many_progress"].format(done=0, total=total))
+        st.button(words["many_go_on" if stopped else "many_stop"], key=f"{key}-stop", on_click=_stop,
+                  args=(key, not stopped))
+        for question, count in questions:
+            answer = sources.cached(question) if stopped else _answer(question, bar, (done, count, total))
+            if answer is None:
+                st.caption(words["many_stopped"].format(done=done, total=total))
+                return answers
+            answers.append(answer)
+            done += count
+    place.empty()
+    return answers
+
+
+def _stop(key: str, stopped: bool) -> None:
+    _STOPPED.value = _STOPPED.value | {key} if stopped else _STOPPED.value - {key}
+
+
+def _answer(question: Hashable, bar: DeltaGenerator, counts: tuple[int, int, int]) -> Any:
+    """Return one answer; each look is a Streamlit call, at which a newer click takes over. counts: of texts before it, in it,
+    and in all batches."""
+    (before, count, total), job = counts, sources.ask(question, session().id)
+    try:
+        while not job.wait(0.1):
+            done = before + int(job.fraction * count)
+            bar.progress(done / total, text=strings("measures")["many_progress"].format(done=done, total=total))
+        return job.result()
+    finally:
+        job.withdraw(session().id)

@@ -14,6 +14,8 @@ from model.studies.comparison import (
     LONGEST,
     AlignmentQuery,
     ComparisonQuery,
+    Divergences,
+    ModelsQuery,
     align_texts,
     compare,
     cosine,
@@ -21,8 +23,10 @@ from model.studies.comparison import (
     difference_views,
     pool_weights,
     prediction_table,
+    same_heads,
 )
 from tests import fabricate
+from tests.model import tiny
 from tests.model.studies.test_alignment import TIRED, record
 
 RNG = np.random.default_rng(7)
@@ -145,3 +149,19 @@ def test_the_desk_answers_a_comparison():
     assert len(found.changed) == 72
     groups = sources.ask(AlignmentQuery(*queries, (Kind.SELF, Kind.SELF)), "test").result(120)
     assert len(groups.rows) == len(groups.columns) == 16
+
+
+def test_models_differ_over_texts_by_the_mean_of_each_text(tmp_path):
+    """A fine-tuned model has the heads of its base, one of another family has not; batches join to the whole."""
+    base, other, family = (str(tiny.save(tmp_path / name, kind, seed=seed))
+                           for name, kind, seed in (("a", "bert", 0), ("b", "bert", 1), ("c", "llama", 0)))
+    texts = "a cat sat on mat", "the animal was too tired", "because it was wide"
+    asked = [(name, sources.revision(name)) for name in (base, other)]
+    parts = [sources.ask(ModelsQuery(*asked, batch)).result(120) for batch in (texts[:2], texts[2:])]
+    table = Divergences.joined(parts).frame()
+    single = [sources.ask(ComparisonQuery(*(sources.open_query(name, text) for name in (base, other)),
+                                          (Kind.SELF, Kind.SELF))).result(120).changed for text in texts]
+    np.testing.assert_allclose(table["divergence"], np.mean(single, 0))
+    assert (table["low"] <= table["divergence"]).all() and (table["divergence"] <= table["high"]).all()
+    one, two, three = (sources.ask(sources.open_query(name, texts[0])).result(120) for name in (base, other, family))
+    assert same_heads(one, two, (Kind.SELF, Kind.SELF)) and not same_heads(one, three, (Kind.SELF, Kind.CAUSAL))

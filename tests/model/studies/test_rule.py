@@ -48,12 +48,29 @@ def test_an_offset_is_the_best_baseline_of_itself():
     assert report.null.p_value > 0.5
 
 
+def test_a_typed_side_is_what_the_cases_know_or_a_list_of_words():
+    trees = syntax.shipped_treebank("en")
+    assert rule.read_side(" VERB ", trees) == "VERB" and rule.read_side("nsubj", trees) == "nsubj"
+    assert rule.read_side("it, he", trees) == ["it", "he"] and rule.read_side("nsubj", TEXTS) == ["nsubj"]
+    assert rule.read_side("verb", [{"text": "a cat", "verb": "cat"}]) == "verb"
+    assert rule.read_side("−1", TEXTS) == -1 and rule.read_side("/c.t/", TEXTS) == re.compile("c.t")
+    for typed in (" ", "/(/"):
+        with pytest.raises(UserError):
+            rule.read_side(typed, TEXTS)
+
+
+def test_an_offset_looks_from_the_words_of_its_side():
+    assert rule.mark(["a cat sat on a mat"], (["cat", "mat"], -1))[0].pairs == ((1, (0,)), (5, (4,)))
+
+
 def test_marks_in_the_cases_select_words_or_spans():
     cases = [{"text": "Old friends never really meet.", "verb": "meet", "subject": (4, 11)},
              {"text": "She sings and he sings.", "verb": ["sings"], "subject": "he"}]
     first, second = rule.mark(cases, ("verb", "subject"))
     assert first.pairs == ((4, (1,)),)
     assert second.pairs == ((1, (3,)), (4, (3,)))
+    table = [{"text": "A cat sat.", "verb": "6:9", "subject": "cat"}, {"text": "A dog.", "verb": "", "subject": "dog"}]
+    assert [case.pairs for case in rule.mark(table, ("verb", "subject"))] == [((2, (1,)),), ()]
 
 
 def test_a_treebank_directs_its_relations():

@@ -2,9 +2,10 @@
 import pytest
 from streamlit.proto.Common_pb2 import FileURLs
 from streamlit.runtime.uploaded_file_manager import DeletedFile, UploadedFile, UploadedFileRec
+from streamlit.testing.v1 import AppTest
 
 from model.core.limits import MB
-from model.core.query import Kind, UserError
+from model.core.query import UserError
 from viz.session import Session
 from viz.text import strings
 from viz.widgets import upload
@@ -63,14 +64,32 @@ def test_an_uploader_states_the_smaller_of_the_limit_and_what_the_server_takes(m
 @pytest.mark.parametrize(("server", "stated"), [(3, 3), (200, 5)])
 def test_no_uploader_states_more_than_the_server_takes(server, stated, monkeypatch):
     from viz.pages import grammar
-    from viz.pages.corpus import own_file as corpus
 
     options, captions = [], []
     monkeypatch.setattr(upload.st, "get_option", {"server.maxUploadSize": server}.__getitem__)
-    for page in (corpus, grammar):
+    for page in (upload, grammar):
         monkeypatch.setattr(page, "uploader", lambda *_, **given: options.append(given["max_upload_size"]))
-    monkeypatch.setattr(corpus.st, "caption", lambda text, **_: captions.append(text))
+    monkeypatch.setattr(upload.st, "caption", lambda text, **_: captions.append(text))
     monkeypatch.setattr("viz.session.session", Session)
     assert grammar._sentences("own") is None
-    corpus.many_texts(None, "a", "b", Kind.SELF)
+    assert upload.given_texts("any") is None
     assert options == [stated, stated] and f"{stated} MB" in captions[0]
+
+
+def _page(content: bytes) -> None:
+    import streamlit as st
+
+    from viz.widgets import upload
+
+    found = upload.texts_of((content, "mine.csv"), "mine")
+    st.text(found and [text for _, text in found])
+
+
+def test_the_column_of_a_file_is_chosen_where_several_hold_texts():
+    app = AppTest.from_function(_page, args=(b"title,body\none,first\ntwo,second\n",), default_timeout=60).run()
+    assert not app.exception and app.text[0].value == "None"
+    assert app.selectbox[0].options == ["title", "body"]
+    app.selectbox[0].select("body").run()
+    assert not app.exception and app.text[0].value == "['first', 'second']"
+    app = AppTest.from_function(_page, args=(b"n,review\n1,first\n",), default_timeout=60).run()
+    assert not app.selectbox and app.text[0].value == "['first']"

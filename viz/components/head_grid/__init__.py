@@ -22,11 +22,12 @@ SMALL = 96   # pixels a side of the picture behind a thumbnail
 
 @dataclass(frozen=True)
 class GridEvent:
-    """A head that somebody chose: to be opened, or to be silenced."""
+    """A head that somebody chose, and for what: to open it, to silence it, or to put it into a figure of several heads
+    (take it out of there)."""
 
     layer: int
     head: int
-    silence: bool = False
+    way: str = "open"   # or silence, figure
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +63,7 @@ class GridState:
     tooltip_values: Mapping[str, Mapping[HeadId, float]] | None = None   # {name: number a head}, under the pointer
     values: HeadValues | None = None                         # None: the thumbnails
     silences: bool | None = None                             # whether a click silences; None: no head can be silenced
+    figure: Sequence[HeadId] | None = None                   # heads in one figure with the open one; None: no such
 
 
 def head_ids(overview: Overview) -> list[HeadId]:
@@ -109,6 +111,8 @@ def state(overview: Overview, shown: GridState, *, room: str) -> bytes:
         "bound": values.bound, "of": values.label, "by_value": values.ranked,
         "order": None if shown.order is None else [number[head] for head in shown.order],
         "marks": [[number[layer, head], rank] for layer, head, rank in shown.rank_badges]}
+    if shown.figure is not None:
+        header["figure"] = [number[head] for head in shown.figure]
     sections: dict[str, np.ndarray] = {}
     if shown.tooltip_values:
         header["hover"] = [[name, [format_weight(numbers[head]) if math.isfinite(numbers.get(head, math.nan)) else ""
@@ -123,11 +127,13 @@ def _column(numbers: Mapping[HeadId, float], every: list[HeadId]) -> np.ndarray:
 
 
 def parse_event(value: Any, overview: Overview) -> GridEvent | None:
-    """Return the event in what a browser sent: the number of a head, or {"silence": its number}; None for anything
-    else."""
-    every, silence = head_ids(overview), isinstance(value, dict) and set(value) == {"silence"}
-    number = value["silence"] if silence else value
-    return GridEvent(*every[number], silence) if type(number) is int and 0 <= number < len(every) else None
+    """Return the event in what a browser sent: the number of a head, or {"silence" or "figure": its number}; None for
+    anything else."""
+    every, way = head_ids(overview), "open"
+    if isinstance(value, dict) and len(value) == 1:
+        (way, value), = value.items()
+    known = way in ("open", "silence", "figure") and type(value) is int and 0 <= value < len(every)
+    return GridEvent(*every[value], way) if known else None
 
 
 def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560,
@@ -135,10 +141,11 @@ def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, he
               on_event: Callable[[GridEvent], None] | None = None) -> Picture:
     """Draw the grid and returns the picture.
 
-    heads_per_kv: how many query heads share a key head. height: pixels; more than that scrolls. behind: the picture
-    that the thumbnails lie on, whose cells then are one row. Where heads can be silenced (shown.silences is not None),
-    Alt and a click or S does it, and if it is true a click alone. on_event gets the head that was chosen before the
-    page runs again, so that the page is drawn once with the new head.
+    heads_per_kv: how many query heads share a key head. height: pixels; more than that scrolls.
+    behind: the picture that the thumbnails lie on, whose cells then are one row. Where heads can be
+    silenced (shown.silences is not None), Alt and a click or S does it, and if it is true a click alone. Where they
+    can be drawn together (shown.figure is not None), Shift and a click or Enter does it. on_event gets
+    the head that was chosen before the page runs again, so that the page is drawn once with the new head.
     """
     messages = (body(overview, room=key, heads_per_kv=heads_per_kv, height=height, silence=shown.silences is not None,
                      behind=behind),

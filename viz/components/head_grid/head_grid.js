@@ -1,5 +1,5 @@
 // Every head as a thumbnail. Hovering and moving happen here; only a choice is sent: the number of the head, or
-// {silence: number}.
+// {silence: number} or {figure: number}.
 import { receiver } from "../js/messages.js";
 import { div, frame, tooltip } from "../js/shared.js";
 import { viewOf } from "./view.js";
@@ -32,8 +32,9 @@ export function mount(element, bytes, send) {
     tip.hide();
   }
 
-  // A click, or Enter, opens a head or silences it; `other` silences it.
-  function choose(spot, other) {
+  // A click, or Enter, opens a head or silences it; `other` silences it, `together` puts it into a figure.
+  function choose(spot, other, together) {
+    if (together && state.figure) return send({ figure: spot.index });
     if (body.silence && (other || state.silences)) return send({ silence: spot.index });
     state.open = spot.index;
     view.drawMarks();
@@ -52,7 +53,7 @@ export function mount(element, bytes, send) {
 
   function press(event) {
     if (KEYS[event.key]) move(KEYS[event.key]);
-    else if (event.key === "Enter" || event.key === " ") at && choose(at, event.altKey);
+    else if (event.key === "Enter" || event.key === " ") at && choose(at, event.altKey, event.shiftKey);
     else if (event.key === "s" && body.silence) at && choose(at, true);
     else if (event.key === "Escape") scroll.blur();
     else return;
@@ -64,7 +65,7 @@ export function mount(element, bytes, send) {
   on(scroll, "scroll", leave, { passive: true });
   on(stage, "click", (event) => {
     const spot = view.under(event);
-    if (spot) choose(spot, event.altKey);
+    if (spot) choose(spot, event.altKey, event.shiftKey);
   });
   on(scroll, "keydown", press);
   on(scroll, "blur", () => {

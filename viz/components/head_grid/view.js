@@ -47,7 +47,8 @@ export function viewOf(root) {
     drawLegend(colours);
     const said = { layers: body.layers.length, heads: plan.spots.length };
     canvas.setAttribute("aria-label", fill(body.text.picture, said));
-    scroll.setAttribute("aria-label", fill(body.silence ? body.text.keys_silence : body.text.keys, said));
+    const keys = fill(body.silence ? body.text.keys_silence : body.text.keys, said);
+    scroll.setAttribute("aria-label", [keys, ...(state.figure ? [body.text.keys_figure] : [])].join(" "));
     root.dataset.heads = plan.spots.length;
     root.dataset.pitch = plan.pitch;
     root.dataset.left = plan.spots[0].x;
@@ -134,6 +135,7 @@ export function viewOf(root) {
     for (const spot of (body.masked_out ?? []).map(spotOf)) {
       if (spot) place(node("div", "masked", "", badges), spot.x, spot.y, plan.side, plan.side);
     }
+    for (const spot of (state.figure ?? []).map(spotOf)) if (spot) around(div("mark together", badges), spot, 2);
     for (const [index, rank] of state.marks) {
       const spot = spotOf(index), small = plan.side < 18;
       if (!spot) continue;

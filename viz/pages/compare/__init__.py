@@ -9,26 +9,28 @@ from model.core.heads import OverviewQuery
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, Window
 from model.core.record import AttentionRecord
 from model.core.view import View
-from model.studies.comparison import AlignmentQuery, ComparisonQuery
+from model.studies.comparison import AlignmentQuery, ComparisonQuery, same_heads
 from model.studies.patching import PatchQuery
 from viz.components.picture_view import PatchEvent
 from viz.examples import example_for, other_twin
 from viz.page import Page, PageContext
 from viz.page_controls import Choice, Number, Words
 from viz.pages.compare.difference import both_section, change_section, grid_section, open_head, patching_section
+from viz.pages.compare.many_texts import many_section
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE
 from viz.widgets.fields import bind, choice_for, log_steps, slider_for
 from viz.widgets.fragment import folded_formula
-from viz.widgets.head_picker import head_choice, real_head
+from viz.widgets.head_picker import head_choice, real_head, verdict
 from viz.widgets.picture import patch_strip, picture_options
+from viz.widgets.sidebar import add_model, choose_model
 
 WAYS, EDITS = ("text", "model", "edit", "head"), ("zero", "mean", "temper", "patch", "window", "hide")
 OF_A_TEXT, OF_A_PICTURE = EDITS[:-1], ("zero", "mean", "temper", "hide")   # what can be done to either
 LONGEST = 1500   # characters of the other sentence
 WIDEST = 9_999   # keys of a window
 PAGE = Page("record", controls=(
-    Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 120),
+    Choice("versus", "text", WAYS), Words("other", "", LONGEST), Words("against", "", 300),
     Choice("edit", "zero", EDITS),
     Number("t", 2.0, 0.01, 100), Number("width", 4, 1, WIDEST, whole=True), Number("first", 0, 0, WIDEST, whole=True),
     Number("edit_layer", -1, -1, 999, whole=True), Number("edit_head", -1, -1, 999, whole=True),
@@ -73,6 +75,8 @@ def render(page: PageContext) -> None:
     with left:
         grid_section(page, overview, view, compared, records, found.names,
                      _taker(page, edited) if other.counterpart else None)
+        if page.controls["versus"] == "model":
+            st.caption(words["same_heads" if same_heads(*records, kinds) else "other_heads"], width=READABLE)
     with right:
         change_section(page, records, view, found)
     for edit in other.query.edits:
@@ -80,6 +84,8 @@ def render(page: PageContext) -> None:
             patching_section(records, overview, view, page.ask(PatchQuery(record.query, edit.from_query, edit.kind)),
                              _taker(page, None))
     both_section(page, records, view, found)
+    if page.controls["versus"] == "model" and record.picture is None and same_heads(*records, kinds):
+        many_section(page, records, overview, view, _taker(page, None))
     folded_formula(words["formula_title"], f"$$\n{words['formula']}\n$$\n\n{words['formula_words']}", _proof,
                    key="compare-formula")
 
@@ -106,9 +112,12 @@ def _other(page: PageContext, record: AttentionRecord, view: View) -> Other | No
     wanted = (page.controls["layer_b"], page.controls["head_b"])
     known = [place for place in (wanted, here) if second[kind].has(*place)]
     head = known[0] if known else (second[kind].layers[0].index, 0)
-    head_choice(strings("compare")["second_head"], second[kind], head,
-                lambda second: page.set(layer_b=second[0], head_b=second[1]), "second")
-    return Other(query, kind, head, False)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        head_choice(strings("compare")["second_head"], second[kind], head,
+                    lambda second: page.set(layer_b=second[0], head_b=second[1]), "second")
+        if way == "model":
+            st.caption(f"{escape_markdown(second.card.title)} · {verdict(second)}", width="content")
+    return Other(query, kind, head, way == "model" and head == here and same_heads(record, second, (view.kind, kind)))
 
 
 def _with_text(asked: Query, text: str) -> Query:
@@ -129,15 +138,15 @@ def _text(page: PageContext, label: str, shorter: bool = True) -> str:
 
 
 def _model(page: PageContext) -> str:
-    """Return another model that is on this disk; one that a link names and that is not is said to be missing."""
-    words, wanted, offers = strings("compare"), page.controls["against"], sources.catalogue()
-    pictured = any(offer.pictures for offer in offers if offer.id == page.state.model)
-    titles = {offer.id: offer.title for offer in offers
-              if offer.on_disk and offer.id != page.state.model and offer.pictures == pictured}
-    chosen = wanted if wanted in titles else next(iter(titles))
-    st.selectbox(words["model"], titles, format_func=titles.__getitem__, **bind(page.set, "against", chosen))
-    if wanted and wanted != chosen:
-        st.caption(words["model_missing"].format(model=escape_markdown(wanted), title=escape_markdown(titles[chosen])))
+    """Return the other model, chosen as in the sidebar: of the catalogue, a hub id or a folder."""
+    wanted, mine = page.controls["against"], page.state.model
+    names = [offer.id for offer in sources.catalogue()
+             if offer.id != mine and offer.pictures == (page.state.image is not None)]
+    chosen = wanted if wanted not in ("", mine) else names[0]
+    st.session_state["ask_against"] = chosen
+    with st.container(horizontal=True):
+        choose_model(page, "against", strings("compare")["model"], [*names, *([] if chosen in names else [chosen])])
+        add_model(page, "against")
     return chosen
 
 
@@ -148,10 +157,11 @@ def _edited(page: PageContext, record: AttentionRecord, view: View) -> tuple[int
 
 
 def _taker(page: PageContext, edited: tuple[int, int] | None) -> Callable[..., None]:
-    """Return choose(head=…), which leaves the edit at the head `edited`, or moves it along where that is None."""
+    """Return choose(head=…), which opens the head on both sides and leaves the edit at the head `edited`, or moves it
+    along where that is None."""
     def choose(head: tuple[int, int]) -> None:
         layer, number = edited or (-1, -1)
-        page.set(edit_layer=layer, edit_head=number, head=head)
+        page.set(edit_layer=layer, edit_head=number, layer_b=-1, head_b=-1, head=head)
 
     return choose
 

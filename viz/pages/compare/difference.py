@@ -1,7 +1,7 @@
 """The parts of the comparison's page: which heads changed most, or turn the answer when they are patched; what the two
 answer; the open head in both and their difference, over matrices or over pictures."""
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -15,7 +15,7 @@ from model.core.view import SCALES, DisplayedHead, View
 from model.studies.alignment import Group
 from model.studies.comparison import Alignment, Comparison, cosine, difference_views, prediction_table
 from model.studies.patching import PatchEffects
-from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.components.head_grid import HeadValues
 from viz.components.head_view import ViewEvent, head_view
 from viz.components.picture_view import PatchEvent, PatchState, PatchValues, picture_view
 from viz.components.picture_view.rows import hidden_tokens, patch_name, patches_of, scale_of
@@ -35,9 +35,10 @@ from viz.format import (
 from viz.page import PageContext
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import pills, segments
+from viz.widgets.fields import segments
 from viz.widgets.figure import figure
 from viz.widgets.handout_button import picture_button
+from viz.widgets.head_table import coloured_grid
 from viz.widgets.picture import picture_name
 
 Pair = tuple[AttentionRecord, AttentionRecord]   # the two records
@@ -325,21 +326,8 @@ def grid_section(page: PageContext, overview: Overview, view: View, compared: Co
     offered = (ranked[ranked > EQUAL] if counterpart else values)[:SHOWN]
     colours = HeadValues(values.clip(lower=0).to_dict(), words["grid_value" if counterpart else "grid_likeness"],
                          bound=max(values.abs().max(), EQUAL), ranked=True)
-    _coloured_grid(overview, view, colours, offered.items(), format_number, key="grid", records=records,
-                   choose=choose or page.set)
-
-
-def _coloured_grid(overview: Overview, view: View, values: HeadValues, offered: Iterable[tuple[HeadId, float]],
-                   write: Callable[[float], str], *, key: str, records: Pair, choose: Callable[..., None]) -> None:
-    """Draw the grid of heads with a number as colour, the offered ones with their rank, and a button for each; a click
-    opens the head here, by choose(head=…)."""
-    offered = list(offered)
-    badges = [(*head, place) for place, (head, _) in enumerate(offered, 1)]
-    drawn = head_grid(overview, GridState((view.layer, view.head), rank_badges=badges, values=values), height=300,
-                      key=f"compare-{key}", on_event=lambda event: choose(head=(event.layer, event.head)))
-    picture_button(drawn, records)
-    pills(strings("compare")["open"], [(head, f"{head_label(*head)}  {write(value)}") for head, value in offered],
-          choose, "head", None, f"rank_{key}")
+    coloured_grid(overview, view, colours, offered.items(), format_number, key="compare-grid", records=records,
+                  choose=choose or page.set)
 
 
 def _answers(first: AttentionRecord, second: AttentionRecord, names: tuple[str, ...]) -> None:
@@ -382,8 +370,8 @@ def patching_section(records: Pair, overview: Overview, view: View, patches: Pat
         st.caption(words["grid"].format(unit=words["logits_unit"] if patches.words else words["cosine_unit"]))
         bound = max(FAINT * abs(patches.other - patches.plain), effects.abs().max(), EQUAL)
         colours = HeadValues(effects.to_dict(), words["effect"], signed=True, bound=bound, ranked=True)
-        _coloured_grid(overview, view, colours, strongest.items(), format_change, key="patched", records=records,
-                       choose=choose)
+        coloured_grid(overview, view, colours, strongest.items(), format_change, key="compare-patched", records=records,
+                      choose=choose)
     with right:
         names = [*map(str, patches.layers), words["all"]]
         shares = np.array([patches.share(number) for number in (*patches.layers.values(), patches.whole)])

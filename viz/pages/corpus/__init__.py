@@ -1,17 +1,19 @@
-"""What does every head do? Over the shipped sentences as a map, over a file of the reader's own, or over one text."""
+"""What does every head do? Over the shipped sentences as a map, over texts of the reader's own, over one text, or by a
+rule of the reader's own."""
 import streamlit as st
 
 from model.core.record import AttentionRecord
 from viz.page import Page, PageContext
 from viz.page_controls import Choice
-from viz.pages.corpus import head_map
+from viz.pages.corpus import head_map, own_rule
 from viz.pages.corpus.one_text import draw_text
 from viz.pages.corpus.own_file import many_texts
 from viz.text import strings
 from viz.widgets.fields import choice_for
 from viz.widgets.head_picker import kind_choice
 
-PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text")), *head_map.CONTROLS), reads="both")
+PAGE = Page("record", controls=(Choice("over", "set", ("set", "file", "text", "rule")), *head_map.CONTROLS,
+                                 *own_rule.CONTROLS), reads="both")
 
 
 def render(page: PageContext) -> None:
@@ -27,6 +29,8 @@ def render(page: PageContext) -> None:
     kind_choice(page, record, page.view())
     if over == "text":
         draw_text(page, record)
+    elif over == "rule":
+        own_rule.draw_rule(page)
     else:
         many_texts(page, record.query.model, record.query.revision, page.view().kind)
 

@@ -55,6 +55,7 @@ EACH = 3        # heads on either side of one token
 ICONS = {"silenced": ":material/volume_off:", "swapped": ":material/swap_horiz:", "patched": ":material/move_down:"}
 BLIND = 1e-5    # weights that differ by less are the same: the row has not seen the other word
 NAMED = 3       # keys of a row that are named
+MOST_TOGETHER = 7   # heads beside the open one, in one figure
 KEEPS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0)   # shares of a row's mass
 
 
@@ -215,17 +216,23 @@ def _grid(page: PageContext, record: AttentionRecord, view: View, measures: Head
     sizes = {layer.heads // layer.key.shape[0] for layer in attention_map.layers if isinstance(layer, Layer)}
     shown = GridState((view.layer, view.head), [(layer, head) for layer, head, _ in ordered] if ordered else None,
                       [(layer, head, place) for place, (layer, head, _) in enumerate(ranked[:SHOWN], 1)],
-                      said, values, silences)
+                      said, values, silences, view.overlay)
     drawn = head_grid(overview, shown, heads_per_kv=sizes.pop() if len(sizes) == 1 else 1, key="grid",
-                      on_event=lambda event: _take(page, event))
+                      on_event=lambda event: _take(page, event, view))
     picture_button(drawn, (record,), beside=None if silences is None else lambda: st.toggle(
         words["silences"], key="click-silences", help=words["silences_help"]))   # no part of the state of a link
 
 
-def _take(page: PageContext, event: GridEvent) -> None:
-    """Draw a head that was clicked; one to be silenced is compared as soon as the page runs."""
-    page.set(head=(event.layer, event.head))
-    if event.silence:
+def _take(page: PageContext, event: GridEvent, view: View) -> None:
+    """Open the head that was clicked, silence it, which is compared as soon as the page runs, or draw it together with
+    the open one, or no more."""
+    head = (event.layer, event.head)
+    if event.way == "figure":
+        others = [other for other in view.overlay if other != head]
+        page.set(overlay=tuple(others if head in view.overlay else [*others, head][-MOST_TOGETHER:]))
+        return
+    page.set(head=head)
+    if event.way == "silence":
         page.open_next("compare", **_edited("zero"))
 
 
@@ -342,7 +349,8 @@ def _filters(page: PageContext, record: AttentionRecord, view: View, why: str) -
             segments(words["quadrant"], {quadrant: words["quadrants"][quadrant or "all"] for quadrant in QUADRANTS},
                      choose, "quadrant", view.quadrant)
         others = [head for head in head_ids(record[view.kind]) if head != (view.layer, view.head)]
-        st.multiselect(words["overlay"], others, max_selections=7, format_func=lambda head: head_label(*head),
+        st.multiselect(words["overlay"], others, max_selections=MOST_TOGETHER,
+                       format_func=lambda head: head_label(*head),
                        **bind(lambda overlay: choose(overlay=tuple(overlay)), "overlay", list(view.overlay)))
 
 

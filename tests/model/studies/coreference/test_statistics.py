@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from model.core.statistics import accuracy_intervals, max_statistic_null
+from model.core.statistics import accuracy_intervals, best_column, held_out_accuracy, max_statistic_null
 from model.studies import coreference
 from model.studies.coreference import Case
 
@@ -38,10 +38,10 @@ def test_a_planted_head_is_found():
     pair, frame = layout()
     weights = planted(3, 0.9, head=41)
     correct = coreference.correctness(weights)
-    assert coreference.best_head(correct, weights) == 41
+    assert best_column(correct, weights.sum(-1)) == 41
     luck = max_statistic_null(correct, pair)
     assert luck.p_value == 1 / 2001 and luck.best > 0.85 > luck.high
-    found = coreference.held_out_accuracy(correct, weights, frame, frame % 2 == 0)
+    found = held_out_accuracy(correct, weights.sum(-1), frame, frame % 2 == 0)
     assert found.chosen == (41, 41) and found.accuracy.value == pytest.approx(correct[:, 41].mean())
     interval = accuracy_intervals(correct, frame)[41]
     assert 0.8 < interval.low < 0.9 < interval.high < 0.97
@@ -49,7 +49,7 @@ def test_a_planted_head_is_found():
 
 def test_of_equal_heads_the_one_with_more_weight_is_best():
     weights = np.array([[[0.01, 0.009], [0.5, 0.2], [0.3, 0.1]]], np.float32)
-    assert coreference.best_head(coreference.correctness(weights), weights) == 1
+    assert best_column(coreference.correctness(weights), weights.sum(-1)) == 1
 
 
 def test_the_best_of_many_lucky_heads_is_no_better_on_other_sentences():
@@ -59,14 +59,14 @@ def test_the_best_of_many_lucky_heads_is_no_better_on_other_sentences():
         weights = noise(100 + seed)
         correct = coreference.correctness(weights)
         gains.append(correct.mean(0).max())
-        held.append(coreference.held_out_accuracy(correct, weights, frame, frame % 2 == 0).accuracy.value)
+        held.append(held_out_accuracy(correct, weights.sum(-1), frame, frame % 2 == 0).accuracy.value)
     assert np.mean(gains) > 0.55
     assert abs(np.mean(held) - 0.5) < 3 * 0.5 / np.sqrt(40 * 2 * PAIRS)
 
 
 def test_one_frame_has_no_other_half():
     frames, odd = np.zeros(44, int), np.zeros(44, bool)
-    assert coreference.held_out_accuracy(np.ones((44, 1)), np.ones((44, 1, 2)), frames, odd) is None
+    assert held_out_accuracy(np.ones((44, 1)), np.ones((44, 1)), frames, odd) is None
 
 
 def test_halves_keep_frames_whole_and_are_of_one_size():

@@ -28,7 +28,7 @@ def test_a_click_opens_a_head_and_sends_little(visit):
     before = len(page.frames_received)
     page.locator(".grid .stage").click(position=spot(page, 3, 7))
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=3, head=7, silence=False)"]
+    assert events(page) == ["grid GridEvent(layer=3, head=7, way='open')"]
     expect(page.locator(".ch.grid")).to_have_attribute("data-open", "3.7")
     page.wait_for_selector(".ch.view[data-drawn='layer 3 · head 7 matrix']")
     sizes = [len(frame) for frame in page.frames_received[before:]]
@@ -58,7 +58,7 @@ def test_arrows_move_enter_opens_escape_leaves(visit):
     assert events(page) == []
     page.keyboard.press("Enter")
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=1, head=1, silence=False)"]
+    assert events(page) == ["grid GridEvent(layer=1, head=1, way='open')"]
     page.locator(".grid .scroll").focus()
     page.keyboard.press("Escape")
     assert page.evaluate("() => document.activeElement.shadowRoot?.activeElement ?? null") is None
@@ -83,7 +83,7 @@ def test_a_ranking_flows_and_names_each_head(visit):
     expect(page.locator(".grid .label.name")).to_have_text(["1·4", "1·3", "1·2", "1·1", "1·0", "0·2", "0·1", "0·0"])
     page.locator(".grid .stage").click(position={"x": 20, "y": 20})
     rest(page)
-    assert events(page) == ["grid GridEvent(layer=1, head=4, silence=False)"]
+    assert events(page) == ["grid GridEvent(layer=1, head=4, way='open')"]
 
 
 def test_numbers_can_colour_the_grid(visit):

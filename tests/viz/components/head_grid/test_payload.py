@@ -49,11 +49,12 @@ def test_a_head_that_is_not_there_is_simply_not_open(overview):
 
 
 def test_an_event_is_a_head(overview):
+    assert parse_event({"figure": 3}, overview) == GridEvent(1, 0, "figure")
     assert [parse_event(number, overview) for number in (0, 3, 9)] == [GridEvent(0, 0), GridEvent(1, 0),
                                                                        GridEvent(2, 1)]
 
 
 @pytest.mark.parametrize("hostile", [None, -1, 10, 10**9, 1.0, float("nan"), float("inf"), True, "0", "", [], [0], {},
-                                     {"layer": 0, "head": 0}])
+                                     {"layer": 0, "head": 0}, {"figure": -1}, {"erase": 0}])
 def test_a_hostile_value_is_no_event(overview, hostile):
     assert parse_event(hostile, overview) is None

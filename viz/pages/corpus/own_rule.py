@@ -1,0 +1,141 @@
+"""Every head by a rule of the reader's own: from words matching A to words matching B."""
+import io
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import streamlit as st
+
+from model.ask import sources
+from model.core.heads import OverviewQuery
+from model.core.query import UserError
+from model.studies import corpus, rule
+from model.studies.atlas.build import SHIPPED
+from model.studies.syntax import SUFFIX, shipped_treebank
+from viz.components.head_grid import HeadValues
+from viz.format import format_share, head_label, true_minus
+from viz.page import PageContext
+from viz.page_controls import Choice, Words
+from viz.provenance import public_name, versions
+from viz.text import strings
+from viz.theme import READABLE_WIDE
+from viz.widgets.fields import choice_for, text_value
+from viz.widgets.fragment import folded_formula
+from viz.widgets.head_table import coloured_grid, plain_table
+from viz.widgets.upload import MOST_TEXTS, given_texts
+
+CONTROLS = (Choice("cases", "trees", ("trees", "set", "own")), Words("looks_from", "VERB", 200),
+            Words("looks_at", "nsubj", 200))
+SHOWN = 6   # heads that are offered
+
+
+def draw_rule(page: PageContext) -> None:
+    """Draw the rule, what decides about it, and every head's score."""
+    words = strings("rule")
+    st.markdown(words["lead"], width=READABLE_WIDE)
+    choice_for(page, "cases", words["cases"], words["sets"])
+    given = _cases(page.controls["cases"])
+    with st.container(horizontal=True):
+        for name in ("looks_from", "looks_at"):
+            st.text_input(words[name], max_chars=200, help=words["help"], on_change=_typed, args=(page, name),
+                          **text_value(f"rule-{name}", page.controls[name]))
+    if not given:
+        return
+    model, sides = page.state.model, [rule.read_side(page.controls[name], given) for name in ("looks_from", "looks_at")]
+    if sources.catalogue_only() and any(isinstance(side, re.Pattern) for side in sides):
+        raise UserError(words["no_expressions"])
+    marked = rule.mark(given, (sides[0], sides[1]))
+    report: rule.RuleReport = page.ask(rule.RuleQuery(model, sources.revision(model), marked))
+    untrained = _untrained(page, marked)
+    st.markdown("\n".join(f"- {claim}" for claim in claims(report, untrained)), width=READABLE_WIDE)
+    _heads(page, report, marked)
+    st.download_button(words["json"], lambda: _as_json(page, report, untrained), "clearhead-rule.json",
+                       "application/json", on_click="ignore", key="rule-json")
+    folded_formula(words["code"], words["about"], lambda: (rule.tests_of, rule.best_offset, rule.null_of),
+                   key="rule-code")
+
+
+def _typed(page: PageContext, name: str) -> None:
+    page.set(**{name: st.session_state[f"rule-{name}"].strip()})
+
+
+def _cases(chosen: str) -> Sequence[Any]:
+    """Return the sentences over which the rule is tested; none as long as the reader gives none."""
+    if chosen == "trees":
+        return shipped_treebank("en", "grammar")
+    if chosen == "set":
+        return SHIPPED.read_text(encoding="utf-8").splitlines()
+    given = given_texts("rule", (*corpus.SUFFIXES, SUFFIX))
+    if given is None:
+        return ()
+    content, name = given
+    found = rule.read_cases(io.BytesIO(content), name)
+    if len(found) > MOST_TEXTS:
+        raise UserError(strings("measures")["many_large"].format(name=name, texts=MOST_TEXTS, megabytes=5))
+    return found
+
+
+def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleReport | None:
+    """Return the same of the model with random weights; None where there is none."""
+    twin = sources.untrained(page.state.model)
+    try:
+        answer: rule.RuleReport = page.ask(rule.RuleQuery(twin, sources.revision(twin), marked), height=0)
+    except UserError:
+        return None
+    return answer
+
+
+def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[str]:
+    """Return what decides, in sentences: held-out sentences first, then what position, chance and random weights give."""
+    words, best, (offset, share) = strings("rule")["claims"], report.accuracy_of_best, report.offset
+    facts = {"best": head_label(*report.best), "accuracy": format_share(best.value), "share": format_share(share),
+             "offset": true_minus(f"{offset:+d}"), "chance": format_share(report.null.mean),
+             "rarely": format_share(report.null.high), "p": f"{report.null.p_value:.3f}", "pairs": report.pairs,
+             "sentences": report.sentences, "left_out": report.left_out}
+    names = ["best", "offset", "chance", "pairs"]
+    if report.held_out is not None:
+        held = report.held_out.accuracy
+        names.insert(0, "held_out")
+        facts |= {"value": format_share(held.value), "low": format_share(held.low), "high": format_share(held.high),
+                  "heads": ", ".join(head_label(*head) for head in report.chosen),
+                  "beyond": int(held.low > max(share, report.null.high))}
+    if untrained is not None:
+        names.insert(-1, "untrained")
+        facts |= {"untrained": head_label(*untrained.best),
+                  "untrained_share": format_share(untrained.accuracy_of_best.value)}
+    return [words[name].format(**facts) for name in names]
+
+
+def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked, ...]) -> None:
+    """Draw the grid coloured by accuracy, and the table of every head; a click opens the head on a sentence of the rule."""
+    words, view, table = strings("rule"), page.view(), report.frame()
+    text = next(each.text for each in marked if each.pairs)
+
+    def choose(head: tuple[int, int]) -> None:
+        page.set(text=text, head=head)
+        page.open_next("heads")
+
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.markdown(f"##### {words['grid']}")
+        accuracy = table["accuracy"]
+        coloured_grid(page.ask(OverviewQuery(page.query(), view.kind)), view,
+                      HeadValues(accuracy.to_dict(), words["accuracy"], bound=1.0, ranked=True),
+                      accuracy[:SHOWN].items(), format_share, key="rule", records=(page.record(),), choose=choose)
+    with right:
+        st.markdown(f"##### {words['table']}")
+        shares = ["accuracy", "low", "high"]
+        config = {words["columns"][name]: st.column_config.NumberColumn(format="%.1f") for name in shares}
+        config[words["columns"]["weight"]] = st.column_config.NumberColumn(format="%.3f")
+        plain_table(table.assign(**100 * table[shares]), words["columns"], key="rule-table", config=config,
+                    alt=words["table_alt"].format(looking=page.controls["looks_from"], n=len(table),
+                                                  wanted=page.controls["looks_at"]))
+
+
+def _as_json(page: PageContext, report: rule.RuleReport, untrained: rule.RuleReport | None) -> str:
+    """Return the whole report with where it comes from."""
+    model = page.state.model
+    return json.dumps({"model": public_name(model), "revision": sources.revision(model),
+                       "from": page.controls["looks_from"], "to": page.controls["looks_at"], **report.as_object(),
+                       "untrained": untrained and untrained.as_object(), "versions": versions()}, indent=1)
