@@ -55,6 +55,7 @@ def main() -> None:
               help="For a paper: one-column (84 mm), two-column (174 mm) or millimetres; no title, and the caption is "
                    "printed as text to copy. The default for several heads is two-column.")
 @click.option("--title", is_flag=True, help="With --width: name the model above the figure.")
+@click.option("--paths", is_flag=True, help="Name folders of this machine in full in the provenance.")
 @click.option("--no-caption", is_flag=True, help="Leaves out the caption; the provenance stays inside the file.")
 @click.option("--out", required=True, type=WRITE,
               help="The file; its ending says the format.")
@@ -62,14 +63,16 @@ def export(out: Path, **asked: Any) -> None:
     """Write one head, or all of them, as .png, .svg, .pdf (pictures), .html (alive), .csv (its numbers) or .npz (the
     numbers of all heads).
 
-    \b python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg python -m viz export
-    --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf python -m viz export
-    --model minilm --text "The cat sat." --head 3.1 --head 5.11 --width two-column --out fig.pdf python -m viz export
-    --model minilm --text "The cat sat." --grid --zoom 4 --out all.png python -m viz export --model minilm --text "The
-    cat sat." --out all.npz python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token
-    8,7 --out head.png python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
-    python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png python -m viz export --record
-    mine.safetensors --out mine-all.npz
+    \b
+    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --out head.svg
+    python -m viz export --model minilm --text "The cat sat." --layer 3 --head 1 --lens lines --token sat --out a.pdf
+    python -m viz export --model minilm --text "The cat sat." --head 3.1 --head 5.11 --width two-column --out fig.pdf
+    python -m viz export --model minilm --text "The cat sat." --grid --zoom 4 --out all.png
+    python -m viz export --model minilm --text "The cat sat." --out all.npz
+    python -m viz export --model dinov2-small --image cat.jpg --layer 11 --lens picture --token 8,7 --out head.png
+    python -m viz export --model smollm2 --text "The cat sat on a mat." --window 2 1 --out window.png
+    python -m viz export --record mine.npz --layer 3 --head 1 --out mine.png
+    python -m viz export --record mine.safetensors --out mine-all.npz
 
     Every file carries where it comes from: the model and its revision, the text, the view and the versions, as one JSON
     string.
@@ -91,10 +94,11 @@ def export(out: Path, **asked: Any) -> None:
         width = asked["width"] or "two-column"
         content = columns(record, view, out.suffix.lower()[1:], () if asked["grid"] else several,
                           float(width) if width.replace(".", "", 1).isdigit() else width, title=asked["title"],
-                          zoom=asked["zoom"])
+                          zoom=asked["zoom"], paths=asked["paths"])
         click.echo(caption(record))
     else:
-        content = make_file(out.suffix, record, view, Options(asked["grid"], asked["zoom"], not asked["no_caption"]))
+        content = make_file(out.suffix, record, view, Options(asked["grid"], asked["zoom"], not asked["no_caption"],
+                                                                paths=asked["paths"]))
     write(out, content)
     click.echo(f"{out}: {len(content):,} bytes")
 
@@ -122,8 +126,9 @@ def _heads(asked: dict[str, Any]) -> tuple[tuple[int, int], ...]:
 def handout(file: Path, to_html: Path | None, to_pdf: Path | None) -> None:
     """Write a handout that was saved on the page Handout (.handout.json) as one HTML page, as a PDF, or both.
 
-    \b python -m viz handout lesson.handout.json --html lesson.html python -m viz handout lesson.handout.json --pdf
-    lesson.pdf
+    \b
+    python -m viz handout lesson.handout.json --html lesson.html
+    python -m viz handout lesson.handout.json --pdf lesson.pdf
     """
     from viz.handout import page, pdf
     from viz.handout.files import load
@@ -149,7 +154,9 @@ def notebook(lesson: str, solution: bool, out: Path | None) -> None:
     """Write the notebook of a lesson: about ten lines that compute what its page shows, and an exercise that checks
     itself. LESSON is the last part of its page's address, such as softmax.
 
-    \b python -m viz notebook softmax python -m viz notebook softmax --solution --out softmax-for-me.ipynb
+    \b
+    python -m viz notebook softmax
+    python -m viz notebook softmax --solution --out softmax-for-me.ipynb
     """
     from viz.handout import lesson_notebook
     from viz.text import strings

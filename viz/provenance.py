@@ -10,6 +10,7 @@ import json
 import math
 import os
 import platform
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from viz.link import unpack
 MADE_BY = "Clearhead"
 QUOTED = 240   # signs of a text in a caption
 INSIDE = (".localhost", ".local", ".lan", ".internal", ".intranet", ".home", ".home.arpa")   # names of one network
+MODELS = ("model", "against", "folder", "beside")   # parameters of an address that may be folders of this machine
 PACKAGES = ("torch", "transformers", "tokenizers", "numpy", "matplotlib")
 
 
@@ -43,21 +45,25 @@ def versions() -> dict[str, str]:
 
 def public_name(model: str) -> str:
     """Return a model's id without folders of this machine, which would tell a blind reviewer who wrote the paper."""
-    path = Path(model).expanduser()
-    local = path.is_absolute() or model.startswith((".", "~")) or path.exists()
-    return path.name if local else model
+    return Path(model).name if _is_path(model) or Path(model).exists() else model
 
 
-def describe(record: AttentionRecord, view: View, link: str = "") -> dict:
+def _is_path(text: str) -> bool:
+    """Return whether a string is written as a path of this machine."""
+    return text.startswith((".", "~")) or Path(text).is_absolute()
+
+
+def describe(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> dict:
     """Return the provenance as plain values: the question, the answer's model and checks, the view, the versions, the
-    link."""
-    query, card = record.query, record.card
+    link. paths: whether folders of this machine are named in full."""
+    query, card, named = record.query, record.card, str if paths else public_name
     return {
         "made_by": MADE_BY, "version": VERSION, "commit": commit(),
-        "model": public_name(query.model), "title": card.title, "revision": query.revision,
+        "model": named(query.model), "title": card.title, "revision": query.revision,
         "licence": card.licence, "text": query.text, "text_b": query.text_b, "target": query.target,
         "image": image_of(query), "chat": query.chat,
-        "continuation": list(query.continuation), "edits": [_plain(edit) for edit in sorted(query.edits, key=repr)],
+        "continuation": list(query.continuation), "edits": [_plain(edit, named)
+                                                          for edit in sorted(query.edits, key=repr)],
         "kind": view.kind.value, "layer": view.layer, "head": view.head, "view": dataclasses.asdict(view),
         "verification": {name: _number(value) for name, value in dataclasses.asdict(record.verification).items()},
         "omitted": None if record.omitted is None else dataclasses.asdict(record.omitted), "versions": versions(),
@@ -82,12 +88,13 @@ def _image_in_words(query: Query, phrases: dict) -> str:
     return phrases[form].format(**image)
 
 
-def _plain(edit: Edit) -> dict:
+def _plain(edit: Edit, named: Callable[[str], str]) -> dict:
     """Return an edit as JSON can hold it; the text that a patch takes from has no edits of its own."""
     values = {"edit": type(edit).__name__.lower(), **dataclasses.asdict(edit)}
     if isinstance(edit, Patch):
-        values["from_query"] |= {"edits": [], "continuation": list(edit.from_query.continuation),
-                                 "image": image_of(edit.from_query)}
+        other = edit.from_query
+        values["from_query"] |= {"model": named(other.model), "edits": [], "continuation": list(other.continuation),
+                                 "image": image_of(other)}
     return values
 
 
@@ -96,10 +103,10 @@ def _number(value: object) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def dumps(record: AttentionRecord, view: View, link: str = "") -> str:
+def dumps(record: AttentionRecord, view: View, link: str = "", paths: bool = False) -> str:
     """Return the provenance as one line of ASCII JSON, without the semicolon that some spreadsheets take for a cell's
     end."""
-    return json.dumps(describe(record, view, link), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
+    return json.dumps(describe(record, view, link, paths), ensure_ascii=True, allow_nan=False).replace(";", "\\u003b")
 
 
 def stated_address() -> str:
@@ -110,8 +117,10 @@ def stated_address() -> str:
 
 def opens_elsewhere(link: str) -> bool:
     """Return whether other machines than those of one network can open an address: its host has a public name or
-    number, or is the one that whoever runs the server states."""
+    number, or is the one that whoever runs the server states; and it names no folder of this machine."""
     try:
+        if any(_is_path(value) for name, value in parse_qsl(urlsplit(link).query) if name in MODELS):
+            return False
         host = (urlsplit(link).hostname or "").rstrip(".")
         if stated_address() and link.startswith(stated_address()):
             return True
@@ -160,7 +169,8 @@ def state_in_words(link: str, said: str = "") -> str:
         text = params.pop(field, "") or unpack(params.pop(f"{field}_z", "")) or ""
         asked.append((field, _quoted(text, phrases) if text else ""))
     chosen = [(name, value) for name, value in asked if value and value not in said]
-    chosen += [(name, value) for name, value in params.items()
+    chosen += [(name, Path(value).name if name in MODELS and _is_path(value) else value)
+               for name, value in params.items()
                if value and name not in ("present", "screen") and not name.endswith("_id")]
     words = ", ".join(f"{name.replace('_', ' ')} {value}".strip() for name, value in chosen)
     page = address.path.rstrip("/").rsplit("/", 1)[-1] or "heads"

@@ -56,8 +56,9 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
     Ctrl-C, or killed, the same command goes on from there. Engine and number of workers do not change a byte of the
     Parquet files. Each worker holds the model.
 
-    \b python -m model atlas build reviews.txt --model minilm --out atlas python -m model atlas build news.jsonl --model
-    smollm2 --out atlas --on processes --workers 4
+    \b
+    python -m model atlas build reviews.txt --model minilm --out atlas
+    python -m model atlas build news.jsonl --model smollm2 --out atlas --on processes --workers 4
     """
     if address and on != "ray":
         raise click.UsageError("--ray is the address of a cluster; say --on ray with it.")

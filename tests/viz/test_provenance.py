@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from model.core.query import Patch
 from model.core.record import Verification
 from model.core.view import View
 from tests.fabricate import record
@@ -94,3 +95,15 @@ def test_caption_and_badge_quote_the_difference_of_this_pass_and_not_that_at_loa
 def test_what_was_not_measured_is_not_quoted():
     lines = sentences(replace(record(4), verification=Verification("imported", load_error=1.4e-6)))[1]
     assert lines[-1] == "imported from a file, not verified"
+
+
+def test_folders_of_this_machine_are_named_only_where_somebody_asks():
+    made = record()
+    query = replace(made.query, model="/home/ada/tuned")
+    patched = replace(made, query=replace(query, edits=frozenset([Patch(made.kinds[0], 0, 0, query)])))
+    for suffix in (".svg", ".csv", ".html"):
+        kept, asked = (export(suffix, patched, View(kind=made.kinds[0]), Options(paths=full)) for full in (False, True))
+        assert b"/home/ada" not in kept and b"tuned" in kept
+        assert suffix == ".html" or b"/home/ada/tuned" in asked
+    link = "https://example.org/compare?model=minilm&against=%2Fhome%2Fada%2Ftuned&versus=model"
+    assert not opens_elsewhere(link) and "against tuned" in way_back(link)

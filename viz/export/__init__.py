@@ -28,6 +28,7 @@ class Options:
     zoom: int = 2          # pixels a point, of a PNG
     caption: bool = True   # whether the provenance stands below in words
     link: str = ""         # the view's address
+    paths: bool = False    # whether folders of this machine are named in full
 
     def __post_init__(self) -> None:
         if not 1 <= self.zoom <= 8:
@@ -74,13 +75,13 @@ def filename(suffix: str, record: AttentionRecord, view: View, options: Options 
 
 
 def columns(record: AttentionRecord, view: View, kind: str, chosen: tuple[HeadId, ...], width: str | float, *,
-            title: bool = False, zoom: int = 4) -> bytes:
+            title: bool = False, zoom: int = 4, paths: bool = False) -> bytes:
     """Make a figure for a paper as png, svg or pdf: these heads on one scale, or all of them, exactly `width` wide (a
     name of `viz.paper.columns.WIDTHS` or millimetres). The provenance is inside the file, and no caption below. Raises
     UserError where that cannot be."""
     with pen():
         drawn = paper_figure(record, view, chosen, width, raster=kind == "png", title=title)
-        return save(drawn, kind, zoom, provenance.dumps(record, view))
+        return save(drawn, kind, zoom, provenance.dumps(record, view, paths=paths))
 
 
 def caption(record: AttentionRecord) -> str:
@@ -93,7 +94,7 @@ def caption(record: AttentionRecord) -> str:
 def _picture(kind: str, record: AttentionRecord, view: View, options: Options) -> bytes:
     with pen():
         drawn = figure(record, view, kind == "png", all_heads=options.grid, caption=options.caption, link=options.link)
-        return save(drawn, kind, options.zoom, provenance.dumps(record, view, options.link))
+        return save(drawn, kind, options.zoom, provenance.dumps(record, view, options.link, options.paths))
 
 
 def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
@@ -107,7 +108,7 @@ def _html(record: AttentionRecord, view: View, options: Options) -> bytes:
 
 
 def _csv(record: AttentionRecord, view: View, options: Options) -> bytes:
-    return head_csv(record, view, provenance.dumps(record, view, options.link))
+    return head_csv(record, view, provenance.dumps(record, view, options.link, options.paths))
 
 
 def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
@@ -119,7 +120,7 @@ def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
         raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB and the limit is "
                         f"{LIMIT / 2**20:,.0f} MB; export one head as CSV, or use a shorter text.")
     target = io.BytesIO()
-    write_npz(record, target, provenance.dumps(record, view, options.link))
+    write_npz(record, target, provenance.dumps(record, view, options.link, options.paths))
     return target.getvalue()
 
 

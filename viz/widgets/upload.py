@@ -115,8 +115,8 @@ def _stop(key: str, stopped: bool) -> None:
 
 
 def _answer(question: Hashable, bar: DeltaGenerator, counts: tuple[int, int, int]) -> Any:
-    """Return one answer; each look is a Streamlit call, at which a newer click takes over. counts: of texts before it, in it,
-    and in all batches."""
+    """Return one answer; each look is a Streamlit call, at which a newer click takes over. counts: of texts before it,
+    in it, and in all batches."""
     (before, count, total), job = counts, sources.ask(question, session().id)
     try:
         while not job.wait(0.1):

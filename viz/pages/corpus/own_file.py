@@ -9,7 +9,7 @@ from model.core.query import Kind, UserError
 from model.studies.atlas.build import Item, TextsQuery
 from model.studies.atlas.summary import Averages, as_csv
 from viz.page import PageContext
-from viz.provenance import versions
+from viz.provenance import public_name, versions
 from viz.text import escape_markdown, strings
 from viz.theme import READABLE_WIDE
 from viz.widgets.head_table import (
@@ -62,9 +62,10 @@ def _shown(page: PageContext, result: CorpusResult) -> None:
     table = averages.frame()[["pattern", "fit", "fit_n", *names]]
     table = table.rename(columns=lambda name: name.removesuffix("_mean"))
     clickable_table(page, table, _columns(table), key="many-table", alt=words["many_kept"].format(
-        name=result.name, model=result.model, **counts))
+        name=result.name, model=public_name(result.model), **counts))
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        provenance = {"model": result.model, "revision": result.revision, "file": result.name, "versions": versions()}
+        provenance = {"model": public_name(result.model), "revision": result.revision, "file": result.name,
+                      "versions": versions()}
         st.download_button(words["many_csv"], lambda: as_csv(averages, provenance).encode("utf-8"),
                            "clearhead-heads-over-texts.csv", "text/csv", on_click="ignore", key="many-csv")
         colour = st.selectbox(words["many_colour"], averages.names, format_func=lambda name: AVERAGES[name],

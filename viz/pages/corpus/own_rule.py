@@ -87,7 +87,7 @@ def _untrained(page: PageContext, marked: tuple[rule.Marked, ...]) -> rule.RuleR
 
 
 def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[str]:
-    """Return what decides, in sentences: held-out sentences first, then what position, chance and random weights give."""
+    """Return what decides: held-out sentences first, then what position, chance and random weights give."""
     words, best, (offset, share) = strings("rule")["claims"], report.accuracy_of_best, report.offset
     facts = {"best": head_label(*report.best), "accuracy": format_share(best.value), "share": format_share(share),
              "offset": true_minus(f"{offset:+d}"), "chance": format_share(report.null.mean),
@@ -108,7 +108,7 @@ def claims(report: rule.RuleReport, untrained: rule.RuleReport | None) -> list[s
 
 
 def _heads(page: PageContext, report: rule.RuleReport, marked: tuple[rule.Marked, ...]) -> None:
-    """Draw the grid coloured by accuracy, and the table of every head; a click opens the head on a sentence of the rule."""
+    """Draw the grid by accuracy and the table of every head; a click opens the head on a sentence of the rule."""
     words, view, table = strings("rule"), page.view(), report.frame()
     text = next(each.text for each in marked if each.pairs)
 
