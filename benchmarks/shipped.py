@@ -61,8 +61,25 @@ def atlas() -> Iterator[Any]:
     yield AtlasQuery("minilm", sources.revision("minilm"))
 
 
+def faithfulness() -> Iterator[Any]:
+    """The sentences of the page on the first page's model."""
+    from model.studies.faithfulness import AttributionsQuery
+
+    yield AttributionsQuery("minilm", sources.revision("minilm"), "vector", "sentences")
+
+
+def cost() -> Iterator[Any]:
+    """A layer of each width that the lesson offers."""
+    from model.lessons.cost import CostsQuery
+    from viz.pages.cost import WIDTHS
+
+    for width in WIDTHS:
+        yield CostsQuery(width)
+
+
 NAMES: dict[str, Callable[[], Iterator[Any]]] = {
-    "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction, "atlas": atlas}
+    "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction, "atlas": atlas,
+    "faithfulness": faithfulness, "cost": cost}
 
 
 def records() -> None:

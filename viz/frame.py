@@ -10,8 +10,9 @@ import streamlit as st
 from model.ask import sources
 from model.core.files import ASSETS
 from model.core.query import UserError
-from viz.components.component import registered
+from viz.components.component import component_value, registered
 from viz.components.files import browsers_rest
+from viz.glossary import term_link, terms
 from viz.page import PageContext, page_after, pages
 from viz.session import session
 from viz.streamlit_patch import DeltaGenerator, StreamlitPage, went_back
@@ -72,6 +73,19 @@ def draw(page: PageContext, render: Callable[[PageContext], None]) -> None:
     watch_check(page)
 
 
+def mark_terms(page: PageContext) -> None:
+    """Has the browser underline the terms of the glossary in what the page has drawn; a tap opens the definition."""
+    def open_entry() -> None:
+        if (name := component_value("terms")) in terms():
+            page.open_next("glossary", term=name)
+
+    words = strings("glossary")["tap"]
+    known = [[term.name, term.title, term.says.replace("*", ""), term_link(term), term.title.rstrip(")").split(" (")]
+             for term in terms().values() if term.name not in words["unmarked"]]
+    registered("terms", "js/terms.js", "module.terms")(key="terms", data=[words["more"], known],
+                                                       on_event_change=open_entry)
+
+
 def show_next(page: PageContext) -> None:
     """Draw the way on, at the end of a page."""
     following = page_after(page.name)
@@ -113,6 +127,8 @@ def run(name: str, menu: Mapping[str, StreamlitPage]) -> None:
             share_button(context)
     draw(context, render)
     if not now.state.present:
+        if name != "glossary":
+            mark_terms(context)
         show_next(context)
     listen_for_keys(context, name in lessons())
 

@@ -104,7 +104,7 @@ def encode(value: Any, question: Any = None) -> Any:
         return {"dtype": value.dtype.str, "shape": list(value.shape), "bytes": b64encode(value.tobytes()).decode()}
     if isinstance(value, dict):
         return [[encode(key), encode(each)] for key, each in value.items()]
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, frozenset)):
         return [encode(each) for each in value]
     value = value.item() if isinstance(value, np.generic) else value
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -123,7 +123,7 @@ def decode(kind: Any, given: Any, question: Any = None) -> Any:
     if get_origin(kind) is tuple:
         of = parts[:1] * len(given) if parts[-1] is Ellipsis else parts
         return tuple(decode(part, each) for part, each in zip(of, given, strict=True))
-    if get_origin(kind) in (list, dict):
+    if get_origin(kind) in (list, dict, frozenset):
         made = [decode(parts[0], each) if len(parts) == 1 else tuple(map(decode, parts, each)) for each in given]
         return get_origin(kind)(made)
     if kind is np.ndarray or get_origin(kind) is np.ndarray:

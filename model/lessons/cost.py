@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 WAYS = ("plain", "fused", "window", "linear")
 D_K = 64
 START, END = 64, 131_072                 # lengths: each the double of the one before
+LENGTHS = tuple(START * 2**power for power in range((END // START).bit_length()))
 WINDOW = 64                              # keys on each side of the sliding window
 LONGEST = 1.5                            # seconds that one computation may take by what the length before took
 # seconds: shorter computations are repeated for so long and the shortest counts
@@ -60,6 +61,25 @@ class Cost:
 
     seconds: float
     peak: int
+
+
+@dataclass(frozen=True)
+class CostsQuery:
+    """Every way of WAYS at every length that it does not take too long for, in a layer of one width."""
+
+    d_model: int
+    model: str = "layer"   # of random numbers
+    revision: str = ""
+
+    def answer(self, models: Models, report: Progress) -> dict[str, dict[int, Cost]]:
+        """Return {way: {length: its cost}}."""
+        found = dict[str, dict[int, Cost]]((way, {}) for way in WAYS)
+        for n in LENGTHS:
+            for way, known in found.items():
+                before = known.get(n // 2)
+                if (before or n == START) and stop_reason(way, n, self.d_model, before) is None:
+                    known[n] = measure(CostQuery(way, n, self.d_model), report)
+        return found
 
 
 def plain(query: "Tensor", key: "Tensor", value: "Tensor") -> "Tensor":
@@ -230,13 +250,13 @@ def measure(question: CostQuery, report: Progress) -> Cost:
         return Cost(seconds_of(call), peak)
 
 
-def machine() -> dict[str, str]:
-    """Return what measured: the version of torch and the system."""
+def machine() -> str:
+    """Return what measures here: the version of torch and the system."""
     import platform
 
     import torch
 
-    return {"torch": torch.__version__, "system": f"{platform.system()} {platform.machine()}"}
+    return f"one thread of torch {torch.__version__}, {platform.system()} {platform.machine()}"
 
 
 def power(lengths: np.ndarray, numbers: np.ndarray) -> tuple[float, float]:

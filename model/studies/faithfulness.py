@@ -3,12 +3,13 @@ assets/cases/agreement.csv."""
 import csv
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from model.core.files import ASSETS
-from model.core.query import HeadId, Query
+from model.core.models import Models
+from model.core.query import HeadId, Progress, Query, quiet
 from model.core.statistics import MeanInterval, mean_intervals, rank_correlations
 from model.studies.attribution import (
     FEWEST,
@@ -71,6 +72,27 @@ def questions(model: str, revision: str, kind: str, which: str) -> tuple[Attribu
         asked = {"vector": AttributionQuery(query, other=text.other), "target": AttributionQuery(query)}
         found.append(asked.get(kind, AttributionQuery(query, text.at, text.word, text.rival)))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class AttributionsQuery:
+    """The questions of a whole set, for a model that answers in this way (`Answer.kind`)."""
+
+    model: str
+    revision: str
+    kind: str
+    which: str
+
+    def answer(self, models: Models, report: Progress) -> tuple[Attribution, ...]:
+        """Return the answers, in the order of the texts, their heads in float32, as a file is shipped. Raises UserError
+        where one cannot be asked."""
+        found, wanted = list[Attribution](), questions(self.model, self.revision, self.kind, self.which)
+        for number, question in enumerate(wanted):
+            report(number / len(wanted), question.query.text)
+            one = question.answer(models, quiet)
+            heads = {name: tuple(np.float32(each) for each in layers) for name, layers in one.by_head.items()}
+            found.append(replace(one, by_head=heads))
+        return tuple(found)
 
 
 COLUMNS = (*REMOVALS, "all")   # the last: the mean over the three definitions

@@ -22,9 +22,9 @@ from viz.widgets.fields import button_setting, choice_for, slider_for, toggle_fo
 from viz.widgets.figure import figure, page_theme, unfinished_figure
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import QUESTIONS, Lesson, computing, draw_first, drawn_control, drawn_lines
+from viz.widgets.measured import is_shipped, measured_line
 
-# tokens that are counted and measured, each the double of the one before
-LENGTHS = tuple(cost.START * 2**power for power in range((cost.END // cost.START).bit_length()))
+LENGTHS = cost.LENGTHS                   # tokens that are counted and measured, each the double of the one before
 WIDTHS = (64, 128, 256, 512)             # d_model of the layer that is counted and measured
 SCORES = Numbers("s", (1.0, 2.5, 0.0, -1.0, 3.0, 0.5, -2.0, 4.0, 1.5, 5.5, 0.0, 2.0), -8, 8, 12, 12)
 TILES = (1, 2, 3, 4, 6, 12)
@@ -117,19 +117,23 @@ def _counted(lesson: Lesson, width: int) -> None:
 
 
 def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
-    """Draw what the ways cost on this machine, measured length by length while the switch is on."""
-    words, names = lesson.prose["measured"], lesson.prose["ways"]
-    with st.container(horizontal=True, vertical_alignment="center"):
-        toggle_for(page, "run", words["run"])
-        button_setting(page, words["again"], "measure-again", again=(page.controls["again"] + 1) % 100, run=True)
-        if page.controls["run"]:
-            button_setting(page, words["stop"], "measure-stop", run=False)
-    found: Found = {way: {} for way in cost.WAYS}
+    """Draw what the ways cost: as shipped, or on this machine, measured length by length while the switch is on."""
+    words, names, question = lesson.prose["measured"], lesson.prose["ways"], cost.CostsQuery(width)
+    kept = None if page.controls["run"] or not is_shipped(question) else sources.shipped(question)
+    found: Found = {way: {} for way in cost.WAYS} if kept is None else kept.answer
     ended, place = dict[str, str](), st.empty()
-    with st.container():
-        for n in LENGTHS:
-            if _measure(page, found, ended, n, width):
-                unfinished_figure(place, _drawn(lesson, found, "seconds", width, page_theme()), key=f"live-{n}")
+    if kept is not None:
+        measured_line(question, "cost", "cost", again=lambda: page.set(run=True))
+    else:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            toggle_for(page, "run", words["run"])
+            button_setting(page, words["again"], "measure-again", again=(page.controls["again"] + 1) % 100, run=True)
+            if page.controls["run"]:
+                button_setting(page, words["stop"], "measure-stop", run=False)
+        with st.container():
+            for n in LENGTHS:
+                if _measure(page, found, ended, n, width):
+                    unfinished_figure(place, _drawn(lesson, found, "seconds", width, page_theme()), key=f"live-{n}")
     if not found["plain"]:
         place.container(border=True, height=120, horizontal_alignment="center",
                         vertical_alignment="center").caption(words["nothing"])
@@ -145,8 +149,9 @@ def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
     st.markdown(markdown_table(words["table_head"], [
         [names[way], f"{n:,}", f"{last.seconds:.2g} s, {grows[f'seconds_{way}']}",
          f"{last.peak / 2**20:z,.1f} MB, {grows[f'peak_{way}']}"] for way, (n, last) in there.items()]))
-    st.caption(words["why"].format(ends="; ".join(f"{names[way]}: {words['ends'][ended.get(way, 'length')]}"
-                                                  for way in there)))
+    if kept is None:
+        st.caption(words["why"].format(ends="; ".join(f"{names[way]}: {words['ends'][ended.get(way, 'length')]}"
+                                                      for way in there)))
     times = {way: {n: answer.seconds for n, answer in found[way].items()} for way in cost.WAYS}
     crossings = {way: cost.crossing(times[way], times["linear"]) for way in ("plain", "fused")}
     n = max(set(times["plain"]) & set(times["fused"]))
@@ -158,7 +163,8 @@ def _measured(page: PageContext, lesson: Lesson, width: int) -> None:
                        even=cost.balanced_length(width), n=n, faster=plain.seconds / fused.seconds,
                        plain_mb=plain.peak / 2**20, fused_mb=fused.peak / 2**20, fitted=cost.FITTED, side=cost.WINDOW,
                        tiles=cost.FLOAT * cost.BLOCK / 2**20, limit=cost.bytes_allowed() / 2**20, longest=cost.LONGEST,
-                       clock=cost.clock().__name__, **cost.machine(), **grows,
+                       clock=cost.clock().__name__ if kept is None else "thread_time",
+                       machine=cost.machine() if kept is None else kept.machine, **grows,
                        **{way: "–" if at is None else f"{at:,.0f}" for way, at in crossings.items()})
 
 

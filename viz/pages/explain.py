@@ -24,7 +24,7 @@ from model.studies.attribution import (
     kind_of,
     rank_agreement,
 )
-from model.studies.faithfulness import Report, by_layer, questions, report, texts
+from model.studies.faithfulness import AttributionsQuery, Report, by_layer, questions, report, texts
 from model.studies.token_removal import last_word, target_word
 from model.studies.weight_swap import Swapped, SwapQuery
 from viz.components.token_strip import StripEvent
@@ -42,6 +42,7 @@ from viz.widgets.fields import bind, button_setting, choice_for, toggle_for
 from viz.widgets.figure import figure
 from viz.widgets.fragment import folded, folded_formula
 from viz.widgets.head_picker import real_head, sentence_strip
+from viz.widgets.measured import is_shipped, measured_line
 
 PAGE = Page("record", answers=lambda offer: offer.id != "scratch", controls=(   # which says nothing to be explained
     Number("at", -1, -1, 99_999, whole=True), Words("word", "", 40), Words("rival", "", 40), Words("other", "", 300),
@@ -315,19 +316,24 @@ def corpus_section(page: PageContext, record: AttentionRecord, view: View, kind:
     if which == page.controls["set"]:
         choice_for(page, "set", words["which"], words["names"])
     st.caption(words["about"]["target" if kind == "target" else which], width=READABLE)
-    if not page.controls["run"]:
+    whole, wrong = AttributionsQuery(model, sources.revision(model), kind, which), list[str]()
+    if is_shipped(whole) and not page.controls["run"]:
+        measured_line(whole, "explain", "faithfulness", again=lambda: page.set(run=True))
+        answers: list[Attribution | None] = list(page.ask(whole))
+    elif not page.controls["run"]:
         asks = words["run"].format(model=escape_markdown(record.card.title), count=len(texts(which)))
         st.button(asks, type="primary", on_click=lambda: page.set(run=True))
         st.caption(words["run_about"], width=READABLE)
         return
-    wanted, wrong = questions(model, sources.revision(model), kind, which), []
-    answers = list(page.ask_each(wanted,
-                                 say=lambda number, text: words["progress"].format(number=number + 1, all=len(wanted)),
-                                  on_error=lambda number, error: wrong.append(str(error))))
+    else:
+        count = len(texts(which))
+        answers = list(page.ask_each(questions(model, whole.revision, kind, which),
+                                     say=lambda number, text: words["progress"].format(number=number + 1, all=count),
+                                     on_error=lambda number, error: wrong.append(str(error))))
     answered = [answer for answer in answers if answer is not None]
     groups = [text.group for text, answer in zip(texts(which), answers, strict=True) if answer is not None]
     if wrong:
-        st.warning(words["left_out"].format(count=len(wrong), all=len(wanted), first=escape_markdown(wrong[0])))
+        st.warning(words["left_out"].format(count=len(wrong), all=len(answers), first=escape_markdown(wrong[0])))
     if not answered:
         st.info(words["nothing"])
         return

@@ -2,6 +2,8 @@
 // section; of a section first its lead and then its notices are seen, one at a time, under its picture. Any other page is
 // one screen. What is drawn stays where it is on the page; this module marks what is seen, and lecture.css hides the
 // rest.
+import { inWindow } from "./shared.js";
+
 const MAIN = "[data-testid=stMain]", BLOCK = "[data-testid=stMainBlockContainer] > [data-testid=stVerticalBlock]";
 const PROMPT = "[class*='st-key-predict-']", KEYS = ".st-key-presentation", CHART = ".clearhead-chart";
 const SCREEN = `[class*='st-key-section-'], [class*='st-key-screen-'], ${PROMPT}`;
@@ -11,7 +13,11 @@ const PROOF = "[class*='st-key-about-']", REVEAL = "[class*='st-key-reveal-'] bu
 export const TITLE = "title";
 const WIDE = 720, HIGH = 405;   // the window in a lesson's own pixels, before it is enlarged
 const WHOLE = 0.88;             // times as much is a page enlarged that has not been cut into screens
+const LEAST = 0.64;             // times as much, at least, is a screen enlarged that would not fit otherwise
+const SETTLED = 500;            // ms until charts have taken their size
 const EDGE = 0.04;              // of a screen's height: the edge of a shadow or of a word beside a thumb
+const LINE = 26;                // pixels of the line below
+const PARTS = "[data-testid=stElementContainer]";
 
 const nameOf = (element) => /st-key-(?:section|screen)-([\w-]+)|st-key-(predict-[\w-]+)/.exec(element.className)
   .slice(1).find(Boolean);
@@ -54,8 +60,8 @@ function mark(name, wanted) {
  *   first: () => void, last: () => void}}
  */
 export function stage(start, { lesson, only }, tell) {
-  const main = document.querySelector(MAIN);
-  let name, step, proof, place = 0, waiting = 0, screens = [];
+  const main = document.querySelector(MAIN), scales = new Map();
+  let name, step, proof, later, place = 0, waiting = 0, screens = [];
 
   // where a screen is not there yet, or no more, the current one stays
   const known = () => screens.findIndex((screen) => screen.name === name);
@@ -70,14 +76,31 @@ export function stage(start, { lesson, only }, tell) {
     if (screens.some((screen) => screen.name === only)) screens = screens.filter((screen) => screen.name === only);
     const screen = screens[here()];
     if (!screen) return;
-    document.documentElement.style.setProperty("--lecture",
-      Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE));
     const said = texts(screen), at = Math.max(0, Math.min(step, said.length - 1)), proofs = within(screen, PROOF);
     mark("seen", proof && proofs.length ? [proofs[0]] : screen.seen);   // a formula needs the whole screen
     mark("said", said.slice(at, at + 1));
     if (known() >= 0) place = known();
+    enlarge(at === 0);
     const shown = known() < 0 ? undefined : at ? `${name}.${at}` : name;
     tell({ proof: proofs.length > 0, name: shown, place: here() + 1, of: screens.length });
+  }
+
+  // As large as the window holds the screen; one that would be too small then is scrolled.
+  function enlarge(fit) {
+    const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
+      Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by);
+    const key = `${screens[here()].name} ${proof} ${innerWidth} ${innerHeight}`;
+    if (!scales.has(key)) later = setTimeout(soon, SETTLED);
+    let scale = scales.get(key) ?? 1;
+    enlarged(scale);
+    for (let tries = 0; fit && tries < 3; tries++) {
+      const share = main.clientHeight / main.scrollHeight;
+      if (share > 1 - EDGE / 4) break;
+      scale = tries === 2 || scale * share < LEAST ? 1 : scale * share;
+      enlarged(scale);
+      if (scale === 1) break;
+    }
+    scales.set(key, scale);
   }
 
   const soon = () => { waiting ||= requestAnimationFrame(show); };
@@ -99,9 +122,12 @@ export function stage(start, { lesson, only }, tell) {
 
   // What is not on the screen yet comes before the next one.
   function scrolled(by) {
-    const before = main.scrollTop;
+    const before = main.scrollTop, high = main.clientHeight;
     if (main.scrollHeight - main.clientHeight < EDGE * main.clientHeight) return false;
-    main.scrollBy({ top: by * 0.7 * innerHeight });
+    // on, the first part that is cut off comes to the top
+    const cut = [...main.querySelectorAll(PARTS)].filter((each) => each.getClientRects().length).map(inWindow)
+      .filter((box) => box.bottom > high - LINE && box.top > high / 4).map((box) => box.top);
+    main.scrollBy({ top: by < 0 || !cut.length ? by * 0.7 * high : Math.min(...cut) - LINE / 2 });
     return Math.abs(main.scrollTop - before) > 8;
   }
 
@@ -130,6 +156,7 @@ export function stage(start, { lesson, only }, tell) {
   const end = () => {
     inside.disconnect();
     removeEventListener("resize", soon);
+    clearTimeout(later);
     cancelAnimationFrame(waiting);
     waiting = -1;   // a late call shows nothing any more
     document.documentElement.style.removeProperty("--lecture");

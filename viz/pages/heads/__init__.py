@@ -143,9 +143,9 @@ def _picture(page: PageContext, record: AttentionRecord) -> None:
         _grid(page, record, view, measures)
         # in a presentation its buttons are not drawn
         of_token = None if page.state.present else _look_here_first(record[view.kind], view, measures, page.set)
-        st.markdown(" ".join(claims))
-    _what_if(page, record, view)
+        st.markdown(" ".join(claims[:2] if page.state.present else claims))
     if not page.state.present:
+        _what_if(page, record, view)
         circuit_sections(page, record, view)
         tour_card()
     if of_token is not None:   # of a long text it takes longer than the picture

@@ -1,0 +1,121 @@
+// Terms of the glossary in a page's prose. The first occurrence of each is underlined by the CSS Custom Highlight API,
+// which leaves Streamlit's elements as they are; a tap on it opens its definition.
+import { mountOnce } from "./lifecycle.js";
+import { node } from "./shared.js";
+
+const PROSE = "p, li";
+const APART = "a, button, label, code, summary, :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], [role=dialog]";
+const CARD = `
+[popover] { position: fixed; inset: auto; margin: 0; box-sizing: border-box; width: min(22rem, calc(100vw - 16px));
+  padding: 12px 14px; border: 1px solid var(--st-border-color); border-radius: 6px;
+  background: var(--st-background-color); color: var(--st-text-color); font: 15px/1.45 var(--st-font);
+  box-shadow: 0 4px 18px #0003; }
+[popover] p { margin: 4px 0 8px; }
+[popover] a { color: var(--st-link-color); }`;
+
+const escaped = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/**
+ * The first occurrence of each term: [term, text node, start, end] in the order of the page; of two that begin at one
+ * character the longer.
+ * @param {Text[]} nodes
+ * @param {Map<string, object>} terms  by each form that a term has in prose, in small letters
+ * @returns {[object, Text, number, number][]}
+ */
+export function occurrences(nodes, terms) {
+  const forms = [...terms.keys()].sort((a, b) => b.length - a.length), seen = new Set(), found = [];
+  const any = new RegExp(`(?<![\\p{L}\\p{N}_-])(${forms.map(escaped).join("|")})s?(?![\\p{L}\\p{N}_-])`, "giu");
+  for (const text of nodes) {
+    for (const match of text.data.matchAll(any)) {
+      const term = terms.get(match[1].toLowerCase());
+      if (!seen.has(term)) found.push([term, text, match.index, match.index + match[0].length]);
+      seen.add(term);
+    }
+  }
+  return found;
+}
+
+function prose(main) {
+  const texts = new Set();   // a paragraph in a list is found twice
+  for (const each of main.querySelectorAll(PROSE)) {
+    if (each.closest(APART) || !each.checkVisibility()) continue;
+    const walker = document.createTreeWalker(each, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) if (!walker.currentNode.parentElement.closest(APART)) texts.add(walker.currentNode);
+  }
+  return [...texts];
+}
+
+function begin(parent) {
+  const main = document.querySelector("[data-testid=stMain]"), card = node("div", "", undefined, parent);
+  const ended = new AbortController(), { signal } = ended;
+  let terms = new Map(), more, marked = [], waiting, tell;
+  card.popover = "auto";
+
+  function open({ title, says, link, name }, { left, bottom, top }) {
+    card.replaceChildren();
+    node("strong", "", title, card);
+    node("p", "", says, card);
+    const way = node("a", "", more, card);
+    way.href = link;
+    way.onclick = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      tell(name);
+    };
+    card.showPopover();
+    const { width, height } = card.getBoundingClientRect();
+    card.style.left = `${Math.max(8, Math.min(left, innerWidth - width - 8))}px`;
+    card.style.top = `${bottom + height + 14 > innerHeight ? Math.max(8, top - height - 6) : bottom + 6}px`;
+  }
+
+  function mark() {
+    marked = occurrences(prose(main), terms).map(([term, text, start, end]) => {
+      const range = document.createRange();
+      range.setStart(text, start);
+      range.setEnd(text, end);
+      return { term, range };
+    });
+    CSS.highlights.set("clearhead-term", new Highlight(...marked.map(({ range }) => range)));
+  }
+
+  const later = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(mark, 250);
+  };
+  const at = ({ target, clientX: x, clientY: y }) => !target.closest(APART) && target.closest(PROSE) && marked.flatMap(
+    ({ term, range }) => [...range.getClientRects()].map((box) => [term, box]),
+  ).find(([, { left, right, top, bottom }]) => x >= left && x <= right && y >= top && y <= bottom);
+  main.addEventListener("click", (event) => {
+    const hit = !String(getSelection()) && at(event);
+    if (hit) open(...hit);
+  }, { signal });
+  main.addEventListener("pointermove", (event) => { main.style.cursor = at(event) ? "help" : ""; },
+    { signal, passive: true });
+  const changes = new MutationObserver(later);
+
+  return {
+    update(call) {
+      const [words, known] = call.data;
+      more = words;
+      terms = new Map(known.flatMap(([name, title, says, link, forms]) => {
+        const term = { name, title, says, link };
+        return forms.map((form) => [form.toLowerCase(), term]);
+      }));
+      tell = (name) => call.setTriggerValue("event", name);
+      if (!globalThis.CSS?.highlights) return;   // Firefox before 140: the glossary is in the menu
+      changes.observe(main, { childList: true, characterData: true, subtree: true });
+      later();
+    },
+    end() {
+      clearTimeout(waiting);
+      ended.abort();
+      changes.disconnect();
+      main.style.cursor = "";
+      globalThis.CSS?.highlights?.delete("clearhead-term");
+      card.remove();
+    },
+  };
+}
+
+/** @type {(call: object) => () => void} */
+export const terms = mountOnce(begin, CARD);
