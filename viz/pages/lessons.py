@@ -25,12 +25,14 @@ def render(page: PageContext) -> None:
         st.markdown(words["lead"])
     picture_button(transformer_diagram(_doors(prose), key="anatomy", on_open=page.open_next),
                    beside=lambda: st.caption(words["figure_source"], width="content"))
-    st.markdown(f"### {words['all']}")
     done = progress()
-    for start in range(0, len(names), IN_A_ROW):
-        for column, name in zip(st.columns(IN_A_ROW), names[start:start + IN_A_ROW], strict=False):
-            with column:
-                _card(page, name, names.index(name) + 1, prose[name], done.get(name, {}))
+    for section, title in words["all"].items():
+        st.markdown(f"### {title}")
+        listed = [name for name in names if pages()[name][0].section == section]
+        for start in range(0, len(listed), IN_A_ROW):
+            for column, name in zip(st.columns(IN_A_ROW), listed[start:start + IN_A_ROW], strict=False):
+                with column:
+                    _card(page, name, names.index(name) + 1, prose[name], done.get(name, {}))
     if done:
         st.button(words["forget"], type="tertiary", key="forget-answers", on_click=forget, args=(page, *names))
     sheet_list(page)

@@ -8,7 +8,8 @@ import { div, heightFor, node, zoomOf } from "../js/shared.js";
 import { styles } from "../js/styles.js";
 
 const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
-const SHARE = 0.5;      // of the window's height, a chart in a lecture; at least, where it has the rest of it
+const SHARE = 0.5;      // of the window's height, a chart in a lecture
+const REST = 0.28;      // of it, at least, where it has the rest of the window
 const MOST = 1.2, LETTERS = 0.96;   // in a lecture: times as high as elsewhere at most; its letters, of the page's
 const QUIET = 100;      // milliseconds without a change after which a chart that nobody sees yet is drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
@@ -54,7 +55,7 @@ function begin(address, parent) {
   const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
   const tall = () => {
     const { height } = one.data.layout;
-    const most = heightFor(root, SHARE * innerHeight, SHARE * innerHeight);
+    const most = heightFor(root, SHARE * innerHeight, REST * innerHeight);
     return lecture() ? Math.min(most, MOST * height * lecture()) : height * one.times;
   };
   const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : tall();

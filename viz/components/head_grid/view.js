@@ -2,7 +2,7 @@
 import { barOf, canvasOfPicture, canvasOfSteps, drawOver, shadesOf } from "../js/overlay.js";
 import { canvasOf, paint, pixels } from "../js/canvas.js";
 import { STRUCK, signedBar, strike } from "../js/negative_marks.js";
-import { div, figure, fill, node, palette, place, short, within } from "../js/shared.js";
+import { div, figure, fill, heightFor, node, palette, place, short, within } from "../js/shared.js";
 import { byLayer, byRank, groupGap } from "./layout.js";
 
 /**
@@ -30,17 +30,18 @@ export function viewOf(root) {
   function draw(nextBody, nextState) {
     [body, state] = [nextBody, nextState];
     const colours = palette(root, body.colours), smallest = matchMedia("(pointer: coarse)").matches ? 24 : 12;
-    const { order, signed, of, values } = state, screen = [root.clientWidth, devicePixelRatio, colours.theme];
+    const { order, signed, of, values } = state, height = heightFor(root, body.height);
+    const screen = [root.clientWidth, height, devicePixelRatio, colours.theme];
     const wanted = JSON.stringify([screen, order, signed, of, [...(values?.values ?? [])]]);
     if (wanted === drawn && cells === body.cells) {
       drawMarks();
       return false;
     }
     [drawn, cells] = [wanted, body.cells];
-    plan = order ? byRank(body, order, root.clientWidth) : byLayer(body, root.clientWidth, smallest);
+    plan = order ? byRank(body, order, root.clientWidth) : byLayer({ ...body, height }, root.clientWidth, smallest);
     cursor.hidden = hovered.hidden = true;
     place(stage, 0, 0, plan.width, plan.height);
-    scroll.style.maxHeight = `${body.height}px`;
+    scroll.style.maxHeight = `${height}px`;
     drawCells(colours);
     drawLabels();
     drawMarks();

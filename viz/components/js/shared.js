@@ -107,7 +107,7 @@ export function zoomOf(element) {
   return zoom;
 }
 
-const LOWEST = 110;
+const LOWEST = 110, HEADING = 100;
 let enlarges;
 
 // Whether boxes are given as they are on the screen. Safari before 26.4 gives those of an enlarged element in its own
@@ -137,7 +137,7 @@ export function inWindow(element) {
  * (--picture-below, pixels of what stands below it), else `wanted`.
  * @param {Element} element
  * @param {number} wanted
- * @param {number} [least]  of less that is left: the picture is below the first screen, and has its own height
+ * @param {number} [least]  of less that is left: the picture is below the first screen, and has a screen for itself
  * @returns {number} in the element's own pixels
  */
 export function heightFor(element, wanted, least = LOWEST) {
@@ -147,7 +147,7 @@ export function heightFor(element, wanted, least = LOWEST) {
   let scrolled = 0;
   for (let at = element; at; at = at.parentElement ?? at.getRootNode().host) scrolled += at.scrollTop;
   const left = (innerHeight - top - scrolled) / zoom - below;
-  return left < least ? wanted : left;
+  return left < least ? Math.min(wanted, innerHeight / zoom - below - HEADING) : left;
 }
 
 /**
