@@ -9,7 +9,7 @@ import { styles } from "../js/styles.js";
 
 const STRIP = 36;       // pixels below a chart that fills the screen, for plotly's buttons (chart.css)
 const SHARE = 0.5;      // of the window's height, a chart in a lecture
-const REST = 0.28;      // of it, at least, where it has the rest of the window
+const REST = 0.6;       // of its own height, a chart that has the rest of a screen; with less it has the next screen
 const MOST = 1.2, LETTERS = 0.96;   // in a lecture: times as high as elsewhere at most; its letters, of the page's
 const QUIET = 100;      // milliseconds without a change after which a chart that nobody sees yet is drawn
 const FULL = { width: 24, height: 24, path: "M3 3h7v3H6v4H3zM14 3h7v7h-3V6h-4zM3 14h3v4h4v3H3zM18 14h3v7h-7v-3h4z" };
@@ -54,8 +54,9 @@ function begin(address, parent) {
   const one = { root: div("clearhead-chart", parent) }, { root } = one;
   const lecture = () => +getComputedStyle(root).getPropertyValue("--lecture");
   const tall = () => {
-    const { height } = one.data.layout;
-    const most = heightFor(root, SHARE * innerHeight, REST * innerHeight);
+    const { height } = one.data.layout, half = SHARE * innerHeight;
+    const alone = getComputedStyle(root).getPropertyValue("--picture-below");   // no lesson
+    const most = heightFor(root, alone ? innerHeight : half, Math.min(half, REST * height * lecture()));
     return lecture() ? Math.min(most, MOST * height * lecture()) : height * one.times;
   };
   const fill = () => document.fullscreenElement === root ? innerHeight - STRIP : tall();
