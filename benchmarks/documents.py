@@ -4,6 +4,7 @@ Every ```python block of a document runs in one kernel, in order, in an empty fo
 ```text block that follows it, or the picture that follows it (`![…](images/NAME.png)`): a PNG as it is, HTML as
 Chromium paints it. --python names the interpreter of an environment into which a wheel of Clearhead and ipykernel were
 installed; without it the kernel runs the checkout. """
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 import click
 import nbformat
 from nbclient import NotebookClient
+from PIL import Image, ImageChops
 
 from benchmarks.pictures import ROOT, browser, small
 
@@ -22,7 +24,7 @@ DOCUMENTS = "docs/api.md", "docs/paper.md", "docs/own-model.md"
 PATIENCE = 600   # seconds for one block
 BLOCK = re.compile(r"```python\n(?P<code>.*?)```\n"
                    r"(?:\n(?P<said>```text\n.*?```)|\n!\[[^]]*\]\((?P<picture>\S+?\.png)\))?", re.DOTALL)
-WIDTH = 980      # pixels of a notebook's cell
+WIDTH, MARGIN = 980, 16   # pixels of a notebook's cell, and of white round its picture
 
 
 def fill(document: str, folder: Path) -> tuple[str, dict[str, bytes]]:
@@ -61,11 +63,13 @@ def photograph(content: str) -> bytes:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright, browser(playwright) as chromium:
-        page = chromium.new_page(viewport={"width": WIDTH, "height": 400}, device_scale_factor=1.5)
+        page = chromium.new_page(viewport={"width": WIDTH, "height": 900}, device_scale_factor=1.5)
         page.set_content(f'<body style="margin: 0">{content}')
         page.frame_locator("iframe").locator("canvas").first.wait_for(timeout=1000 * PATIENCE)
         page.wait_for_timeout(2000)   # until the frame has told its height
-        return small(page.screenshot(full_page=True))
+        shot = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    right, bottom = ImageChops.difference(shot, Image.new("RGB", shot.size, "white")).getbbox()[2:]
+    return small(shot.crop((0, 0, right + MARGIN, bottom + MARGIN)))
 
 
 def use(python: str, folder: Path) -> None:

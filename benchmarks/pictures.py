@@ -35,7 +35,7 @@ VERIFIED = """() => [...document.querySelectorAll('[data-testid=stSidebar] butto
 # charts in the window, which are drawn once they are seen
 DRAWN = """() => [...document.querySelectorAll('[data-testid=stPlotlyChart]')]
     .every((chart) => chart.getBoundingClientRect().top > innerHeight || chart.querySelector('.main-svg'))"""
-PATIENCE = 120_000   # ms until a page rests
+PATIENCE = 300_000   # ms until a page rests, on a busy machine
 
 
 @contextmanager
@@ -50,10 +50,10 @@ def browser(playwright: Any) -> Iterator[Any]:
         opened.close()
 
 
-def small(content: bytes) -> bytes:
+def small(picture: Image.Image) -> bytes:
     """A picture as PNG with a palette."""
     out = io.BytesIO()
-    Image.open(io.BytesIO(content)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
+    picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(
         out, "png", optimize=True)
     return out.getvalue()
 
@@ -99,7 +99,7 @@ def main(names: list[str]) -> None:
                     (IMAGES / "heads.gif").write_bytes(moving(shots))
                 else:
                     shots = [photograph(page, server.address + path)]
-                (IMAGES / f"{name}.png").write_bytes(small(shots[0]))
+                (IMAGES / f"{name}.png").write_bytes(small(Image.open(io.BytesIO(shots[0]))))
                 page.close()
         finally:
             server.stop()

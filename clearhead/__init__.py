@@ -14,6 +14,9 @@
 
     quiet = m(r.text, silence=[(3, 1)])      # also temper=, hide=, window=, patch=[((3, 1), other_record)]
     quiet.logits                             # numpy (token, vocabulary), where the model has them
+    r.why(3, 1, query="it", key="animal")    # a score, split by what wrote its query and its key
+    quiet.writes(" Mary", " John")           # a logit difference, split by what wrote it; also lens() and paths()
+    m.circuits()                             # what heads are made to do, from the weights alone
     clearhead.compare(r, quiet).frame()      # head by head: layer, head, divergence
     clearhead.score(m, cases, find=("verb", "subject"))   # every head by a rule of your own
     clearhead.look(my_module, inputs)        # any torch module; the same kind of record

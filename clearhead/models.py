@@ -5,8 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clearhead.record import Record, Token
 from model.ask import sources
 from model.cli.commands import answer_to
@@ -14,6 +12,7 @@ from model.core.models import OpenModel
 from model.core.query import Edit, Hide, Kind, Patch, Query, Silence, Temper, UserError, Window, quiet
 from model.core.record import Card
 from model.module import look as module
+from model.studies.mechanisms import Mechanisms, MechanismsQuery
 
 HeadId = tuple[int, int]
 
@@ -69,7 +68,7 @@ class Model:
         answer = answer_to(query)
         if answer.verification.status == "kept":   # from this disk; the open model confirms it in one pass
             answer = answer_to(sources.CheckQuery(query))
-        return Record(answer, lambda: self._logits(query))
+        return Record(answer, self._opened)
 
     def _kind(self, plain: Query, map: str | None) -> Kind:
         """Return the kind of attention that the heads of an edit belong to."""
@@ -81,12 +80,10 @@ class Model:
                             f"belong to: {', '.join(kinds)}.")
         return Kind(map or kinds[0])
 
-    def _logits(self, query: Query) -> np.ndarray:
-        if self._opened.task in ("vector", "none"):
-            raise UserError(f"{self.card.title} predicts no tokens, so it has no logits; its answer is in "
-                            f"record.prediction.")
-        done = self._opened.run(self._opened.tokens(query), query.edits, every=True)
-        return np.asarray(done.outputs()[0].detach().float().numpy())
+    def circuits(self) -> Mechanisms:
+        """Measure what every head is made to do, from the weights alone. frame() has copying, matching and, for a
+        decoder, previous, duplicate and induction; pairs() the pairs of heads that compose more than random ones."""
+        return answer_to(MechanismsQuery(self.name, self.revision))
 
 
 def open(model: Any, tokenizer: Any = None) -> Model | Record:

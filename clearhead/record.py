@@ -1,15 +1,19 @@
 """A record: what every head of a model did with one text, as arrays, a table, a live picture and a figure."""
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from model.cli.commands import answer_to
 from model.core import heads
-from model.core.query import Kind, UserError, quoted
+from model.core.models import OpenModel
+from model.core.query import HeadId, Kind, UserError, quoted
 from model.core.record import AttentionMap, AttentionRecord, Layer, Prediction, Reported, Verification
 from model.core.view import View
+from model.studies import circuits
+from model.studies.paths import READS, Paths, PathsQuery
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -23,8 +27,8 @@ MOST_WEIGHTS = 2**28   # float32 numbers that `weights()` returns at once: 1 GB
 class Record:
     """The attention of one forward pass. `answer` is the `AttentionRecord` with everything that was captured."""
 
-    def __init__(self, answer: AttentionRecord, logits: Callable[[], np.ndarray] | None = None) -> None:
-        self.answer, self._logits = answer, logits
+    def __init__(self, answer: AttentionRecord, opened: OpenModel | None = None) -> None:
+        self.answer, self._opened = answer, opened
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{each.kind} {len(each.layers)}×{each.layers[0].heads} heads, "
@@ -81,10 +85,12 @@ class Record:
     def logits(self) -> np.ndarray:
         """Logits, float32 (token, vocabulary), of a second pass with the same edits. Raises Error for a model without
         logits, such as one that answers with a sentence vector."""
-        if self._logits is None:
-            raise UserError(f"This record of {self.model} has no logits, as no model stands behind it; ask a model "
-                            f"that predicts tokens.")
-        return self._logits()
+        opened = self._behind("logits")
+        if opened.task in ("vector", "none"):
+            raise UserError(f"{self.model} predicts no tokens, so it has no logits; its answer is in "
+                            f"record.prediction.")
+        done = opened.run(opened.tokens(self.answer.query), self.answer.query.edits, every=True)
+        return np.asarray(done.outputs()[0].detach().float().numpy())
 
     def weights(self, layer: int | None = None, head: int | None = None, *, map: str | None = None) -> np.ndarray:
         """Return attention weights, float32: (query, key) of one head, (head, query, key) of a layer, or (layer, head,
@@ -185,6 +191,53 @@ class Record:
             self._head(layer, head, map)
         first = drawn[0] if drawn else (chosen.layers[0].index, 0)
         return Figure(self.answer, View(chosen.kind, *first, **wanted), tuple(drawn), width, title)
+
+    def why(self, layer: int, head: int, *, query: Token, key: Token, map: str | None = None) -> circuits.Why:
+        """Split one score before the softmax into a sum over what wrote its query and what wrote its key.
+
+        The answer has score, total (their sum), terms (biases by position), and frame(): query_from, key_from, value.
+        Writers are the embedding, earlier heads (L·H), earlier feed-forward layers (mlp L) and bias. """
+        self._behind("writers")
+        chosen = self.map_named(map)
+        self._head(layer, head, map)
+        return answer_to(circuits.WhyQuery(self.answer.query, chosen.kind, layer, head, chosen.queries.index(query),
+                                           chosen.keys.index(key)))
+
+    def writes(self, answer: str | int, rival: str | int | None = None, *, position: Token = -1) -> circuits.Writes:
+        """Split the logit of a token, or its difference to a rival's, by what wrote into the residual stream (direct
+        logit attribution).
+
+        answer, rival: tokens of the vocabulary, or their ids. The answer has difference, total, embedding, heads
+        (layer, head), feed_forward (layer), bias, and frame(): layer, head, value. """
+        self._behind("writers")
+        return answer_to(circuits.WritesQuery(self.answer.query, self._position(position), answer, rival))
+
+    def lens(self, position: Token = -1) -> circuits.Lens:
+        """Read the residual stream behind every layer with the model's own unembedding (logit lens). frame() has layer
+        (-1 is the embedding), tokens, probabilities, entropy and divergence from the final answer in bits."""
+        self._behind("lens")
+        return answer_to(circuits.LensQuery(self.answer.query, self._position(position)))
+
+    def paths(self, twin: "Record", answer: str | int, rival: str | int, *, receiver: HeadId | None = None,
+              reads: Sequence[str] = READS, position: Token = -1) -> Paths:
+        """Patch every path into one head, or without `receiver` to the logits, alone: what it carries in the twin, all
+        else frozen. frame() has layer, head and effect on the logit of `answer` minus that of `rival`. reads: which of
+        query, key and value of the receiver read the path."""
+        self._behind("paths")
+        return answer_to(PathsQuery(self.answer.query, twin.answer.query, self._position(position), answer, rival,
+                                    receiver, tuple(reads)))
+
+    def _behind(self, what: str) -> OpenModel:
+        """The model that answered. Raises Error for a record without one."""
+        if self._opened is None:
+            raise UserError(f"This record of {self.model} has no {what}, as there is no model behind it; ask a model "
+                            f"that clearhead.open returns.")
+        return self._opened
+
+    def _position(self, token: Token) -> int:
+        """The position of a token of the text that is written; -1 is the last."""
+        tokens = self.answer.maps[-1].queries
+        return tokens.index(len(tokens) + token if isinstance(token, int) and token < 0 else token)
 
     def save(self, path: str | Path) -> Path:
         """Write the record into a .safetensors file, which the app, `clearhead export --record` and `clearhead.open`

@@ -165,6 +165,11 @@ class Why:
     parts: np.ndarray                 # float64 (query writer, key writer)
     terms: tuple[tuple[str, float], ...]   # what is added to their sum: a bias by position, a soft cap
 
+    def __repr__(self) -> str:
+        most = self.frame().iloc[0]
+        return (f"<Why: score {self.score:.4f}, {self.parts.size} parts that sum to {self.total:.4f}; largest "
+                f"{most.query_from} × {most.key_from} {most.value:+.4f}>")
+
     @property
     def total(self) -> float:
         """The sum of all parts and terms; equals `score` up to rounding."""
@@ -368,6 +373,11 @@ class Writes:
     bias: float                 # of every projection, norm and the unembedding
     rest: float                 # what no writer accounts for
 
+    def __repr__(self) -> str:
+        most = self.frame().iloc[0]
+        return (f"<Writes: logit difference {self.difference:.4f}, parts that sum to {self.total:.4f}; largest head "
+                f"{most.layer:.0f}·{most['head']:.0f} {most.value:+.4f}>")
+
     @property
     def total(self) -> float:
         """The sum of all of them; equals `difference` up to rounding."""
@@ -446,6 +456,9 @@ class Lens:
     entropy: np.ndarray                             # bits, float64 (layer)
     divergence: np.ndarray   # bits, float64 (layer): Kullback–Leibler from the final distribution
 
+    def __repr__(self) -> str:
+        return f"<Lens: {len(self.layers)} layers, the last says {self.tokens[-1][0]!r}>"
+
     def frame(self) -> "DataFrame":
         """Return one row a layer: layer (-1 is the embedding), tokens, probabilities, entropy, divergence."""
         from pandas import DataFrame
@@ -488,7 +501,7 @@ def token_id(opened: OpenModel, word: int | str) -> int:
     tokenizer = opened.tokenizer
     if hasattr(tokenizer, "encode") and hasattr(tokenizer, "all_special_ids"):
         ids = tokenizer.encode(word, add_special_tokens=False)
-        if len(ids) == 1:
+        if len(ids) == 1 and (ids[0] != tokenizer.unk_token_id or word == tokenizer.unk_token):
             return int(ids[0])
     found = opened.vocabulary.number(word)
     if found is None:

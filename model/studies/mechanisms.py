@@ -57,6 +57,9 @@ class Mechanisms:
     composition: dict[str, np.ndarray]      # {Q, K, V: float64 (earlier head, later head)}, NaN where not earlier
     null: dict[str, tuple[float, float]]    # {Q, K, V: (mean, 99th percentile) of random heads}
 
+    def __repr__(self) -> str:
+        return f"<Mechanisms: {len(self.heads)} heads, {len(self.pairs())} pairs above random heads>"
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""

@@ -52,6 +52,9 @@ class Paths:
     senders: tuple[HeadId, ...]
     patched: np.ndarray           # with this path changed, float64 (sender)
 
+    def __repr__(self) -> str:
+        return f"<Paths: {len(self.senders)} paths; difference {self.plain:.4f}, in the twin {self.twin:.4f}>"
+
     @property
     def nbytes(self) -> int:
         """Bytes of the array."""

@@ -78,6 +78,23 @@ def test_a_silenced_head_is_silent_and_says_so(opened, record):
     assert tempered.weights(0, 1)[-1] == pytest.approx(1 / len(record.tokens), abs=1e-4)
 
 
+def test_scores_and_logits_split_into_their_writers(opened, record):
+    reasons = record.why(2, 1, query="it", key="cat")
+    query, key = record.tokens.index("it"), record.tokens.index("cat")
+    assert reasons.total == pytest.approx(record.scores(2, 1)[query, key], abs=1e-4)
+    assert reasons.frame().value.sum() + sum(value for _, value in reasons.terms) == pytest.approx(reasons.total)
+    answer, rival = (tiny.tokenizer().convert_tokens_to_ids(word) for word in ("cat", "mat"))
+    assert record.writes("cat", "mat").total == pytest.approx(record.logits[-1, answer] - record.logits[-1, rival],
+                                                              abs=1e-4)
+    assert record.writes(answer).total == pytest.approx(record.logits[-1, answer], abs=1e-4)
+    assert record.lens().frame().tokens.iloc[-1][0] == record.prediction.texts[-1][0]
+    assert record.paths(record, "cat", "mat").frame().effect.abs().max() < 1e-5
+    twin = opened("a cat sat on mat because it was too wide")
+    assert record.paths(record, answer, rival).frame().effect.abs().max() < 1e-5
+    assert record.paths(twin, "cat", "mat").frame().effect.abs().max() > 1e-5
+    assert len(opened.circuits().frame()) == 12
+
+
 def test_a_patch_takes_the_other_records_output(opened, record):
     other = opened("a cat sat on mat because it was too wide")
     patched = opened(TEXT, patch=[((2, head), other) for head in range(4)])
@@ -102,6 +119,7 @@ def test_a_model_in_memory_is_the_same_as_its_folder(folder, record):
     lambda opened, record: opened("a cat and a mat").frame(query="a"),   # it stands there twice
     lambda opened, record: record.figure([(9, 9)]), lambda opened, record: record.figure(width="wide"),
     lambda opened, record: opened(""), lambda opened, record: clearhead.open("no-such-model"),
+    lambda opened, record: record.writes("no such word"), lambda opened, record: record.lens(99),
     lambda opened, record: clearhead.open(3), lambda opened, record: clearhead.compare(opened, opened),
     lambda opened, record: clearhead.score(opened, ["a cat"], find=("verb", "subject")),
     lambda opened, record: clearhead.look(torch.nn.Linear(2, 2), torch.zeros(1, 2))])
