@@ -40,14 +40,14 @@ def atlas_command() -> None:
 @MODEL
 @click.option("--out", type=FOLDER, required=True, help="Folder for the atlas.")
 @click.option("--on", type=click.Choice(ENGINES), default="here", show_default=True,
-              help="This process, processes of this machine, or Ray.")
-@click.option("--ray", "address", help="Address of a running Ray cluster; without it one on this machine.")
-@click.option("--workers", type=whole(1, 1024), help="Workers; one for each core of this machine unless given.")
-@click.option("--limit", type=whole(1), help="Takes only so many texts, from the beginning.")
+              help="Run in this process, in several processes, or on Ray.")
+@click.option("--ray", "address", help="Address of a running Ray cluster; default: start one on this machine.")
+@click.option("--workers", type=whole(1, 1024), help="Number of workers; default: one per core.")
+@click.option("--limit", type=whole(1), help="Read only the first N texts.")
 @click.option("--column", "--field", "field", default=FIELD, show_default=True,
-              help="The column, or the JSONL's field, with the texts.")
+              help="The column or JSONL field that holds the texts.")
 @click.option("--kind", type=click.Choice([kind.value for kind in Kind]),
-              help="Which attention; the model's first one unless given.")
+              help="self, causal or cross; default: the model's first.")
 def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, address: str | None,
                   workers: int | None, limit: int | None, field: str, kind: str | None) -> None:
     """Measure every head over a corpus: means, deciles, detectors, sinks, examples, and grammar where it is annotated.
@@ -71,7 +71,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
     with files.alone(out):
         if _is_there(out, said):
             part.unlink(missing_ok=True)   # where the last run was killed as it ended
-            click.echo(f"{out} holds this very atlas already")
+            click.echo(f"{out} already holds this atlas")
             return
         earlier = files.load(part, said)
         resumed = earlier.averages.texts if earlier else 0
@@ -79,7 +79,7 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
         def progress(total: Summary) -> None:
             done = total.averages.texts
             speed = (done - resumed) / max(time.perf_counter() - begin, 1e-9)
-            tell(f"\r{done:,} texts, {speed:.1f} a second ")
+            tell(f"\r{done:,} texts, {speed:.1f} per second ")
 
         count = 1 if on == "here" else workers or psutil.cpu_count(logical=False) or 1
         with closing(summaries(texts.shards(resumed), open_worker, task, on, count, address)) as found:
@@ -92,8 +92,8 @@ def build_command(corpus: tuple[Path, ...], model_id: str, out: Path, on: str, a
             "texts_a_second": round((averages.texts - resumed) / seconds, 2),
             "machine": {"system": platform.platform(), "processor": platform.machine(), "cores": os.cpu_count()}})
         part.unlink(missing_ok=True)
-    more = [f"{number:,} of them were {what}" for number, what in (
-        (resumed, "read in an earlier run"), (averages.cut, "longer than the model reads, and cut")) if number]
+    more = [f"{number:,} {what}" for number, what in (
+        (resumed, "read in an earlier run"), (averages.cut, "cut to the model's length")) if number]
     click.echo("; ".join([f"{out}: {len(summary.heads)} heads over {averages.texts:,} texts of "
                           f"{averages.tokens:,} tokens", *more]))
 
@@ -113,18 +113,18 @@ def _is_there(out: Path, said: dict[str, object]) -> bool:
 
 @atlas_command.command("csv")
 @click.argument("folder", type=FOLDER)
-@click.option("--out", type=FOLDER, help="Folder for the CSV files; FOLDER/csv unless given.")
+@click.option("--out", type=FOLDER, help="Folder for the CSV files; default: FOLDER/csv.")
 def csv_command(folder: Path, out: Path | None) -> None:
     """Write an atlas' tables as CSV files too, for whatever reads no Parquet."""
     atlas, out = files.open_atlas(folder), out or folder / "csv"
     make_folder(out)
     places = files.write_csv(atlas, out)
-    click.echo(f"{len(places)} files are in {places[0].parent}")
+    click.echo(f"{len(places)} files written to {places[0].parent}")
 
 
 @atlas_command.command("columns")
 @click.option("--json", "json_wanted", is_flag=True,
-              help="One JSON object: {table: {column: what it means}}.")
+              help="Print one JSON object: {table: {column: meaning}}.")
 def columns_command(json_wanted: bool) -> None:
     """What every column of an atlas' files means, file by file."""
     if json_wanted:

@@ -27,11 +27,11 @@ def _kind(record: AttentionRecord, wanted: str | None) -> Kind:
 @MODEL
 @TEXT
 @TARGET
-@click.option("--kind", help="self, causal or cross; the model's first one unless given.")
+@click.option("--kind", help="self, causal or cross; default: the model's first.")
 @click.option("--layer", type=whole(0), required=True, help="The layer, from 0.")
 @click.option("--head", type=whole(0), required=True, help="The head, from 0.")
-@click.option("--query", "looking", required=True, help="The token that looks: its position from 0, or its text.")
-@click.option("--key", "looked_at", required=True, help="The token that is looked at.")
+@click.option("--query", "looking", required=True, help="The token that looks: its position (from 0) or its text.")
+@click.option("--key", "looked_at", required=True, help="The token looked at: its position or its text.")
 @JSON
 def why_command(model_id: str, text: str, target: str | None, kind: str | None, layer: int, head: int, looking: str,
                 looked_at: str, json_wanted: bool) -> None:
@@ -71,9 +71,9 @@ def _place(tokens: Any, wanted: str) -> int:
 @MODEL
 @TEXT
 @TARGET
-@click.option("--position", type=whole(), required=True, help="The position whose answer is split; -1 is the last.")
-@click.option("--answer", required=True, help="A token of the vocabulary, or its id.")
-@click.option("--rival", help="Another one, whose logit is subtracted.")
+@click.option("--position", type=whole(), required=True, help="The position whose logit is split; -1 = last.")
+@click.option("--answer", required=True, help="A token of the vocabulary or its id.")
+@click.option("--rival", help="A token whose logit is subtracted.")
 @JSON
 def writes_command(model_id: str, text: str, target: str | None, position: int, answer: str, rival: str | None,
                    json_wanted: bool) -> None:
@@ -109,7 +109,7 @@ def _position(query: Query, position: int) -> int:
 @MODEL
 @TEXT
 @TARGET
-@click.option("--position", type=whole(), default=-1, show_default=True, help="Which position; -1 is the last.")
+@click.option("--position", type=whole(), default=-1, show_default=True, help="The position to read; -1 = last.")
 @JSON
 def lens_command(model_id: str, text: str, target: str | None, position: int, json_wanted: bool) -> None:
     """Read the residual stream behind every layer with the model's own unembedding (logit lens).
@@ -128,19 +128,19 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
         return
     for row in table.itertuples():
         click.echo(f"{'embedding' if row.layer < 0 else f'layer {row.layer}':>10}  {row.entropy:6.2f} bits, "
-                   f"{row.divergence:6.2f} from the end  {' '.join(row.tokens)}")
+                   f"{row.divergence:6.2f} from the final answer  {' '.join(row.tokens)}")
 
 
 @click.command("paths")
 @MODEL
 @TEXT
-@click.option("--twin", required=True, help="The text that the paths' outputs are taken from, of as many tokens.")
-@click.option("--position", type=whole(), default=-1, show_default=True, help="The position that answers.")
-@click.option("--answer", required=True, help="A token of the vocabulary, or its id.")
-@click.option("--rival", required=True, help="Another one, whose logit is subtracted.")
+@click.option("--twin", required=True, help="The text that supplies the outputs, of equal length.")
+@click.option("--position", type=whole(), default=-1, show_default=True, help="The position to read; -1 = last.")
+@click.option("--answer", required=True, help="A token of the vocabulary or its id.")
+@click.option("--rival", required=True, help="A token whose logit is subtracted.")
 @click.option("--receiver", nargs=2, type=whole(0), metavar="LAYER HEAD", help="The head at the end of the paths; "
-              "without it the logits.")
-@click.option("--reads", type=click.Choice(READS), help="What of the receiver reads the path; all three unless given.")
+              "default: the logits.")
+@click.option("--reads", type=click.Choice(READS), help="The receiver's input to patch; default: all three.")
 @JSON
 def paths_command(model_id: str, text: str, twin: str, position: int, answer: str, rival: str,
                   receiver: tuple[int, int] | None, reads: str | None, json_wanted: bool) -> None:

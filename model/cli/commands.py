@@ -28,8 +28,8 @@ WRITE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
 LARGEST = 2**63 - 1    # of any number: what 64 bits hold
 MODEL = click.option("--model", "model_id", required=True,
-                     help="A name of the catalogue, a hub id, a folder, or a GGUF file.")
-JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON, for scripts.")
+                     help="A catalogue name, a hub id, a folder or a GGUF file.")
+JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
 
 
 def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:

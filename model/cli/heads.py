@@ -13,12 +13,12 @@ SHOWN = 10   # heads of a table for people
 
 @click.command("compare")
 @MODEL
-@click.option("--with", "other", help="The other model; without it the same one, with --text-2.")
-@click.option("--text", help="The text for both, or for the first.")
+@click.option("--with", "other", help="The other model; default: the same model (give --text-2).")
+@click.option("--text", help="The text for both sides, or for the first.")
 @click.option("--text-2", "second", help="The second text.")
-@click.option("--texts", "file", type=READ, help="Many texts (.txt, .csv or .jsonl) for both models.")
-@click.option("--limit", type=whole(1), help="Only this many texts.")
-@click.option("--kind", help="self, causal or cross; the model's first one unless given.")
+@click.option("--texts", "file", type=READ, help="A file of texts (.txt, .csv or .jsonl) for both models.")
+@click.option("--limit", type=whole(1), help="Read only the first N texts.")
+@click.option("--kind", help="self, causal or cross; default: the model's first.")
 @JSON
 def compare_command(model_id: str, other: str | None, text: str | None, second: str | None, file: Path | None,
                     limit: int | None, kind: str | None, json_wanted: bool) -> None:
@@ -61,11 +61,11 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
 @click.command("score")
 @MODEL
 @click.option("--cases", type=READ, required=True,
-              help="Texts (.txt), a table with the column text and one for each marked side (.csv, .jsonl), or a "
+              help="Texts (.txt), a table with a column text and one per marked side (.csv, .jsonl), or a "
                    "treebank (.conllu).")
-@click.option("--from", "looking", required=True, help="Which words look; see above.")
-@click.option("--to", "wanted", required=True, help="Which words they should look at.")
-@click.option("--no-untrained", is_flag=True, help="Leave out the same measure on the model with random weights.")
+@click.option("--from", "looking", required=True, help="The words that look (see above).")
+@click.option("--to", "wanted", required=True, help="The words that they should look at.")
+@click.option("--no-untrained", is_flag=True, help="Skip the baseline with random weights.")
 @JSON
 def score_command(model_id: str, cases: Path, looking: str, wanted: str, no_untrained: bool,
                   json_wanted: bool) -> None:

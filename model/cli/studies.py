@@ -23,11 +23,11 @@ SHOWN = 5
 @click.command("coref")
 @MODEL
 @click.option("--cases", type=READ,
-              help="A CSV with the columns sentence, pronoun, correct, wrong; optional pronoun_start, frame, pair. "
-                   "Without it: the set that comes with Clearhead.")
+              help="A CSV with the columns sentence, pronoun, correct, wrong and, optionally, pronoun_start, frame, "
+                   "pair; default: the set that comes with Clearhead.")
 @click.option("--select-on", type=READ,
-              help="Another such CSV: the head that is best on it is scored on the cases. Without it the head is "
-                   "chosen on one half of the frames.")
+              help="Another such CSV, used to choose the head that is scored on the cases; default: one half of "
+                   "the frames chooses, the other half scores.")
 @JSON
 def coref_command(model_id: str, cases: Path | None, select_on: Path | None, json_wanted: bool) -> None:
     """Does any attention head know what "it" is? Every head over a set of sentences, against chance, baselines and
@@ -63,9 +63,9 @@ def coref_command(model_id: str, cases: Path | None, select_on: Path | None, jso
                                      f"p = {untrained['luck']['p_value']:.4f}"))
     click.echo(f"the model's own answers: {answers.get('reason') or format(answers['accuracy'], '.1%') + ' right'}")
     if answer.unknown:
-        click.echo(f"{answer.unknown} sentences have a word that the model's vocabulary lacks")
+        click.echo(f"{answer.unknown} sentences contain a word that is not in the model's vocabulary")
     if left_out:
-        click.echo("\n  ".join([f"{len(left_out)} of the rows left out:", *left_out[:SHOWN]]))
+        click.echo("\n  ".join([f"{len(left_out)} rows left out:", *left_out[:SHOWN]]))
 
 
 def _untrained(model_id: str, cases: tuple[coreference.Case, ...], rows: str) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def coref_as_object(result: coreference.Report) -> dict[str, object]:
 
 
 def _percent(mean: MeanInterval) -> str:
-    span = "no interval: one frame" if math.isnan(mean.low) else f"{mean.low:.1%} to {mean.high:.1%}"
+    span = "no interval: only one frame" if math.isnan(mean.low) else f"{mean.low:.1%} to {mean.high:.1%}"
     return f"{mean.value:.1%} ({span})"
 
 
 def coref_as_text(result: coreference.Report) -> str:
     """Return the report for a person."""
-    where = "from the pronoun" if result.rows == "pronoun" else "from the words behind the pronoun"
+    where = "from the pronoun" if result.rows == "pronoun" else "from the words after the pronoun"
     lines = [f"{result.n} sentences in {result.frames} frames, {len(result.heads)} heads, looking {where}"]
     for head in sorted(result.heads, key=lambda head: (-head.accuracy.value, -head.mass))[:SHOWN]:
         lines.append(f"  {head_label(head.layer, head.head)}: {_percent(head.accuracy)}, weight on both nouns "
@@ -124,15 +124,15 @@ def coref_as_text(result: coreference.Report) -> str:
     if result.held_out is not None:
         heads = " and ".join(head_label(head.layer, head.head) for head in map(result.named, result.held_out.chosen))
         lines.append(f"  chosen on other sentences ({heads}): {_percent(result.held_out.accuracy)}")
-    lines.append(f"  luck: the best of as many heads that know nothing reaches {result.luck.mean:.1%} on average and "
-                 f"{result.luck.high:.1%} one time in twenty; p = {result.luck.p_value:.4f}")
+    lines.append(f"  chance: the best of as many random heads reaches {result.luck.mean:.1%} on average, 95th "
+                 f"percentile {result.luck.high:.1%}; p = {result.luck.p_value:.4f}")
     lines.append("  baselines: " + ", ".join(f"{name} {value:.1%}" for name, value in result.baselines.items()))
     return "\n".join(lines)
 
 
 @click.command("claims")
-@click.option("--only", "names", multiple=True, metavar="NAME", help="Only this claim; may be given more than once.")
-@click.option("--list", "listed", is_flag=True, help="Names and sentences alone; nothing is measured.")
+@click.option("--only", "names", multiple=True, metavar="NAME", help="Only this claim; repeat for several.")
+@click.option("--list", "listed", is_flag=True, help="List names and sentences; measure nothing.")
 @JSON
 def claims_command(names: tuple[str, ...], listed: bool, json_wanted: bool) -> None:
     """Which published claims about attention heads hold on the models of this disk? Every row is measured anew; no
@@ -187,7 +187,7 @@ def claim_as_text(result: dict[str, Any], findings: tuple[Finding, ...]) -> str:
 @click.command("syntax")
 @click.argument("file", type=READ)
 @MODEL
-@click.option("--relations", help="Only these, with commas between them and without subtypes: obj,det,nsubj.")
+@click.option("--relations", help="Only these relations, comma-separated, without subtypes: obj,det,nsubj.")
 @JSON
 def syntax_command(file: Path, model_id: str, relations: str | None, json_wanted: bool) -> None:
     """Do heads follow grammar? Every head against the trees of FILE, a treebank in CoNLL-U.
@@ -245,10 +245,10 @@ def syntax_as_text(report: syntax.SyntaxReport) -> str:
     counts = report.counts
     lines = [f"{counts.sentences:,} sentences, {len(counts.heads)} heads, looking from the dependent or from its head"]
     if counts.not_found + counts.too_long + counts.unplaced:
-        lines.append(f"left out: {counts.not_found:,} sentences with a form that is not in their text, "
+        lines.append(f"left out: {counts.not_found:,} sentences with a word missing from the text, "
                      f"{counts.too_long:,} longer than the model reads; {counts.unplaced:,} relations of words "
-                     f"without a place")
-    lines.append(f"{'relation':<12} {'n':>6} {'held out':>8} {'interval':>17} {'offset':>7} {'luck':>7}  best of all "
+                     f"without a position")
+    lines.append(f"{'relation':<12} {'n':>6} {'held out':>8} {'interval':>17} {'offset':>7} {'luck':>7}  best over all "
                  f"sentences, possible from the dependent, from the head")
     for score in report.relations:
         held_out = score.held_out or syntax.UNMEASURED
@@ -257,17 +257,17 @@ def syntax_as_text(report: syntax.SyntaxReport) -> str:
                      f"{f'{held_out.low:.1%} to {held_out.high:.1%}':>17} {offset:>7.1%} {score.luck.mean:>7.1%}  "
                      f"{score.accuracy:.1%} {head_label(score.best.layer, score.best.head)} from the "
                      f"{score.best.direction}, {score.possible[0]:.0%}, {score.possible[1]:.0%}")
-    lines.append("held out: the head chosen on half of the sentences, judged on the others; offset: the best fixed "
-                 "one, chosen so; luck: the best of all heads with trees exchanged; possible: what the mask allows")
+    lines.append("held out: the head chosen on half of the sentences, tested on the others; offset: the best fixed "
+                 "one, likewise; luck: the best of all heads with exchanged trees; possible: what the mask allows")
     return "\n".join(lines)
 
 
 @click.command("train")
 @click.argument("task")
 @click.option("--out", type=FOLDER, default=Path("trained"), show_default=True, help="Folder for the weights.")
-@click.option("--steps", type=whole(1), help="Steps of training; the task's own number unless given.")
+@click.option("--steps", type=whole(1), help="Training steps; default: the task's own number.")
 @click.option("--seed", type=whole(), default=1, show_default=True,
-              help="Decides the first weights and every sentence.")
+              help="Seed for the initial weights and the training sentences.")
 def train_command(task: str, out: Path, steps: int | None, seed: int) -> None:
     """Train one of Clearhead's small models from nothing, in minutes on one core.
 

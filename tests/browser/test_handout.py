@@ -66,7 +66,7 @@ def test_a_handout_from_three_figures_to_the_lecture_room(seen, tmp_path):
     page.get_by_role("button", name="Load", exact=True).first.click()
     page.locator("[data-testid=stPopoverBody] input[type=file]").set_input_files(
         {"name": "x.json", "mimeType": "application/json", "buffer": b"[]"})
-    page.get_by_text("not a handout that Clearhead saved").wait_for()
+    page.get_by_text("not a handout saved by Clearhead").wait_for()
     rest()
     page.locator("[data-testid=stPopoverBody] input[type=file]").set_input_files(path)
     page.locator(".ch.view[data-drawn]").wait_for(timeout=60_000)

@@ -278,7 +278,7 @@ def test_a_saved_handout_with_script_in_its_own_fields_is_refused_or_harmless(de
     """A file that no app wrote: addresses that run, and words in every field."""
     whole = json.loads(save(Handout("x", handout().items[:1])))
     whole["items"][0]["link"] = "javascript:window.got=1"
-    with pytest.raises(UserError, match="not the address of a web page"):
+    with pytest.raises(UserError, match="not a web address"):
         load(json.dumps(whole).encode())
     whole["items"][0] |= {"link": "https://attention.example.com/heads?\"onclick=\"window.got=1",
                           "source": json.dumps({"</script><script>window.got=1</script>": TEXT})}

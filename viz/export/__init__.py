@@ -56,11 +56,11 @@ def export(suffix: str, record: AttentionRecord, view: View, options: Options = 
     this."""
     form = FORMATS.get(suffix.lower())
     if form is None:
-        raise UserError(f"There is no export to {suffix or 'a file without an ending'}; choose one of "
+        raise UserError(f"Clearhead cannot export to {suffix or 'a file without a suffix'}; choose one of "
                         f"{', '.join(sorted(FORMATS))}.")
     if options.grid and "grid" not in form.subjects:
         drawn = sorted(name for name, each in FORMATS.items() if "grid" in each.subjects)
-        raise UserError(f"{form.name} holds numbers and cannot show the grid as a picture; choose one of "
+        raise UserError(f"{form.name} holds numbers and cannot show the grid; choose one of "
                         f"{', '.join(drawn)}.")
     return form.make(record, view, options)
 
@@ -117,7 +117,7 @@ def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
     before anything is computed."""
     size = 4 * sum(len(each.layers) * max(math.prod(layer.shape) for layer in each.layers) for each in record.maps)
     if size > LIMIT:
-        raise UserError(f"The weights of all heads would be {size / 2**20:,.0f} MB and the limit is "
+        raise UserError(f"The weights of all heads need {size / 2**20:,.0f} MB and the limit is "
                         f"{LIMIT / 2**20:,.0f} MB; export one head as CSV, or use a shorter text.")
     target = io.BytesIO()
     write_npz(record, target, provenance.dumps(record, view, options.link, options.paths))
@@ -125,12 +125,12 @@ def _npz(record: AttentionRecord, view: View, options: Options) -> bytes:
 
 
 FORMATS = {form.suffix: form for form in (
-    Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's numbers, for spreadsheets", _csv),
-    Format("HTML", ".html", "text/html", PICTURES, "a page that answers the pointer, offline", _html),
+    Format("CSV", ".csv", "text/csv", ("numbers",), "the open head's weights, for spreadsheets", _csv),
+    Format("HTML", ".html", "text/html", PICTURES, "an interactive page that works offline", _html),
     Format("NPZ", ".npz", "application/octet-stream", ("numbers",), "the weights of all heads, for numpy", _npz),
-    Format("PDF", ".pdf", "application/pdf", PICTURES, "a drawing in vectors with its fonts, for papers",
+    Format("PDF", ".pdf", "application/pdf", PICTURES, "vector graphics with embedded fonts, for papers",
            partial(_picture, "pdf")),
-    Format("PNG", ".png", "image/png", PICTURES, "a picture in pixels, for slides and web pages",
+    Format("PNG", ".png", "image/png", PICTURES, "pixels, for slides and web pages",
            partial(_picture, "png")),
-    Format("SVG", ".svg", "image/svg+xml", PICTURES, "a drawing in vectors, for web pages and drawing programs",
+    Format("SVG", ".svg", "image/svg+xml", PICTURES, "vector graphics, for web pages and drawing programs",
            partial(_picture, "svg")))}

@@ -44,7 +44,7 @@ def head_csv(record: AttentionRecord, view: View, provenance: str) -> bytes:
     dtype={"query": str}, keep_default_na=False)`. Raises UserError if the view cannot be shown."""
     longest = max(len(record[view.kind].queries), len(record[view.kind].keys)) if view.kind in record.kinds else 0
     if longest > MAX_UNPOOLED:
-        raise UserError(f"A table of {longest:,} × {longest:,} weights is more than a spreadsheet opens; shorten the "
+        raise UserError(f"A table of {longest:,} × {longest:,} weights is too large for a spreadsheet; shorten the "
                         f"text to {MAX_UNPOOLED:,} tokens.")
     shown = displayed_head(record, view)
     table = io.StringIO(newline="")

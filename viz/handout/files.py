@@ -60,18 +60,18 @@ def make_item(kind: str, body: bytes, state: bytes = b"", *, id: str = "", capti
     from viz.handout.schema import checked  # pydantic is not needed for the first page
 
     if kind not in (*KINDS, *WORDS):
-        raise UserError("This handout holds a figure of a kind that Clearhead does not draw; save it again with "
-                        "the version that made it.")
+        raise UserError("This handout contains an unknown kind of figure; save it again with the version that "
+                        "made it.")
     for name, limit, text in (("caption", "handout_caption", caption), ("about", "handout_about", about),
                               ("link", "link_length", link), ("source", "handout_source", source)):
         LIMITS.refuse_above(limit, len(text), f"The {name} of a figure", "shorten it")
     if link and urlsplit(link).scheme not in ("http", "https"):
-        raise UserError("The link of a figure is not the address of a web page; remove it.")
+        raise UserError("A figure's link is not a web address; remove it.")
     if not _is_object(source):
-        raise UserError("The provenance of a figure cannot be read; take the figure out of the handout.")
+        raise UserError("A figure's provenance cannot be read; remove the figure.")
     id = id or uuid.uuid4().hex[:12]
     if kind == "screen" and not link:
-        raise UserError("A screen of this list names no page; take it out.")
+        raise UserError("A screen in this list has no page; remove it.")
     body, state = checked("words" if kind in WORDS else kind, body, state, id)
     return Item(kind, body, state, id, caption, about, link, source)
 
@@ -126,7 +126,7 @@ def load(content: bytes) -> Handout:
         if document["made_by"] != MADE_BY:
             raise ValueError("another file")
         if document["version"] != VERSION:
-            raise UserError("This handout was saved by a newer Clearhead; open it with that one.")
+            raise UserError("This handout was saved by a newer version of Clearhead; open it with that version.")
         title = _text(document["title"])
         figures: list[dict[str, Any]] = []
         for item in document["items"][:LIMITS.handout_items + 1]:
@@ -139,7 +139,7 @@ def load(content: bytes) -> Handout:
             figures.append(figure)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise UserError(
-            "This file is not a handout that Clearhead saved; choose one that ends in .handout.json.") from error
+            "This file is not a handout saved by Clearhead; choose a .handout.json file.") from error
     return Handout(title, tuple(make_item(**figure) for figure in figures))
 
 

@@ -24,8 +24,8 @@ from viz.components import token_strip as strip
 from viz.components import transformer_diagram as diagram
 from viz.components.messages import pack, unpack
 
-BROKEN = "A figure of this handout is damaged; take it out, or save the handout again."
-FOREIGN = "A chart of this handout is not one that Clearhead drew; take it out of the file, or save the handout again."
+BROKEN = "A figure in this handout is damaged; remove it, or save the handout again."
+FOREIGN = "A chart in this handout was not drawn by Clearhead; remove it, or save the handout again."
 PIXELS = 2048   # a side of a picture, at most
 TALL = 480      # pixels: no head of a handout is smaller, whatever room its page had
 TRACES = ("scatter", "bar", "heatmap")

@@ -47,12 +47,12 @@ def test_a_build_that_was_stopped_goes_on_and_gives_the_same_bytes(corpus, tmp_p
     assert stopped.exit_code == 1
     assert sorted(path.name for path in out.iterdir()) == [PART]
     resumed = build(corpus, out)
-    assert resumed.exit_code == 0 and "64 of them were read in an earlier run" in resumed.stdout
+    assert resumed.exit_code == 0 and "64 read in an earlier run" in resumed.stdout
     assert computed == [0, 32, 64, 64] and parquet(out) == parquet(tmp_path / "whole") and len(parquet(out)) == 6
     run = json.loads((out / "run.json").read_text(encoding="utf-8"))
     assert (run["engine"], run["texts_of_earlier_runs"]) == ("here", 64)
     assert run["command"].startswith("python -m model") and not (out / PART).exists()
-    assert "holds this very atlas already" in build(corpus, out).stdout and len(computed) == 4
+    assert "already holds this atlas" in build(corpus, out).stdout and len(computed) == 4
 
 
 def test_two_builds_into_one_folder_are_one_and_a_sentence(corpus, tmp_path):
@@ -70,7 +70,7 @@ def test_csv_and_a_limit(corpus, tmp_path):
     built = build(corpus, out, "--limit", "5")
     assert built.stderr == ""
     assert open_atlas(out).about["texts"] == 5
-    assert "7 files are in" in CliRunner().invoke(main, ["atlas", "csv", str(out)]).stdout
+    assert "7 files written to" in CliRunner().invoke(main, ["atlas", "csv", str(out)]).stdout
     assert (out / "csv" / "heads.csv").read_bytes().startswith(b"layer,head,measure,n,mean,sd,")
 
 

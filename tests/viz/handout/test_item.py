@@ -132,7 +132,7 @@ def test_nothing_of_a_message_but_its_numbers_and_names_survives(name):
     {"data": [], "layout": {"title": {"text": "<a href='http://x'>x</a>"}}}, {"data": [], "layout": {}, "frames": []},
     {"data": 3}, []])
 def test_a_chart_holds_nothing_that_leads_away(spec):
-    with pytest.raises(UserError, match="not one that Clearhead drew"):
+    with pytest.raises(UserError, match="not drawn by Clearhead"):
         make_item("chart", json.dumps(spec).encode())
 
 
