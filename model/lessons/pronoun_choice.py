@@ -138,7 +138,7 @@ def decide(question: DecisionQuery, opened: "Translator", report: Progress) -> D
     heads = [(kind, layer, head) for kind, layer in attentions for head in range(count)]
     silenced = {mode: np.array([reading.share([Silence(*head, mode)]) for head in heads], np.float32)
                 for mode in ("zero", "mean")}
-    report(0.7, "exchanging words with the twin")
+    report(0.7, "swapping words with the twin")
     whole = [reading.share([Silence(*attention, head) for head in range(count)]) for attention in attentions]
     twin, patched = None, np.zeros(0, np.float32)
     if question.twin:

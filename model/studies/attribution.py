@@ -137,7 +137,7 @@ def attribute(question: AttributionQuery, explained: ExplainedAnswer, record: At
     attention_map, count = record[kind], len(explained.tokens)
     missing: dict[str, str] = {}
     report(0.02, "the model's answer")
-    removed = explained.removal_effects(lambda share: report(0.02 + 0.5 * share, "taking each token away"))
+    removed = explained.removal_effects(lambda share: report(0.02 + 0.5 * share, "removing each token"))
     scores = {"gradient": explained.gradient()}
     report(0.55, "attention over all layers")
     weights = [heads.whole(layer)[:, :len(explained.rows), :count] for layer in attention_map.layers]
@@ -170,7 +170,7 @@ def kind_of(record: AttentionRecord) -> Kind:
 def _missing_stages(kind: Kind, by_layer: dict) -> dict[str, str]:
     """Return why a later stage of the norms is not there, {stage: sentence}."""
     if kind.base is Kind.CROSS:
-        return {"norm_residual": "the residual stream of a target's token is no token of the source"}
+        return {"norm_residual": "a target token's residual stream holds no source token"}
     if any(map(len, by_layer.get("norm_layernorm", ((1,),)))):
         return {}
     return {"norm_layernorm": "no normalisation reads the sum of stream and attention in this model"}
@@ -180,17 +180,17 @@ def _over_layers(question: AttributionQuery, attention_map: AttentionMap, weight
                  missing: dict[str, str], report: Callable[[float], None]) -> dict[str, np.ndarray]:
     """Rollout and flow, and both for a model that looks evenly; notes in `missing` what is not computed."""
     if attention_map.kind.base is Kind.CROSS:
-        missing["rollout"] = missing["flow"] = "it follows one stack from its input to its output, and here two meet"
+        missing["rollout"] = missing["flow"] = "it follows a single stack, and this model joins two"
         return {}
     steps = [rollout.with_residual(weight) for weight in weights]
     null = [rollout.with_residual(rollout.uniform_weights(layer.allowed, len(rows)))
             for layer in attention_map.layers]
     scores = {"rollout": rows @ rollout.rollout(steps), "rollout_even": rows @ rollout.rollout(null)}
     if question.without_flow:
-        missing["flow"] = "it was not asked for"
+        missing["flow"] = "it was not requested"
         return scores
     if len(rows) > FLOW_LONGEST and not question.long_flow:
-        missing["flow"] = f"it is computed for texts of up to {FLOW_LONGEST} tokens, unless it is asked for"
+        missing["flow"] = f"it is slow above {FLOW_LONGEST} tokens"
         return scores
     scores["flow"] = rollout.flow(steps, rows, lambda share: report(share / 2))
     return scores | {"flow_even": rollout.flow(null, rows, lambda share: report(0.5 + share / 2))}
