@@ -87,11 +87,9 @@ def claims(story: Story, step: int) -> list[str]:
     if (half := loss_drop_step(story.film)) is not None:
         first.append(words["fall"].format(fall=half))
     sentences = [" ".join(first)]
-    if "previous" in traits.names and story.formed("previous"):
-        sentences.append(words["partner"].format(**facts("previous")))
-    if "mark" in traits.names:
-        moment = " " + words["carrier_moment"].format(**facts("mark")) if story.formed("mark") else ""
-        sentences.append(words["carrier"].format(**facts("mark")) + moment)
+    for trait, name in (("previous", "partner"), ("mark", "carrier")):
+        if trait in traits.names and story.formed(trait):
+            sentences.append(words[name].format(**facts(trait)))
     if len(story.film.step):
         at = int(np.abs(story.film.step - step).argmin())
         sentences.append(words["now"].format(step=step, loss=float(story.film.loss[at]),
