@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 DRAWS = 200                           # of the null
 REDRAWN = 20                          # times that a pair looks for another one's distances
 FAR = 10**6                           # a distance that no sentence has
+MOST_PAIRS = 300_000                  # words that look, times the most words that one of them should look at
 OFFSETS = (*range(-10, 0), *range(1, 11))   # words from the one that looks to the wanted one
 # a word: one Chinese or Japanese character, a run of letters and digits with its apostrophes, or one other character
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+(?:['’][^\W_]+)*|[^\w\s]|_")
@@ -151,11 +152,21 @@ def mark(cases: Iterable[str | Mapping[str, Any] | Sentence], find: tuple[Side, 
     a relation (nsubj). If one side is a relation, the other is the word it depends on. `to` may be a whole number, an
     offset: the word so far behind the one that looks (before it if negative); a number alone is ("word", number).
     Raises UserError for a side that is none of these, and where no case has a pair. """
-    marked = tuple(_marked(case, find, number) for number, case in enumerate(cases))
+    marked, looking, widest = list[Marked](), 0, 0
+    for number, case in enumerate(cases):
+        marked.append(_marked(case, find, number))
+        looking, widest = looking + len(marked[-1].pairs), max([widest, *(len(each) for _, each in marked[-1].pairs)])
+        _refuse_many(looking, widest)
     if not any(each.pairs for each in marked):
         raise UserError(f"None of the {len(marked):,} cases has a pair for this rule; look at its two sides, "
                         f"{quoted(repr(find))}.")
-    return marked
+    return tuple(marked)
+
+
+def _refuse_many(looking: int, wanted: int) -> None:
+    if looking * wanted > MOST_PAIRS:
+        raise UserError(f"The rule marks {looking:,} words and up to {wanted:,} others for one of them, and the limit "
+                        f"is {MOST_PAIRS:,} pairs; name fewer words, or give fewer or shorter texts.")
 
 
 def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | int, number: int) -> Marked:
@@ -177,6 +188,7 @@ def _marked(case: str | Mapping[str, Any] | Sentence, find: tuple[Side, Side] | 
         return Marked(text, words, tuple((place, (place + find[1],)) for place in looking
                                          if 0 <= place + find[1] < len(words)))
     sides = [_side(case, text, words, side, number) for side in find]
+    _refuse_many(len(sides[0]), len(sides[1]))
     pairs: list[tuple[int, tuple[int, ...]]] = []
     for place in sorted(sides[0]):
         wanted = sides[1] - {place}

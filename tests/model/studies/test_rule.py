@@ -59,6 +59,13 @@ def test_a_typed_side_is_what_the_cases_know_or_a_list_of_words():
             rule.read_side(typed, TEXTS)
 
 
+def test_a_rule_of_too_many_pairs_is_refused_before_they_are_made():
+    with pytest.raises(UserError, match="limit"):
+        rule.mark(["a cat " * 50_000], ("word", "word"))
+    with pytest.raises(UserError, match="limit"):
+        rule.mark(["a cat " * 150] * 4, ("word", "word"))
+
+
 def test_an_offset_looks_from_the_words_of_its_side():
     assert rule.mark(["a cat sat on a mat"], (["cat", "mat"], -1))[0].pairs == ((1, (0,)), (5, (4,)))
 

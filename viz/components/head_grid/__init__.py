@@ -132,8 +132,10 @@ def parse_event(value: Any, overview: Overview) -> GridEvent | None:
     every, way = head_ids(overview), "open"
     if isinstance(value, dict) and len(value) == 1:
         (way, value), = value.items()
-    known = way in ("open", "silence", "figure") and type(value) is int and 0 <= value < len(every)
-    return GridEvent(*every[value], way) if known else None
+    if way not in ("open", "silence", "figure") or type(value) is not int or not 0 <= value < len(every):
+        return None
+    layer, head = every[value]
+    return GridEvent(layer, head, way)
 
 
 def head_grid(overview: Overview, shown: GridState, *, heads_per_kv: int = 1, height: int = 560,

@@ -67,6 +67,7 @@ def _cases(chosen: str) -> Sequence[Any]:
     if chosen == "set":
         return SHIPPED.read_text(encoding="utf-8").splitlines()
     given = given_texts("rule", (*corpus.SUFFIXES, SUFFIX))
+    st.caption(strings("rule")["own"])
     if given is None:
         return ()
     content, name = given
