@@ -27,6 +27,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     for name, place in OUTSIDE.items():
         files.append(File.generated(config, place, content=(ROOT / name).read_text(encoding="utf-8")))
     files.append(File.generated(config, "three-heads.html", content=three_heads()))
+    logo = (ROOT / "assets" / "images" / "logo-light.svg").read_text(encoding="utf-8")
+    files.append(File.generated(config, "images/mark.svg", content=logo.replace('0 0 139 32" width="139"',
+                                                                                '0 0 30 32" width="30"')))
     return files
 
 
@@ -41,7 +44,7 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
 def three_heads() -> bytes:
     """Return the live page: one HTML file with three heads that need no server."""
     sys.path.insert(0, str(ROOT))
-    from model.ask import sources
+    import clearhead
     from model.core.view import View
     from viz.handout.build import head_item
     from viz.handout.files import Handout
@@ -49,6 +52,6 @@ def three_heads() -> bytes:
 
     items = []
     for model, text, layer, head, token, caption in FAMOUS:
-        record = sources.ask(sources.open_query(model, text)).result()
+        record = clearhead.open(model)(text).answer
         items.append(head_item(record, View(record.kinds[0], layer, head, token=token)).with_caption(caption))
     return page(Handout("Three famous heads", tuple(items)))

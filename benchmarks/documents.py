@@ -68,8 +68,10 @@ def photograph(content: str) -> bytes:
         page.frame_locator("iframe").locator("canvas").first.wait_for(timeout=1000 * PATIENCE)
         page.wait_for_timeout(2000)   # until the frame has told its height
         shot = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
-    right, bottom = ImageChops.difference(shot, Image.new("RGB", shot.size, "white")).getbbox()[2:]
-    return small(shot.crop((0, 0, right + MARGIN, bottom + MARGIN)))
+    drawn = ImageChops.difference(shot, Image.new("RGB", shot.size, "white")).getbbox()
+    if drawn is None:
+        raise SystemExit("Chromium painted nothing; run it again on a machine with less to do.")
+    return small(shot.crop((0, 0, drawn[2] + MARGIN, drawn[3] + MARGIN)))
 
 
 def use(python: str, folder: Path) -> None:

@@ -92,13 +92,13 @@ def main(names: list[str]) -> None:
         server = Server(ROOT / "app.py", Path(folder) / "log").wait(120)
         try:
             for name in names or ["heads", *PAGES]:
-                path, (width, height) = PAGES.get(name, ("", WIDE))
+                address, (width, height) = PAGES.get(name, ("", WIDE))
                 page = chromium.new_page(viewport={"width": width, "height": height})
                 if name == "heads":
-                    shots = [photograph(page, server.address + address) for address, _ in MOMENTS]
+                    shots = [photograph(page, server.address + moment) for moment, _ in MOMENTS]
                     (IMAGES / "heads.gif").write_bytes(moving(shots))
                 else:
-                    shots = [photograph(page, server.address + path)]
+                    shots = [photograph(page, server.address + address)]
                 (IMAGES / f"{name}.png").write_bytes(small(Image.open(io.BytesIO(shots[0]))))
                 page.close()
         finally:

@@ -20,6 +20,7 @@
     clearhead.compare(r, quiet).frame()      # head by head: layer, head, divergence
     clearhead.score(m, cases, find=("verb", "subject"))   # every head by a rule of your own
     clearhead.look(my_module, inputs)        # any torch module; the same kind of record
+    clearhead.load(r.save("r.safetensors"))  # a saved record
 
 Layers and heads count from 0. A token is its text ("it", or "it#2" for the second) or its position. A model with
 several kinds of attention has several maps: r.maps names them, and map="cross" selects one. Whatever cannot be done
@@ -37,7 +38,7 @@ for _package in (model, viz):
                           f"in another folder.")
 
 from clearhead.comparison import Comparison, compare  # noqa: E402, after the check above
-from clearhead.models import Model, look, open  # noqa: E402
+from clearhead.models import Model, load, look, open  # noqa: E402
 from clearhead.record import Figure, Record  # noqa: E402
 from clearhead.scoring import Score, score  # noqa: E402
 from model.core.query import UserError as Error  # noqa: E402
@@ -45,5 +46,5 @@ from model.core.version import VERSION  # noqa: E402
 
 __version__ = VERSION
 
-__all__ = ["Comparison", "Error", "Figure", "Model", "Record", "Score", "__version__", "compare", "look", "open",
-           "score"]
+__all__ = ["Comparison", "Error", "Figure", "Model", "Record", "Score", "__version__", "compare", "load", "look",
+           "open", "score"]

@@ -86,18 +86,27 @@ class Model:
         return answer_to(MechanismsQuery(self.name, self.revision))
 
 
-def open(model: Any, tokenizer: Any = None) -> Model | Record:
+def load(path: str | Path) -> Record:
+    """Open a record that `record.save` wrote, or attention that another tool saved as .npz. Raises Error if the file is
+    neither."""
+    place = Path(path).expanduser()
+    try:
+        content = place.read_bytes()
+    except OSError as error:
+        raise UserError(f"{place} cannot be read ({error.strerror}); give the path of a file.") from error
+    return Record(answer_to(sources.open_query(*sources.import_file(content, place.name))))
+
+
+def open(model: Any, tokenizer: Any = None) -> Model:
     """Open a model by its name in the catalogue, its folder, its hub id (if fetched), or as a transformers model in
-    memory together with its tokenizer; a path that ends in .safetensors and was written by `record.save` gives its
-    record.
+    memory together with its tokenizer.
 
     A model in memory is copied as it is now: its weights and its tokenizer are saved into a temporary folder, which is
     opened and checked like any other. Raises Error if the model is not on this disk (the sentence says how to fetch
     it), or if its picture could not be trusted. """
     if isinstance(model, str | Path):
-        path = Path(model).expanduser()
-        if path.suffix == ".safetensors" and path.is_file():
-            return Record(answer_to(sources.open_query(*sources.import_file(path.read_bytes(), path.name))))
+        if Path(model).suffix == ".safetensors":
+            raise UserError(f"{model} is a file; clearhead.load opens records, and a model is opened by its folder.")
         return Model(str(model))
     if tokenizer is None or not hasattr(model, "save_pretrained"):
         raise UserError("Give a name, a folder or a hub id, or a transformers model with its tokenizer; for any other "

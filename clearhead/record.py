@@ -240,7 +240,7 @@ class Record:
         return tokens.index(len(tokens) + token if isinstance(token, int) and token < 0 else token)
 
     def save(self, path: str | Path) -> Path:
-        """Write the record into a .safetensors file, which the app, `clearhead export --record` and `clearhead.open`
+        """Write the record into a .safetensors file, which the app, `clearhead export --record` and `clearhead.load`
         read."""
         return self.answer.save(path)
 

@@ -32,9 +32,17 @@ MODEL = click.option("--model", "model_id", required=True,
 JSON = click.option("--json", "json_wanted", is_flag=True, help="Print JSON.")
 
 
+class _Whole(click.IntRange):
+    """A whole number of at most 64 bits, which the help does not print as its bounds."""
+
+    def _describe_range(self) -> str:
+        low, high = "" if self.min == -2**63 else f"{self.min}<=", "" if self.max == LARGEST else f"<={self.max}"
+        return f"{low}x{high}" if low or high else "64 bits"
+
+
 def whole(low: int = -2**63, high: int = LARGEST) -> click.IntRange:
     """Return the type of a whole number; nothing beyond 64 bits is taken."""
-    return click.IntRange(low, high)
+    return _Whole(low, high)
 
 
 def refuse_overwriting(out: Path, model_id: str, *read: Path) -> None:
@@ -187,5 +195,5 @@ def limits_command(json_wanted: bool) -> None:
         as_json(rows, indent=1)
         return
     for row in rows:
-        other = "" if row["value"] == row["default"] else f" (default {row['default']:,g})"
-        click.echo(f"{row['setting']:<30} {row['value']:>12,g}  {row['of']}{other}")
+        other = "" if row["value"] == row["default"] else f" (default {row['default']:,.10g})"
+        click.echo(f"{row['setting']:<30} {row['value']:>12,.10g}  {row['of']}{other}")

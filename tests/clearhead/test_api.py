@@ -177,6 +177,14 @@ def test_a_record_is_one_line_and_a_grid_in_a_notebook(record):
     assert record.show(1, 2, query="it")._repr_html_().startswith("<iframe")
 
 
+def test_saved_record_loads(record, tmp_path):
+    found = clearhead.load(record.save(tmp_path / "r.safetensors"))
+    np.testing.assert_array_equal(found.weights(), record.weights())
+    for wrong in (lambda: clearhead.load(tmp_path / "absent.npz"), lambda: clearhead.open(tmp_path / "r.safetensors")):
+        with pytest.raises(clearhead.Error):
+            wrong()
+
+
 def test_look_gives_the_same_kind_of_record():
     attention = torch.nn.MultiheadAttention(16, 4, batch_first=True).eval()
     x = torch.randn(1, 5, 16, generator=torch.Generator().manual_seed(0))
