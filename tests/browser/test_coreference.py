@@ -31,7 +31,7 @@ def page(watch):
         seen = watch()
         opened = seen.page
         opened.goto(f"{seen.address}/coreference{query}")
-        expect(opened.get_by_text("Every dot is a head")).to_be_visible(timeout=PATIENCE)
+        expect(opened.get_by_text("One sentence is an anecdote")).to_be_visible(timeout=PATIENCE)
         # the set is answered; before, a click may meet a page that is still growing
         opened.wait_for_function(STILL, arg=0, polling=40, timeout=PATIENCE)
         return opened
