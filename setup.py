@@ -1,4 +1,4 @@
-"""Put app.py, server.py, the assets and the commit into a wheel; everything else is in pyproject.toml."""
+"""Put the app, Streamlit's settings, the assets and the commit into a wheel; the rest is in pyproject.toml."""
 import shutil
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ class Build(build_py):
             return
         inside = Path(self.build_lib) / "clearhead"
         shutil.copytree(HERE / "assets", inside / "assets", dirs_exist_ok=True)
-        (inside / "run").mkdir(exist_ok=True)
+        shutil.copytree(HERE / ".streamlit", inside / "run" / ".streamlit", dirs_exist_ok=True)
         for name in ("app.py", "server.py"):
             shutil.copy2(HERE / name, inside / "run" / name)
         (inside / "commit.txt").write_text(commit() + "\n", encoding="utf-8")

@@ -31,7 +31,8 @@ def fill(document: str, folder: Path) -> tuple[str, dict[str, bytes]]:
     """Return the document with its outputs, and its pictures {path: PNG}. Raises CellExecutionError for a block that
     fails."""
     blocks = list(BLOCK.finditer(document))
-    shown = nbformat.v4.new_code_cell('get_ipython().ast_node_interactivity = "all"')
+    shown = nbformat.v4.new_code_cell('import pandas\nget_ipython().ast_node_interactivity = "all"\n'
+                                      'pandas.set_option("display.width", 120)')
     cells = [nbformat.v4.new_code_cell(block["code"]) for block in blocks]
     NotebookClient(nbformat.v4.new_notebook(cells=[shown, *cells]), timeout=PATIENCE, kernel_name="documents",
                    resources={"metadata": {"path": str(folder)}}).execute()

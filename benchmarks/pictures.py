@@ -75,7 +75,7 @@ def photograph(page: Any, address: str) -> bytes:
     page.wait_for_timeout(5000)   # pages are imported late, and films are drawn after the page
     page.wait_for_selector(RESTS, timeout=PATIENCE)
     page.wait_for_function(DRAWN, timeout=PATIENCE)
-    if page.get_by_text("recorded, checking").count():
+    if page.get_by_text("◔").count():   # drawn from a record, while its model checks it
         page.wait_for_function(VERIFIED, timeout=PATIENCE)
     page.wait_for_timeout(1000)
     return page.screenshot()
