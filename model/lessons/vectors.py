@@ -255,8 +255,7 @@ def look_up(opened: Any, question: TableQuery, report: Progress) -> Table:
     ids = plain_ids(tokenizer, f" {question.word}")
     if len(ids) != 1:
         raise UserError(f"“{question.word}” is not one piece for {title} but {len(ids)} "
-                        f"({' · '.join(map(name_of, ids))}), and a table has rows of "
-                        "pieces only; choose a word that is one piece.")
+                        f"({' · '.join(map(name_of, ids))}); choose a word that is one piece, as each row is.")
     if ids[0] == tokenizer.unk_token_id and question.word != tokenizer.unk_token:
         raise UserError(f"“{question.word}” is unknown to {title}; choose another word.")
     rows = opened.network.get_input_embeddings().weight.detach().numpy()[:len(tokenizer)]
@@ -314,7 +313,7 @@ def find(tokens: Tokens, text: str, wanted: str) -> list[int]:
     inside = [place for place, (low, high) in enumerate(tokens.spans)
               if not tokens.special[place] and low < start + len(wanted) and high > start]
     if start < 0 or not inside or not wanted:
-        raise UserError(f"The word “{wanted}” does not stand in “{text}”; write a sentence that has it.")
+        raise UserError(f"“{text}” does not contain “{wanted}”; write a sentence that does.")
     return inside
 
 

@@ -179,7 +179,7 @@ def _geometry(lesson: Lesson, here: StepContext) -> None:
                            low=np.nanmin(cosines), high=np.nanmax(cosines), **facts)
 
 
-def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, Any]:
+def _nearest(here: StepContext, angles: np.ndarray) -> dict[str, str | float]:
     """Return the allowed key with the smallest angle and the one with the largest weight, each with both numbers."""
     weights, close = here.path.weights, int(np.argmin(np.where(here.path.allowed, np.nan_to_num(angles, nan=180), 181)))
     top = int(np.argmax(weights))
