@@ -50,7 +50,7 @@ def _term(name: str, page: str, fields: dict) -> Term:
     known = BY_NAME.get(name) if page == "heads" else None
     more = {"equation": known.equation, "unit": known.unit, "paper": known.paper, "menu": known.title} if known else {}
     lists = {key: tuple(fields.get(key, ())) for key in ("sections", "also")}
-    return Term(name=name, page=page, **(fields | more | lists))
+    return Term(name=name, page=page, **({"unit": "none"} | fields | more | lists))
 
 
 def search(words: str) -> list[Term]:
