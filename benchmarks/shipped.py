@@ -77,9 +77,22 @@ def cost() -> Iterator[Any]:
         yield CostsQuery(width)
 
 
+def mechanisms() -> Iterator[Any]:
+    """Yield what heads are made to do in three models, and the known circuits."""
+    from model.studies.known_circuits import MODELS, KnownCircuitsQuery
+    from model.studies.mechanisms import MechanismsQuery
+
+    for model in ("minilm", "induction", "smollm2"):
+        if model in there():
+            yield MechanismsQuery(model, sources.revision(model))
+    for model in MODELS:
+        if model in there():
+            yield KnownCircuitsQuery(model, sources.revision(model))
+
+
 NAMES: dict[str, Callable[[], Iterator[Any]]] = {
     "claims": claims, "coreference": coreference, "syntax": syntax, "induction": induction, "atlas": atlas,
-    "faithfulness": faithfulness, "cost": cost}
+    "faithfulness": faithfulness, "cost": cost, "mechanisms": mechanisms}
 
 
 def records() -> None:

@@ -54,7 +54,7 @@ class Mechanisms:
     copying: np.ndarray | None              # float64 (head); None without an unembedding
     matching: np.ndarray                    # float64 (head)
     detected: dict[str, np.ndarray]         # previous, duplicate, induction: float64 (head); {} unless a decoder
-    composition: dict[str, np.ndarray]      # {Q, K, V: float64 (earlier head, later head)}, NaN where not earlier
+    composition: dict[str, np.ndarray]      # {Q, K, V: float32 (earlier head, later head)}, NaN where not earlier
     null: dict[str, tuple[float, float]]    # {Q, K, V: (mean, 99th percentile) of random heads}
 
     def __repr__(self) -> str:
@@ -184,7 +184,7 @@ def composed(weights: _Weights, layers: np.ndarray, done: Callable[[float], None
                 sizes = np.maximum(size_left[rows] * size[later], 1e-300)
                 scores[rows, later] = np.sqrt(np.maximum(numbers, 0)) / sizes
             done((KINDS.index(name) + start / len(layers)) / len(KINDS))
-        found[name] = np.where(earlier, scores, np.nan)
+        found[name] = np.where(earlier, scores, np.nan).astype(np.float32)
     return found
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from model.core.models import Models, OpenModel
+from model.core.heads import head_frame
+from model.core.models import Models, OpenModel, check_lengths
 from model.core.query import HeadId, Kind, Progress, Query, UserError, quiet
 from model.core.record import AttentionRecord, Layer, tensor_of
 from model.core.trace import Trace, same_numbers, turned
@@ -170,3 +171,54 @@ def _received(record: AttentionRecord, trace: Trace, receiver: HeadId, reads: tu
     other = replace(own, query=query, key=key, value=value)
     weights = other.weights(slice(head, head + 1), slice(0, own.shape[1]), slice(0, own.shape[2]))[0]
     return np.asarray(weights @ value[group])
+
+
+@dataclass(frozen=True)
+class AblationQuery:
+    """Some heads removed one at a time in three ways, in a decoder."""
+
+    query: Query
+    twin: Query
+    position: int                # whose logits are read
+    token: int | str
+    rival: int | str
+    heads: tuple[HeadId, ...]
+
+    def answer(self, models: Models, report: Progress) -> "Ablations":
+        """Return the logit difference after each removal. Raises UserError for texts of different lengths."""
+        opened = models.open(self.query, report)
+        ids = [token_id(opened, each) for each in (self.token, self.rival)]
+        given = opened.tokens(self.query)
+        own, other = (opened.run(opened.tokens(each), every=True) for each in (self.query, self.twin))
+        found = np.empty((len(self.heads), len(WAYS)))
+        for number, (layer, head) in enumerate(self.heads):
+            report(number / len(self.heads), f"head {number + 1} of {len(self.heads)}")
+            out, resampled = (done.heads[Kind.CAUSAL, layer][:, head] for done in (own, other))
+            check_lengths(self.twin, len(resampled), len(out))
+            changed = (out * 0, out.mean(0, keepdim=True).expand_as(out), resampled)
+            rows = [{(Kind.CAUSAL, layer, head): each} for each in changed]
+            logits = opened.run(given, rows=rows, every=True).outputs()[:, self.position]
+            found[number] = (logits[:, ids[0]] - logits[:, ids[1]]).numpy()
+        logits = own.outputs()[0, self.position]
+        return Ablations(self.heads, float(logits[ids[0]] - logits[ids[1]]), found)
+
+
+WAYS = ("zero", "mean", "twin")   # what replaces a head's output: zeros, its mean over positions, the twin's
+
+
+@dataclass(frozen=True, eq=False)
+class Ablations:
+    """The logit difference with each head removed, in the order of WAYS."""
+
+    heads: tuple[HeadId, ...]
+    plain: float          # without a removal
+    removed: np.ndarray   # float64 (head, way)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the array."""
+        return self.removed.nbytes
+
+    def frame(self) -> "DataFrame":
+        """Return one row a head: zero, mean and twin, each the difference with that removal minus the plain one."""
+        return head_frame(self.heads, dict(zip(WAYS, (self.removed - self.plain).T, strict=True)))

@@ -79,7 +79,8 @@ def clickable_table(page: PageContext, table: "DataFrame", columns: Mapping[str,
             page.set(head=place)
             page.open_next("heads")
 
-    shown = table.assign(pattern=named(table)["pattern"].map(TITLES)).reset_index()
+    named_patterns = {"pattern": named(table)["pattern"].map(TITLES)} if "pattern" in table else {}
+    shown = table.assign(**named_patterns).reset_index()
     st.dataframe(shown, hide_index=True, column_config=dict(columns), key=key, on_select=clicked,
                  selection_mode=("single-row", "single-cell"), height=min(38 + 35 * len(shown), 460))
     table_button(key, shown.rename(columns={name: column["label"] or name for name, column in columns.items()}), alt,

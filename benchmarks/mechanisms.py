@@ -1,0 +1,111 @@
+"""Known circuits held against models that are here: `python -m benchmarks.mechanisms [MODEL ...] [--page FILE]`.
+
+Prints what `model/studies/known_circuits.py` finds, each number with its interval and with what chance or a control
+gives, then the seconds and largest errors of the two identities. `python -m benchmarks.shipped mechanisms` measures the
+same for the page Circuits. One thread. """
+import argparse
+import platform
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+
+from model.ask import sources
+from model.core.files import write as write_file
+from model.core.limits import one_thread
+from model.core.query import Query, UserError, head_label, quiet
+from model.core.record import Layer
+from model.studies.circuits import AddsQuery, LensQuery, WhyQuery, WritesQuery
+from model.studies.known_circuits import MODELS, KnownCircuitsQuery
+
+SENTENCE = "The animal didn't cross the street because it was too tired."
+IDENTITIES = ("minilm", "smollm2", "induction", "stories", "resolver-narrow", "resolver-wide", "translator", "scratch")
+CELLS = 60   # drawn for the errors of a model
+LENGTHS = (64, 256)
+
+
+def table(model: str) -> Iterator[str]:
+    """Yield the rows of one model's findings."""
+    for finding in KnownCircuitsQuery(model, sources.revision(model)).answer(sources.models, quiet).findings:
+        heads = ", ".join(head_label(*head) for head in finding.heads)
+        interval = "" if np.isnan(finding.low) else f"{finding.low:.3f} to {finding.high:.3f}"
+        chance = "" if np.isnan(finding.chance) else f"{finding.chance:.3f}"
+        yield (f"| {model} | {finding.name} | {heads} | {finding.value:.3f} | {interval} | {chance} | "
+               f"{'yes' if finding.holds else 'no'} |")
+
+
+def errors(query: Query) -> tuple[float, float]:
+    """Return the largest error of a score's split over random cells, and of a logit's over all positions (NaN without
+    an unembedding)."""
+    record, rng, worst = sources.models.record(query, quiet), np.random.default_rng(1), 0.0
+    for _ in range(CELLS):
+        attention_map = record.maps[int(rng.integers(len(record.maps)))]
+        layer = attention_map.layers[int(rng.integers(len(attention_map.layers)))]
+        assert isinstance(layer, Layer)
+        head, looking, looked_at = (int(rng.integers(size)) for size in layer.shape)
+        try:
+            found = WhyQuery(query, attention_map.kind, layer.index, head, looking, looked_at).answer(
+                sources.models, quiet)
+        except UserError:   # the mask forbids the cell
+            continue
+        worst = max(worst, abs(found.score - found.total))
+    if sources.models.trace(query, quiet).unembedding is None:
+        return worst, float("nan")
+    parts = [WritesQuery(query, position, 7, 12).answer(sources.models, quiet)
+             for position in range(len(record.maps[-1].queries))]
+    return worst, max(abs(part.total - part.difference) for part in parts)
+
+
+def seconds(length: int) -> Iterator[str]:
+    """Yield the seconds of each answer on SmolLM2 at a text of so many tokens."""
+    text = " ".join(["the cat sat on the mat and"] * length)
+    opened = sources.models.open(sources.open_query("smollm2", text[:20]), quiet)
+    ids = opened.tokenizer(text)["input_ids"][:length]
+    query = sources.open_query("smollm2", opened.tokenizer.decode(ids))
+    record = sources.models.record(query, quiet)
+    kind, last = record.kinds[0], len(record.maps[0].queries) - 1
+    sources.models.trace(query, quiet)
+    questions = {"why": WhyQuery(query, kind, 20, 3, last, last // 2), "writes": WritesQuery(query, last, 7),
+                 "adds": AddsQuery(query, kind, 20, 3, last), "lens": LensQuery(query, last)}
+    for name, question in questions.items():
+        begun = time.perf_counter()
+        question.answer(sources.models, quiet)
+        yield f"| {name} | {last + 1} | {time.perf_counter() - begun:.2f} |"
+
+
+def main() -> None:
+    """Print the tables, and write them into a page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=list(MODELS))
+    parser.add_argument("--page", type=Path, help="a Markdown file for the tables")
+    asked = parser.parse_args()
+    lines = ["# Circuits", "", f"`python -m benchmarks.mechanisms`, {date.today().isoformat()}, one thread, "
+             f"{platform.system()}, Python {platform.python_version()}.", "",
+             "| model | finding | heads | measured | 95 % interval | chance or control | found |",
+             "|---|---|---|---:|---:|---:|---|"]
+
+    def say(new: Iterator[str] | list[str]) -> None:
+        for line in new:
+            print(line, flush=True)
+            lines.append(line)
+
+    with one_thread():
+        for model in asked.models:
+            say(table(model))
+        say(["", "Largest errors of the two identities:", "", "| model | score | logit |", "|---|---:|---:|"])
+        for model in (name for name in IDENTITIES if name in asked.models or asked.models == list(MODELS)):
+            score, logit = errors(sources.open_query(model, SENTENCE))
+            say([f"| {model} | {score:.0e} | {logit:.0e} |"])
+        if "smollm2" in asked.models:
+            say(["", "Seconds on SmolLM2, its record and trace at hand:", "", "| answer | tokens | seconds |",
+                 "|---|---:|---:|"])
+            for length in LENGTHS:
+                say(seconds(length))
+    if asked.page:
+        write_file(asked.page, ("\n".join(lines) + "\n").encode("utf-8"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,259 @@
+"""What is known about circuits, measured on models that are here: induction (Olsson et al. 2022), indirect objects
+(Wang et al. 2022, with sentences of our own), and whether two methods name the same head.
+
+Each finding is one number with its interval, and what chance or a control gives. """
+import itertools
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from model.core.models import Models, OpenModel
+from model.core.query import HeadId, Kind, Progress, Query, Silence, UserError, quiet
+from model.core.statistics import critical_rho, mean_intervals, spearman
+from model.studies.circuits import WritesQuery
+from model.studies.induction import START, mean_scores
+from model.studies.mechanisms import MechanismsQuery
+from model.studies.patching import PatchQuery
+from model.studies.paths import READS, PathsQuery
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+NAN = float("nan")
+FORMED = 0.5                        # a score from 0 to 1 from which a head counts as an induction head
+SEQUENCES = 24                      # drawn for the induction decoder
+LENGTH, REPEATED = 12, 24           # tokens of a repeated piece, and pieces, for the induction decoder
+SHORT, FEW = 10, 2                  # for a pretrained one, in which each head is zeroed in a pass of its own
+TOKENS = 256                        # of all rows of a pass
+PAIRS = 24                          # pairs of names in the indirect-object sentences
+NAMES = ("Mary", "John", "Tom", "Anna", "Peter", "Sarah", "Paul", "Emma", "James", "Laura", "David", "Alice")
+TEMPLATES = ("When {a} and {b} walked to the market, {s} handed a basket to",
+             "After {a} and {b} had finished dinner, {s} passed the salt to",
+             "While {a} and {b} waited for the train, {s} offered a sandwich to",
+             "Because {a} and {b} shared the garden, {s} lent a ladder to")
+SENTENCE = "The animal didn't cross the street because it was too {word}."
+TWINS = ("tired", "wide")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One measured statement; `name` is its sentence in assets/text."""
+
+    name: str
+    value: float
+    low: float = NAN                # of the 95 % interval
+    high: float = NAN
+    chance: float = NAN             # what chance, or the control, gives
+    holds: bool = True              # whether what is known was found here
+    heads: tuple[HeadId, ...] = ()
+
+
+@dataclass(frozen=True)
+class KnownCircuits:
+    """The findings of one model."""
+
+    findings: tuple[Finding, ...]
+
+    nbytes = 2000
+
+    def frame(self) -> "DataFrame":
+        """Return one row a finding: name, value, low, high, chance, holds, heads."""
+        from pandas import DataFrame
+
+        return DataFrame([vars(each) for each in self.findings])
+
+
+@dataclass(frozen=True)
+class KnownCircuitsQuery:
+    """The known circuits of one of MODELS."""
+
+    model: str
+    revision: str
+
+    def answer(self, models: Models, report: Progress) -> KnownCircuits:
+        """Return the findings. Raises UserError for any other model."""
+        if self.model not in MODELS:
+            raise UserError(f"Nothing is known of the circuits of {self.model}; choose one of {', '.join(MODELS)}.")
+        return KnownCircuits(tuple(finding for measure in MODELS[self.model]
+                                   for finding in measure(self, models, report)))
+
+
+def _mean(name: str, values: np.ndarray, holds: bool, chance: float = NAN, heads: tuple[HeadId, ...] = ()) -> Finding:
+    """Return a finding that is a mean over independent texts."""
+    found = mean_intervals(np.asarray(values, np.float64)[:, None])[0]
+    return Finding(name, found.value, found.low, found.high, chance, holds, heads)
+
+
+def composition(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+    """Compare the K-composition of the previous-token head with an induction head with that of all pairs."""
+    found = MechanismsQuery(asked.model, asked.revision).answer(models, report)
+    scores, previous = found.composition["K"], int(found.detected["previous"].argmax())
+    one, other = (int(place) for place in np.unravel_index(np.nanargmax(scores), scores.shape))
+    formed = found.detected["induction"] >= FORMED
+    yield Finding("composition", float(scores[one, other]), chance=found.null["K"][1],
+                  holds=bool(one == previous and formed[other] and scores[one, other] > found.null["K"][1]),
+                  heads=(found.heads[one], found.heads[other]))
+    opened = models.open(asked, quiet)
+    edits = frozenset({Silence(Kind.CAUSAL, *found.heads[previous])})
+    silenced = np.array([mean_scores(opened, edits, 1, length=LENGTH).prefix[formed].mean()])
+    yield Finding("silenced", float(silenced[0]), chance=float(found.detected["induction"][formed].mean()),
+                  holds=bool(silenced[0] < FORMED), heads=(found.heads[previous],))
+
+
+def paths_of_induction(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+    """Patch every path into the induction heads on sequences whose twins exchange two tokens: … a b … c d … a."""
+    opened = models.open(asked, quiet)
+    scores = mean_scores(opened, draws=REPEATED, length=LENGTH)
+    previous = scores.heads[int(scores.previous.argmax())]
+    receivers = [head for head, score in zip(scores.heads, scores.prefix.tolist(), strict=True) if score >= FORMED]
+    shares: dict[tuple[HeadId, HeadId, str], list[float]] = {}
+    named = []
+    for text, twin, answer, rival in exchanged(opened, asked, SEQUENCES):
+        position = len(opened.tokens(text).source) - 1
+        for receiver, read in itertools.product(receivers, READS):
+            found = PathsQuery(text, twin, position, answer, rival, receiver, (read,)).answer(models, quiet)
+            for sender, patched in zip(found.senders, found.patched.tolist(), strict=True):
+                share = (patched - found.plain) / (found.twin - found.plain)
+                shares.setdefault((sender, receiver, read), []).append(share)
+        written = WritesQuery(text, position, answer, rival).answer(models, quiet)
+        named.append(written.heads)
+    means = {path: float(np.mean(values)) for path, values in shares.items()}
+    expected = [path for path in means if path[0] == previous and path[2] == "key"]
+    best = max(expected, key=means.__getitem__)
+    others = max(abs(mean) for path, mean in means.items() if path not in expected)
+    yield _mean("path", np.array(shares[best]), means[best] > 2 * others, others, best[:2])
+    grid = np.array(named)
+    layers = sorted({layer for layer, _ in scores.heads})
+    layer, head = (int(place) for place in np.unravel_index(grid.mean(0).argmax(), grid.shape[1:]))
+    top = layers[layer], head
+    rest = max(float(grid[:, layers.index(one), other].mean()) for one, other in scores.heads if
+               (one, other) not in receivers)
+    yield _mean("direct", grid[:, layer, head], top in receivers, rest, (top,))
+
+
+def exchanged(opened: OpenModel, asked: KnownCircuitsQuery, count: int) -> Iterator[tuple[Query, Query, int, int]]:
+    """Yield texts of random tokens a b … c d … a with their twins c b … a d … a, the answer b and its rival d."""
+    tokenizer, rng = opened.tokenizer, random.Random(1)
+    usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
+    for _ in range(count):
+        a, b, c, d, *rest = rng.sample(usable, LENGTH + 4)
+        middle, end = rest[:len(rest) // 2], rest[len(rest) // 2:]
+        yield (*(Query(asked.model, asked.revision, START, continuation=(one, b, *middle, other, d, *end, a))
+                 for one, other in ((a, c), (c, a))), b, d)   # type: ignore[misc]
+
+
+def induction_effects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+    """Compare what induction heads look at with what zeroing each head does to the repeat's log-probabilities."""
+    opened = models.open(asked, quiet)
+    scores = mean_scores(opened, draws=FEW, length=SHORT)
+    changes = np.array([_zeroed(opened, asked, scores.heads, seed, report) for seed in range(FEW)])
+    losses = changes.mean(0)
+    by_score, by_effect = int(scores.prefix.argmax()), int(losses.argmax())
+    rho = spearman(scores.prefix, losses)
+    limit = critical_rho(len(losses))
+    yield Finding("agree", rho, chance=limit, holds=rho > limit,
+                  heads=(scores.heads[by_score], scores.heads[by_effect]))
+    strong = np.argsort(-scores.prefix)[:max(1, len(losses) // 20)]
+    others = np.setdiff1d(np.arange(len(losses)), strong)
+    yield Finding("effect", float(losses[strong].mean()), chance=float(losses[others].mean()),
+                  holds=bool(losses[strong].mean() > np.quantile(losses[others], 0.95)),
+                  heads=tuple(scores.heads[place] for place in strong[:5]))
+
+
+def _zeroed(opened: OpenModel, asked: KnownCircuitsQuery, heads: tuple[HeadId, ...], seed: int,
+            report: Progress) -> np.ndarray:
+    """Return how many nats each head, zeroed alone, costs the tokens of the repeat, float64 (head)."""
+    import torch
+
+    tokenizer = opened.tokenizer
+    usable = sorted(set(range(len(tokenizer))) - set(tokenizer.all_special_ids))
+    chosen = random.Random(seed + 1).sample(usable, SHORT)
+    given = opened.tokens(Query(asked.model, asked.revision, START, continuation=(*chosen, *chosen)))
+    plain = opened.run(given, every=True)
+    begin = plain.outputs().shape[1] - SHORT
+
+    def loss(logits: Any) -> np.ndarray:
+        read = torch.log_softmax(logits[:, begin:-1].float(), -1)
+        return -read[:, torch.arange(SHORT - 1), torch.tensor(chosen[1:])].mean(1).numpy()
+
+    before, after, size = float(loss(plain.outputs())[0]), list[float](), max(1, TOKENS // (2 * SHORT + 1))
+    for start in range(0, len(heads), size):
+        report(start / len(heads), f"zeroed head {start} of {len(heads)}")
+        rows = [{(Kind.CAUSAL, layer, head): torch.zeros_like(plain.heads[Kind.CAUSAL, layer][:, head])}
+                for layer, head in heads[start:start + size]]
+        after += loss(opened.run(given, rows=rows, every=True).outputs()).tolist()
+    return np.array(after) - before
+
+
+def indirect_objects(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+    """Measure who gets what: accuracy, the logit difference, and which heads write or move the name."""
+    rng, differences, controls, grids, moved, flipped = random.Random(1), [], [], [], [], []
+    for number in range(PAIRS):
+        report(number / PAIRS, f"sentence {number + 1} of {PAIRS}")
+        a, b, *others = rng.sample(NAMES, 4)
+        subject, receiver = (a, b) if number % 2 else (b, a)
+        template = TEMPLATES[number % len(TEMPLATES)]
+        text, twin = (Query(asked.model, asked.revision, template.format(a=a, b=b, s=name))
+                      for name in (subject, receiver))
+        position = len(models.record(text, quiet)[Kind.CAUSAL].queries) - 1
+        written = WritesQuery(text, position, f" {receiver}", f" {subject}").answer(models, quiet)
+        control = WritesQuery(text, position, f" {others[0]}", f" {others[1]}").answer(models, quiet)
+        found = PathsQuery(text, twin, position, f" {receiver}", f" {subject}").answer(models, quiet)
+        differences.append(written.difference)
+        flipped.append(found.twin)
+        grids.append(written.heads)
+        controls.append(control.heads)
+        moved.append(found.patched - found.plain)
+    heads, difference = found.senders, np.array(differences)
+    yield _mean("accuracy", difference > 0, bool(np.mean(difference > 0) > 0.5), 0.5)
+    yield _mean("difference", difference, bool(difference.mean() > 0), -float(np.mean(flipped)))
+    grid, other = np.array(grids), np.array(controls)
+    limit = float(np.abs(other.mean(0)).max())
+    layers = sorted({layer for layer, _ in heads})
+    ranked = [(layers[place // grid.shape[2]], place % grid.shape[2])
+              for place in np.argsort(-grid.mean(0), axis=None).tolist()]
+    first = grid.mean(0).max()
+    yield _mean("writer", grid.reshape(len(grid), -1)[:, int(grid.mean(0).argmax())], bool(first > limit), limit,
+                tuple(ranked[:3]))
+    above = grid.mean(0) > limit
+    yield _mean("share", grid[:, above].sum(1) / difference.mean(), bool(above.any()), NAN,
+                tuple(head for head in ranked if above[layers.index(head[0]), head[1]])[:8])
+    effects = np.array(moved)
+    mover = int(effects.mean(0).argmin())
+    yield _mean("mover", effects[:, mover], heads[mover] in ranked[:3], NAN, (heads[mover],))
+
+
+def patched_and_written(asked: KnownCircuitsQuery, models: Models, report: Progress) -> Iterator[Finding]:
+    """Compare the head that turns the answer when it is patched with the one that writes it directly."""
+    text, twin = (Query(asked.model, asked.revision, SENTENCE.format(word=word)) for word in TWINS)
+    trace = models.trace(text, quiet)
+    kind = trace.blocks[-1].kind
+    kinds = [kind, Kind.CROSS] if Kind.CROSS in models.record(text, quiet).kinds else [kind]
+    effects: dict[tuple[Kind, HeadId], float] = {}
+    written: dict[tuple[Kind, HeadId], float] = {}
+    for each in kinds:
+        found = PatchQuery(text, twin, each).answer(models, quiet)
+        if found.words is None or found.place is None:
+            return
+        vocabulary = models.open(text, quiet).vocabulary
+        ids = [vocabulary.number(word) for word in found.words]
+        parts = WritesQuery(text, found.place, ids[0] or 0, ids[1]).answer(models, quiet)
+        effects |= {(each, head): value - found.plain
+                    for head, value in zip(found.heads, found.patched.tolist(), strict=True)}
+        grid = parts.cross if each is Kind.CROSS else parts.heads
+        layers = sorted({layer for layer, _ in found.heads})
+        written |= {(each, (layer, head)): float(grid[layers.index(layer), head]) for layer, head in found.heads}
+    patched, direct = max(effects, key=effects.__getitem__), max(written, key=written.__getitem__)
+    yield Finding("patched", effects[patched], heads=(patched[1],), holds=patched == direct)
+    yield Finding("written", written[direct], heads=(direct[1],), holds=patched == direct)
+
+
+Measure = Callable[[KnownCircuitsQuery, Models, Progress], Iterator[Finding]]
+MODELS: dict[str, tuple[Measure, ...]] = {
+    "induction": (composition, paths_of_induction),
+    "smollm2": (induction_effects, indirect_objects),
+    "resolver-narrow": (patched_and_written,), "resolver-wide": (patched_and_written,),
+    "translator": (patched_and_written,)}

@@ -1,0 +1,267 @@
+"""Which heads work together? What each is made to do, which pairs compose, what one path carries, and what is known."""
+import dataclasses
+import math
+from typing import Any
+
+import streamlit as st
+
+from model.ask import sources
+from model.ask.shipped import Shipped
+from model.core.heads import OverviewQuery
+from model.core.query import HeadId, Kind, UserError
+from model.studies import known_circuits, mechanisms
+from model.studies.known_circuits import Finding, KnownCircuitsQuery
+from model.studies.mechanisms import KINDS, Mechanisms, MechanismsQuery
+from model.studies.paths import READS, WAYS, AblationQuery, Paths, PathsQuery
+from viz.components.head_grid import GridState, HeadValues, head_grid
+from viz.format import format_change, format_number, format_share, head_label
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number, Words
+from viz.session import Kept
+from viz.text import strings
+from viz.theme import READABLE_WIDE
+from viz.widgets.fields import bind, choice_for, select
+from viz.widgets.fragment import folded, fragment, source_listing
+from viz.widgets.handout_button import picture_button, table_button
+from viz.widgets.head_table import clickable_table, clicked_head
+from viz.widgets.measured import measured_line
+
+MEASURES = ("induction", "previous", "duplicate", "copying", "matching")
+SHOWN, REMOVED = 200, 6   # pairs in the table; heads that are removed beside the paths
+TALL = 460                # pixels of a table and of a grid
+PAGE = Page("record", controls=(
+    Choice("colour", "", MEASURES), Choice("by", "K", KINDS), Words("twin"), Words("answer", longest=60),
+    Words("rival", longest=60), Number("sender", -1, -1, 9999, whole=True),
+    Number("into", -1, -1, 9999, whole=True), Choice("reads", "all", READS)))
+_RUNNING = Kept[PathsQuery | None](None)   # the paths that are being patched
+
+
+def render(page: PageContext) -> None:
+    """Draw the page."""
+    words, model = strings("circuits")["page"], page.state.model
+    st.markdown(f"## {words['question']}\n\n{words['lead']}", width=READABLE_WIDE)
+    question = MechanismsQuery(model, sources.revision(model))
+    found: Mechanisms = page.ask(question)
+    measured_line(question, "circuits", "mechanisms")
+    fragment(page, _heads, found)
+    fragment(page, _pairs, found)
+    fragment(page, _paths, found)
+    _known(page)
+
+
+def _heads(page: PageContext, found: Mechanisms) -> None:
+    """The measures of every head as a table, and one of them as the colour of the grid."""
+    page.follow()
+    words, table = strings("circuits")["page"], found.frame()
+    st.markdown(f"##### {words['heads']}")
+    named = {name: words["measures"][name] for name in MEASURES if name in table}
+    colour = page.controls["colour"] if page.controls["colour"] in named else next(iter(named))
+    left, right = st.columns([11, 13], gap="medium")
+    with left:
+        if len(named) > 1:
+            select(words["colour"], named, page.set, "colour", colour, quiet=True)
+        else:
+            st.caption(words["no_copying"])
+        _grid(page, found, table[colour].to_dict(), named[colour], "circuits-grid")
+        st.caption(f"**{named[colour]}**: {words['helps'][colour]} {words['grid_open']}")
+    with right:
+        config: dict[str, Any] = {name: st.column_config.NumberColumn(title, help=words["helps"][name], format="%.2f")
+                                  for name, title in named.items()}
+        config |= {name: st.column_config.NumberColumn(strings("measures")["columns"][name], width=55)
+                   for name in ("layer", "head")}
+        shown = table[list(named)].sort_values(colour, ascending=False, kind="stable")
+        clickable_table(page, shown, config, key="circuits-table", alt=words["table_alt"])
+
+
+def _grid(page: PageContext, found: Mechanisms, values: dict[HeadId, float], label: str, key: str) -> None:
+    """One number a head as its colour; a click opens the head on the page Heads."""
+    view = page.view()
+    kind = Kind.CAUSAL if Kind.CAUSAL in page.record().kinds else Kind.SELF
+
+    def take(layer: int, head: int) -> None:
+        page.set(kind=kind, head=(layer, head))
+        page.open_next("heads")
+
+    overview = page.ask(OverviewQuery(page.query(), kind), height=0)
+    shown = GridState((view.layer, view.head), values=HeadValues(values, label, signed=True))
+    picture_button(head_grid(overview, shown, height=TALL, key=key,
+                             on_event=lambda event: take(event.layer, event.head)))
+
+
+def _pairs(page: PageContext, found: Mechanisms) -> None:
+    """The pairs whose composition is above that of random heads; a click opens either head."""
+    page.follow()
+    words, by = strings("circuits")["page"], page.controls["by"]
+    st.markdown(f"##### {words['pairs']}")
+    choice_for(page, "by", words["by"], words["by_names"])
+    pairs, (mean, limit) = found.pairs(), found.null[by]
+    pairs = pairs[pairs["kind"] == by]
+    total = int((found.composition[by] == found.composition[by]).sum())   # NaN where the first is not earlier
+    claims = [words["pairs_claim"].format(count=len(pairs), limit=format_number(limit), total=total)]
+    earlier, later = ([*zip(pairs[f"{side}_layer"].tolist(), pairs[f"{side}_head"].tolist(), strict=True)]
+                      for side in ("earlier", "later"))
+    if len(pairs):
+        claims.append(words["pairs_best"].format(
+            one=head_label(*earlier[0]), other=head_label(*later[0]), score=format_number(pairs["score"].iloc[0]),
+            mean=format_number(mean)))
+    st.markdown(" ".join(claims), width=READABLE_WIDE)
+    if not len(pairs):
+        return
+    titles = words["pairs_columns"]
+    shown = pairs.assign(earlier=[head_label(*head) for head in earlier],
+                         later=[head_label(*head) for head in later])[list(titles)].head(SHOWN).rename(columns=titles)
+
+    def clicked() -> None:
+        event = st.session_state["circuits-pairs"]
+        place = clicked_head(event, later if _clicked_column(event) == titles["later"] else earlier)
+        if place is not None:
+            page.set(head=place)
+            page.open_next("heads")
+
+    st.dataframe(shown, hide_index=True, key="circuits-pairs", on_select=clicked, selection_mode="single-cell",
+                 height=min(38 + 35 * len(shown), TALL), column_config={
+                     titles[name]: st.column_config.NumberColumn(format="%.3f") for name in ("score", "excess")})
+    table_button("circuits-pairs", shown, words["pairs_alt"], lambda: st.caption(words["pairs_about"]))
+
+
+def _clicked_column(event: Any) -> str:
+    """Return the title of the column whose cell was clicked; "" for whatever else a browser sends."""
+    try:
+        return str(event["selection"]["cells"][-1][1])
+    except (KeyError, TypeError, IndexError):
+        return ""
+
+
+def _paths(page: PageContext, found: Mechanisms) -> None:
+    """The paths from one head or all into one receiver, and the same heads removed."""
+    page.follow()
+    words, turned = strings("circuits")["paths"], page.controls
+    st.markdown(f"##### {words['title']}\n\n{words['lead']}", width=READABLE_WIDE)
+    if Kind.CAUSAL not in page.record().kinds:
+        st.caption(words["decoders"])
+        return
+    _path_fields(page, found)
+    if not (turned["twin"] and turned["answer"] and turned["rival"]):
+        st.caption(words["needs"])
+        return
+    query, twin = page.query(), page.query(text=turned["twin"])
+    position = len(page.record()[Kind.CAUSAL].queries) - 1
+    receiver = found.heads[turned["into"]] if 0 <= turned["into"] < len(found.heads) else None
+    senders = (found.heads[turned["sender"]],) if 0 <= turned["sender"] < len(found.heads) else ()
+    asked = PathsQuery(query, twin, position, turned["answer"], turned["rival"], receiver,
+                       READS if turned["reads"] == "all" else (turned["reads"],), senders)
+    if _RUNNING.value != asked and sources.cached(asked) is None:
+        st.button(words["run"], key="paths-run", type="primary", on_click=_run, args=(asked,))
+        return
+    stop = st.empty()
+    if sources.cached(asked) is None:
+        stop.button(words["stop"], key="paths-stop", on_click=_run, args=(None,))
+    try:
+        result: Paths = page.ask(asked, height=0)
+    except UserError:
+        _run(None)
+        raise
+    stop.empty()
+    _path_result(page, found, asked, result)
+
+
+def _run(asked: PathsQuery | None) -> None:
+    _RUNNING.value = asked
+
+
+def _path_fields(page: PageContext, found: Mechanisms) -> None:
+    """The twin, the two words, and the two ends of the path."""
+    words, turned = strings("circuits")["paths"], page.controls
+    example = words["examples"].get(page.state.model, words["examples"]["other"])
+    st.button(words["example"], key="paths-example", type="tertiary", icon=":material/edit_note:", on_click=page.set,
+              kwargs=dict(zip(("text", "twin", "answer", "rival"), example, strict=True)))
+    st.text_input(words["twin"], max_chars=300, **bind(page.set, "twin", turned["twin"]))
+    heads = {number: head_label(*head) for number, head in enumerate(found.heads)}
+    first = found.heads[0][0]
+    later = {number: name for number, name in heads.items() if found.heads[number][0] > first}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        for name in ("answer", "rival"):
+            st.text_input(words[name], max_chars=60, width=130, **bind(page.set, name, turned[name]))
+        select(words["sender"], {-1: words["all"]} | heads, page.set, "sender", turned["sender"])
+        select(words["receiver"], {-1: words["logits"]} | later, page.set, "into", turned["into"])
+        if turned["into"] >= 0:
+            select(words["reads"], words["reads_names"], page.set, "reads", turned["reads"])
+
+
+def _path_result(page: PageContext, found: Mechanisms, asked: PathsQuery, result: Paths) -> None:
+    """What the paths change: a sentence, the grid, the table; and the strongest senders removed."""
+    words, table = strings("circuits")["paths"], result.frame()
+    if not len(table):
+        return
+    way = result.twin - result.plain
+    top = table.iloc[0]
+    st.markdown(words["claim"].format(
+        plain=format_number(result.plain), twin=format_number(result.twin),
+        head=head_label(int(top["layer"]), int(top["head"])), effect=format_change(top["effect"]),
+        share=format_share(top["effect"] / way if way else math.nan, 0)), width=READABLE_WIDE)
+    heads = [(int(row.layer), int(row.head)) for row in table.itertuples()]
+    titles = words["columns"]
+    shown = table.assign(sender=[head_label(*head) for head in heads], share=100 * table["effect"] / way
+                         )[list(titles)].rename(columns=titles)
+    left, right = st.columns([11, 13], gap="medium")
+    with left:
+        _grid(page, found, dict(zip(heads, table["effect"].tolist(), strict=True)), words["grid"], "paths-grid")
+    with right:
+        st.dataframe(shown, hide_index=True, key="paths-table", height=min(38 + 35 * len(shown), TALL), column_config={
+            titles["effect"]: st.column_config.NumberColumn(format="%.3f"),
+            titles["share"]: st.column_config.NumberColumn(format="%.1f")})
+        table_button("paths-table", shown, words["title"])
+    removed = page.ask(AblationQuery(asked.query, asked.twin, asked.position, asked.token, asked.rival,
+                                     tuple(heads[:REMOVED])), height=0).frame().reset_index()
+    removed["head"] = [head_label(*head) for head in heads[:REMOVED]]
+    st.markdown(f"##### {words['ablate']}")
+    st.caption(words["ablate_about"], width=READABLE_WIDE)
+    removed = removed[list(words["ablate_columns"])].rename(columns=words["ablate_columns"])
+    st.dataframe(removed, hide_index=True, key="paths-removed", column_config={
+        words["ablate_columns"][way]: st.column_config.NumberColumn(format="%.3f") for way in WAYS})
+    table_button("paths-removed", removed, words["ablate"])
+
+
+def _known(page: PageContext) -> None:
+    """What was measured beforehand on the models whose circuits are known."""
+    from pandas import DataFrame
+
+    words, titles = strings("circuits")["known"], {offer.id: offer.title for offer in sources.catalogue()}
+    st.markdown(f"##### {words['title']}\n\n{words['lead']}", width=READABLE_WIDE)
+    measured = {model: known for model in known_circuits.MODELS if (known := _shipped(model)) is not None}
+    rows = [_row(titles.get(model, model), finding) for model, known in measured.items()
+            for finding in known.answer.findings]
+    if not rows:
+        st.caption(words["none"])
+        return
+    shown = DataFrame(rows, columns=list(words["columns"])).rename(columns=words["columns"])
+    st.dataframe(shown, hide_index=True, key="circuits-known", height=38 + 35 * len(shown), column_config={
+        words["columns"]["says"]: st.column_config.TextColumn(width="large")})
+    table_button("circuits-known", shown, words["title"])
+    if page.state.model in measured:
+        measured_line(KnownCircuitsQuery(page.state.model, sources.revision(page.state.model)), "known", "mechanisms")
+    st.caption(words["sources"], width=READABLE_WIDE)
+    folded(words["code"], lambda: st.code(source_listing(
+        (mechanisms.composed, mechanisms.null_of, known_circuits.indirect_objects), {}), language="python"),
+        key="circuits-code")
+
+
+def _shipped(model: str) -> Shipped | None:
+    """The shipped findings of a model, whether it is on this disk or not; None where the model here is another one."""
+    asked = KnownCircuitsQuery(model, "")
+    try:
+        asked = dataclasses.replace(asked, revision=sources.revision(model))
+    except UserError:
+        return sources.shipped(asked)
+    known = sources.shipped(asked)
+    return None if known is None or known.stale else known
+
+
+def _row(model: str, finding: Finding) -> tuple[str, ...]:
+    words = strings("circuits")["known"]
+    interval = "" if math.isnan(finding.low) else f"{format_number(finding.low)} – {format_number(finding.high)}"
+    heads = (" → " if finding.name in ("composition", "path") else ", ").join(head_label(*each)
+                                                                             for each in finding.heads)
+    return (model, words[finding.name].format(heads=heads), format_number(finding.value), interval,
+            "" if math.isnan(finding.chance) else format_number(finding.chance),
+            words["found" if finding.holds else "missing"])
