@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from model.ask import sources
-from model.core.query import Kind, UserError, quiet
-from model.studies.paths import PathsQuery
+from model.core.query import Kind, Patch, Silence, UserError, quiet
+from model.studies.paths import AblationQuery, PathsQuery
 from tests.model import tiny
 
 TEXT, TWIN = "a cat sat on mat because it was too tired", "a cat sat on mat because it was too wide"
@@ -90,3 +90,16 @@ def test_in_the_induction_decoder_one_path_carries_the_repeat(receiver):
     assert found.plain > 1
     assert effects[0, 1] < -0.1 * found.plain
     assert abs(effects[0, 0]) < 0.05 * abs(effects[0, 1])
+
+
+def test_ablations_equal_the_models_own_edits(tmp_path):
+    folder = tiny.save(tmp_path / "gpt2", "gpt2")
+    query, twin = (sources.open_query(str(folder), text) for text in (TEXT, TWIN))
+    place = len(sources.ask(query).result()[Kind.CAUSAL].queries) - 1
+    found = sources.ask(AblationQuery(query, twin, place, 7, 12, ((0, 1), (2, 0)))).result()
+    opened = sources.models.open(query, quiet)
+    for number, head in enumerate(found.heads):
+        edits = [Silence(Kind.CAUSAL, *head), Silence(Kind.CAUSAL, *head, "mean"), Patch(Kind.CAUSAL, *head, twin)]
+        for way, edit in enumerate(edits):
+            logits = opened.run(opened.tokens(query), frozenset({edit}), every=True).outputs()[0, place]
+            assert float(logits[7] - logits[12]) == pytest.approx(found.removed[number, way], abs=1e-4)

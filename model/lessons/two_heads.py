@@ -1,0 +1,89 @@
+"""Two heads of our induction decoder that make one rule: what each looks for, what each writes, and what is left when
+one is silenced (Elhage et al. 2021; Olsson et al. 2022)."""
+import random
+from dataclasses import dataclass
+
+import numpy as np
+
+from model.core.models import Models
+from model.core.query import HeadId, Kind, Progress, Query, Silence
+from model.core.trace import AttentionTrace
+
+MODEL = "induction"
+PREVIOUS: HeadId = (0, 1)                      # looks at the token before
+INDUCTION: tuple[HeadId, ...] = (1, 0), (1, 1)   # look at the token after the earlier copy
+SIGNS = tuple("abcdefghij")                    # whose vectors are compared
+LENGTH = 8                                     # signs before the repeated one
+SEQUENCES = 32                                 # over which probabilities are means
+# which heads are silenced
+BROKEN: dict[str, tuple[HeadId, ...]] = {"none": (), "previous": (PREVIOUS,), "one": INDUCTION[:1], "both": INDUCTION,
+                                         "other": ((0, 0),)}
+
+
+def sequence(seed: int) -> tuple[str, int]:
+    """Return a text of different signs, whose last one repeats an earlier one, and the position of its earlier copy
+    among the model's tokens."""
+    rng = random.Random(seed)
+    signs, repeated = rng.sample(SIGNS, LENGTH), rng.randrange(LENGTH - 2)   # not beside the last sign
+    return " ".join([*signs, signs[repeated]]), repeated + 1   # [BOS] comes first
+
+
+def silenced(broken: str) -> frozenset[Silence]:
+    """Return the edits that silence the heads of one case of BROKEN."""
+    return frozenset(Silence(Kind.CAUSAL, *head) for head in BROKEN[broken])
+
+
+@dataclass(frozen=True)
+class TwoHeadsQuery:
+    """What the two heads do, in their weights and in SEQUENCES sequences."""
+
+    model: str
+    revision: str
+
+    def answer(self, models: Models, report: Progress) -> "TwoHeads":
+        """Return the circuits of the weights, and the mean probability of the right sign in every case."""
+        opened = models.open(self, report)
+        trace = models.trace(Query(self.model, self.revision, sequence(1)[0]), report)
+        embedding = opened.network.get_input_embeddings().weight.detach().numpy().astype(np.float64)
+        ids = [opened.vocabulary.number(sign) or 0 for sign in SIGNS]
+        first, second = (trace.attention(Kind.CAUSAL, layer) for layer in (PREVIOUS[0], INDUCTION[0][0]))
+        vectors, head = embedding[ids], INDUCTION[0][1]
+        assert trace.unembedding is not None   # our decoder has one
+        chances: dict[str, list[float]] = {name: [] for name in BROKEN}
+        for seed in range(1, SEQUENCES + 1):
+            text, copy = sequence(seed)
+            given = opened.tokens(Query(self.model, self.revision, text))
+            right = opened.vocabulary.number(text.split()[copy])
+            for name, each in chances.items():
+                logits = opened.run(given, silenced(name), every=True).outputs()[0, -1]
+                each.append(float(logits.softmax(-1)[right]))
+        return TwoHeads(question(second, head, vectors, vectors),
+                        question(second, head, vectors, written(first, PREVIOUS[1], vectors)),
+                        written(second, head, vectors) @ trace.unembedding.weight[ids].T.astype(np.float64),
+                        {name: float(np.mean(each)) for name, each in chances.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class TwoHeads:
+    """Three maps between signs, float64 (sign, sign), norms left out, and what silencing does."""
+
+    direct: np.ndarray           # score of the induction head between two signs, each by its embedding
+    through: np.ndarray          # the same where the key is what the previous-token head wrote of the sign
+    copies: np.ndarray           # logit that the induction head gives a sign when it looks at another
+    chances: dict[str, float]    # {case of BROKEN: mean probability of the right sign}
+
+    nbytes = 3000
+
+
+def question(attention: AttentionTrace, head: int, looking: np.ndarray, looked_at: np.ndarray) -> np.ndarray:
+    """Return the products x W_Q (y W_K)ᵀ of a head, (looking, looked at): its QK circuit."""
+    query, key = (getattr(attention, name).weight[head].astype(np.float64) for name in ("query", "key"))
+    scores: np.ndarray = looking @ query @ (looked_at @ key).T
+    return scores
+
+
+def written(attention: AttentionTrace, head: int, looked_at: np.ndarray) -> np.ndarray:
+    """Return what a head writes when it looks at a vector: y W_V W_O, (looked at, d_model): its OV circuit."""
+    value, output = attention.value.weight[head].astype(np.float64), attention.w_output[head].astype(np.float64)
+    vectors: np.ndarray = looked_at @ value @ output
+    return vectors

@@ -1,0 +1,124 @@
+"""How do two heads make a rule? A sequence to break, the two questions of a head, and the board that heads share."""
+import numpy as np
+import streamlit as st
+
+from model.ask import sources
+from model.core.query import Kind
+from model.core.record import Layer
+from model.lessons import two_heads
+from model.lessons.two_heads import (
+    BROKEN,
+    INDUCTION,
+    MODEL,
+    SEQUENCES,
+    SIGNS,
+    TwoHeads,
+    TwoHeadsQuery,
+    sequence,
+    silenced,
+)
+from model.studies import circuits
+from model.studies.circuits import Why, WhyQuery
+from viz.figures.bars import bars
+from viz.figures.matrix import CellStyle, matrix
+from viz.page import Page, PageContext
+from viz.page_controls import Choice, Number
+from viz.widgets.fields import button_setting, choice_for
+from viz.widgets.figure import figure
+from viz.widgets.lesson import QUESTIONS, Lesson, computing
+
+SEEDS = 100
+PAGE = Page("nothing", controls=(*QUESTIONS, Choice("broken", "none", tuple(BROKEN)),
+                                 Number("seed", 1, 1, SEEDS, whole=True)))
+
+
+def render(page: PageContext) -> None:
+    """Draw the page."""
+    lesson = Lesson(page, "two_heads")
+    lesson.header()
+    lesson.fragment(_break)
+    if lesson.open():
+        lesson.fragment(_questions)
+        lesson.fragment(_board)
+    lesson.end()
+
+
+def _asked(page: PageContext) -> TwoHeads:
+    found: TwoHeads = page.ask(TwoHeadsQuery(MODEL, sources.revision(MODEL)))
+    return found
+
+
+def _weights(page: PageContext, broken: str) -> tuple[list[str], np.ndarray]:
+    """Return the tokens, and the weights of the first induction head, (query, key), while some heads are silenced."""
+    text, _ = sequence(page.controls["seed"])
+    record = page.ask(sources.open_query(MODEL, text, edits=silenced(broken)))
+    layer, head = INDUCTION[0]
+    causal = record[Kind.CAUSAL]
+    found = causal.layer(layer)
+    assert isinstance(found, Layer)   # of a model of ours
+    size = len(causal.queries)
+    return list(causal.queries.texts), found.weights(slice(head, head + 1), slice(0, size), slice(0, size))[0]
+
+
+def _break(page: PageContext, lesson: Lesson) -> None:
+    """The induction head on a sequence; once the question is answered, with either head silenced."""
+    turned, (_, copy) = page.controls, sequence(page.controls["seed"])
+    with lesson.section("break") as words, computing():
+        left, right = st.columns([6, 5], gap="medium")
+        with right:
+            revealed = lesson.predict()
+        broken = turned["broken"] if revealed else "none"
+        tokens, weights = _weights(page, broken)
+        after = float(weights[-1, copy + 1])
+        facts = {"answer": tokens[copy + 1], "last": tokens[-1], "weight": after}
+        with left:
+            figure(matrix, np.where(np.tri(len(tokens), dtype=bool), weights, np.nan), tokens, tokens, height=330,
+                   title=words["matrix"].format(case=words["cases"][broken]), key="two-heads-weights",
+                   alt=lesson.alt("break", case=words["cases"][broken], **facts))
+            button_setting(page, words["another"], "another-sequence", seed=turned["seed"] % SEEDS + 1)
+        if not revealed:
+            lesson.covered("break")
+            return
+        found = _asked(page)
+        with left:
+            choice_for(page, "broken", words["broken"], words["cases"])
+        with right:
+            figure(bars, [words["cases"][name] for name in BROKEN], {words["chance"]: np.array(
+                [found.chances[name] for name in BROKEN])}, axes=("", words["chance"]),
+                y_range=(0, 1), height=250, key="two-heads-chances", alt=words["alt_chances"].format(
+                    sequences=SEQUENCES, **found.chances))
+        lesson.explanation("break", shown=(two_heads.sequence, two_heads.silenced), notices_in=right,
+                           shapes={"weights": weights}, sequences=SEQUENCES, **facts, **found.chances)
+
+
+def _questions(page: PageContext, lesson: Lesson) -> None:
+    """Which sign the induction head looks for, directly and through the first head, and what it then writes."""
+    with lesson.section("questions") as words, computing():
+        found, numbers = _asked(page), {}
+        for column, name in zip(st.columns(3, gap="small"), ("direct", "through", "copies"), strict=True):
+            cells = getattr(found, name)
+            numbers |= {name: float(np.diag(cells).mean()),
+                        f"{name}_off": float(cells[~np.eye(len(cells), dtype=bool)].mean())}
+            with column:
+                figure(matrix, cells, SIGNS, SIGNS, axes=tuple(words["axes"][name]), height=330, angle=0,
+                       title=words["titles"][name], style=CellStyle("signed", ruler=False, digits=1),
+                       key=f"two-heads-{name}", alt=words["alt_one"].format(
+                           name=words["titles"][name], same=numbers[name], other=numbers[f"{name}_off"]))
+        lesson.explanation("questions", shown=(two_heads.question, two_heads.written),
+                           shapes={"direct": found.direct}, **numbers)
+
+
+def _board(page: PageContext, lesson: Lesson) -> None:
+    """The score of the induction head, split by what wrote on the board for its query and its key."""
+    with lesson.section("board") as words, computing():
+        text, copy = sequence(page.controls["seed"])
+        looking = len(text.split())
+        why: Why = page.ask(WhyQuery(sources.open_query(MODEL, text), Kind.CAUSAL, *INDUCTION[0], looking, copy + 1))
+        signs = text.split()
+        largest = why.frame().iloc[0]
+        facts = {"score": why.score, "total": why.total, "query": largest["query_from"], "key": largest["key_from"],
+                 "part": largest["value"], "last": signs[-1], "after": signs[copy]}
+        figure(matrix, why.parts, why.query_writers, why.key_writers,
+               axes=(words["key"].format(token=signs[copy]), words["query"].format(token=signs[-1])), height=330,
+               style=CellStyle("signed", square=False), key="two-heads-board", alt=lesson.alt("board", **facts))
+        lesson.explanation("board", shown=(circuits.why,), shapes={"parts": why.parts}, **facts)
