@@ -1,10 +1,11 @@
 """Known circuits held against models that are here: `python -m benchmarks.mechanisms [MODEL ...] [--page FILE]`.
 
-Prints what `model/studies/known_circuits.py` finds, each number with its interval and with what chance or a control
-gives, then the seconds and largest errors of the two identities. `python -m benchmarks.shipped mechanisms` measures the
-same for the page Circuits. One thread. """
+Prints what `model/studies/known_circuits.py` found, each number with its interval and with what chance or a control
+gives, then the largest errors of the two identities and their seconds. Findings that ship for these very models
+(`python -m benchmarks.shipped mechanisms`) are read, unless --again. One thread. """
 import argparse
 import platform
+import tempfile
 import time
 from collections.abc import Iterator
 from datetime import date
@@ -22,13 +23,16 @@ from model.studies.known_circuits import MODELS, KnownCircuitsQuery
 
 SENTENCE = "The animal didn't cross the street because it was too tired."
 IDENTITIES = ("minilm", "smollm2", "induction", "stories", "resolver-narrow", "resolver-wide", "translator", "scratch")
+FAMILIES = ("bert", "roberta", "distilbert", "gpt2", "llama", "mistral", "gemma2", "t5", "bart", "marian")   # tiny ones
 CELLS = 60   # drawn for the errors of a model
 LENGTHS = (64, 256)
 
 
-def table(model: str) -> Iterator[str]:
+def table(model: str, again: bool) -> Iterator[str]:
     """Yield the rows of one model's findings."""
-    for finding in KnownCircuitsQuery(model, sources.revision(model)).answer(sources.models, quiet).findings:
+    asked = KnownCircuitsQuery(model, sources.revision(model))
+    known = None if again else sources.measured_before(asked)
+    for finding in (known or asked.answer(sources.models, quiet)).findings:
         heads = ", ".join(head_label(*head) for head in finding.heads)
         interval = "" if np.isnan(finding.low) else f"{finding.low:.3f} to {finding.high:.3f}"
         chance = "" if np.isnan(finding.chance) else f"{finding.chance:.3f}"
@@ -58,6 +62,20 @@ def errors(query: Query) -> tuple[float, float]:
     return worst, max(abs(part.total - part.difference) for part in parts)
 
 
+def queries(models: list[str]) -> Iterator[tuple[str, Query]]:
+    """Yield (name, query) of these models and of random tiny models of FAMILIES."""
+    from tests.model import tiny
+
+    for model in models:
+        yield model, sources.open_query(model, SENTENCE)
+    with tempfile.TemporaryDirectory() as folder:
+        for family in FAMILIES:
+            place = tiny.save(Path(folder) / family, family)
+            target = "a cat" if family in ("t5", "bart", "marian") else None
+            yield f"{family}, tiny", sources.open_query(str(place), "a cat sat on mat because it was too tired",
+                                                        target=target)
+
+
 def seconds(length: int) -> Iterator[str]:
     """Yield the seconds of each answer on SmolLM2 at a text of so many tokens."""
     text = " ".join(["the cat sat on the mat and"] * length)
@@ -79,6 +97,7 @@ def main() -> None:
     """Print the tables, and write them into a page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="*", default=list(MODELS))
+    parser.add_argument("--again", action="store_true", help="measure what ships")
     parser.add_argument("--page", type=Path, help="a Markdown file for the tables")
     asked = parser.parse_args()
     lines = ["# Circuits", "", f"`python -m benchmarks.mechanisms`, {date.today().isoformat()}, one thread, "
@@ -93,11 +112,11 @@ def main() -> None:
 
     with one_thread():
         for model in asked.models:
-            say(table(model))
+            say(table(model, asked.again))
         say(["", "Largest errors of the two identities:", "", "| model | score | logit |", "|---|---:|---:|"])
-        for model in (name for name in IDENTITIES if name in asked.models or asked.models == list(MODELS)):
-            score, logit = errors(sources.open_query(model, SENTENCE))
-            say([f"| {model} | {score:.0e} | {logit:.0e} |"])
+        for name, query in queries([*IDENTITIES] if asked.models == list(MODELS) else asked.models):
+            score, logit = errors(query)
+            say([f"| {name} | {score:.0e} | {'' if np.isnan(logit) else f'{logit:.0e}'} |"])
         if "smollm2" in asked.models:
             say(["", "Seconds on SmolLM2, its record and trace at hand:", "", "| answer | tokens | seconds |",
                  "|---|---:|---:|"])

@@ -1,21 +1,20 @@
 # %% [markdown]
 # Two heads of the induction decoder, read from its weights: what each looks for and what it writes.
 # %%
-import numpy as np
-
 from model.ask import sources
 from model.lessons import two_heads as lesson
 
 found = sources.ask(lesson.TwoHeadsQuery(lesson.MODEL, sources.revision(lesson.MODEL))).result()
 for name in ("direct", "through", "copies"):
     cells = getattr(found, name)
-    other = cells[~np.eye(len(cells), dtype=bool)].mean()
-    print(f"{name}: {np.diag(cells).mean():.2f} on the diagonal, {other:.2f} elsewhere")
+    same = cells.diagonal().mean()
+    other = (cells.sum() - cells.trace()) / (cells.size - len(cells))
+    print(f"{name}: {same:.2f} where both signs are equal, {other:.2f} elsewhere")
 print({case: round(chance, 3) for case, chance in found.chances.items()})
 # %% [markdown]
-# **Exercise.** Which sign does head 1·0 look for, through head 0·1, when the query is each of the ten signs? Give the
-# index of the largest score in every row of `found.through`.
+# **Exercise.** Rows of `found.through` are signs that look, columns signs whose follower is looked at. Write for how
+# many of the ten signs the largest score is on the diagonal.
 # %%
-wanted = found.through.argmax(1)  # solution
-assert wanted is not ... and list(wanted) == list(found.through.argmax(1)), "the largest score of each row"
-print("Right: from", lesson.SIGNS, "it looks for", [lesson.SIGNS[place] for place in wanted])
+right = sum(found.through.argmax(1) == range(10))  # solution
+assert right is not ... and right == sum(row.argmax() == place for place, row in enumerate(found.through)), "compare"
+print(f"Right: {right} of 10 look for the follower of their own sign.")
