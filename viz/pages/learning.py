@@ -342,7 +342,7 @@ def _run(page: PageContext, lesson: Lesson, revealed: bool) -> None:
                                                            other=getattr(reference, field)[-1]))
         lesson.explanation(
             "run", shown=(learning.targets, learning.train), shapes={"loss": own.loss, "right": own.right},
-            right=own.right[-1], nats=own.nats[-1], even=math.log(2), longest=own.gradient.max(), start=own.nats[0],
+            right=own.right[-1], nats=own.nats[-1], even=math.log(2), longest=own.gradient.max(),
             loss=float(own.loss[-20:].mean()), tested=learning.TESTED, other=name, other_right=reference.right[-1],
-            other_nats=reference.nats[-1], other_start=reference.nats[0],
+            other_nats=reference.nats[-1],
             cut=float((own.gradient > question.clip).mean()) if question.clip else 0.0)
