@@ -4,8 +4,8 @@ classroom."""
 import streamlit as st
 
 from viz.components.transformer_diagram import Door, transformer_diagram
-from viz.page import Page, PageContext, pages
-from viz.text import strings
+from viz.page import Page, PageContext
+from viz.text import menu, page_titles, strings
 from viz.theme import READABLE
 from viz.widgets.handout_button import picture_button
 from viz.widgets.lesson import lessons
@@ -28,7 +28,7 @@ def render(page: PageContext) -> None:
     done = progress()
     for section, title in words["all"].items():
         st.markdown(f"### {title}")
-        listed = [name for name in names if pages()[name][0].section == section]
+        listed = [name for name in menu()[section] if name in names]
         for start in range(0, len(listed), IN_A_ROW):
             for column, name in zip(st.columns(IN_A_ROW), listed[start:start + IN_A_ROW], strict=False):
                 with column:
@@ -46,11 +46,9 @@ def _beside(page: PageContext, words: dict) -> None:
         with column, st.container(border=True, height="stretch"):
             st.markdown(f"**{section}**  \n{question}")
             with st.container(gap=None):
-                for name, (other, _) in pages().items():
-                    if other.section == section:
-                        st.button(other.title, key=f"beside-{name}", type="tertiary",
-                                  icon=":material/arrow_forward:", icon_position="right", on_click=page.open_next,
-                                  args=(name,))
+                for name, title in menu()[section].items():   # no page is imported for its title
+                    st.button(title, key=f"beside-{name}", type="tertiary", icon=":material/arrow_forward:",
+                              icon_position="right", on_click=page.open_next, args=(name,))
 
 
 def _doors(prose: dict[str, dict]) -> dict[str, Door]:
@@ -58,7 +56,7 @@ def _doors(prose: dict[str, dict]) -> dict[str, Door]:
     doors: dict[str, Door] = {}
     for name, lesson in prose.items():
         before = tuple(box for other in lesson["builds_on"] if other in prose for box in prose[other]["boxes"])
-        about = f"{pages()[name][0].title}: {lesson['question']} · {_facts(lesson)}"
+        about = f"{page_titles()[name]}: {lesson['question']} · {_facts(lesson)}"
         for box in lesson["boxes"]:
             doors.setdefault(box, Door(name, about, lesson["minutes"], before))
     return doors
@@ -66,8 +64,8 @@ def _doors(prose: dict[str, dict]) -> dict[str, Door]:
 
 def _facts(lesson: dict) -> str:
     """Return how many minutes it takes, and what it builds on."""
-    words, known = strings("lesson"), pages()
-    before = ", ".join(known[other][0].title for other in lesson["builds_on"] if other in known)
+    words, titles = strings("lesson"), page_titles()
+    before = ", ".join(titles[other] for other in lesson["builds_on"])
     minutes = words["minutes"].format(minutes=lesson["minutes"])
     return f"{minutes} · {words['builds_on']} {before}" if before else minutes
 
@@ -76,7 +74,7 @@ def _card(page: PageContext, name: str, number: int, lesson: dict, left: dict[st
     """left: what this browser remembers of the lesson, which then opens with it."""
     words = strings("lesson")["start"]
     with st.container(border=True, height="stretch", key=f"card-{name}"):
-        st.markdown(f"**{number}. {pages()[name][0].title}**  \n{lesson['question']}")
+        st.markdown(f"**{number}. {page_titles()[name]}**  \n{lesson['question']}")
         st.caption(_facts(lesson))
         with st.container(horizontal=True, vertical_alignment="center"):
             st.button(words["continue" if left else "open"], key=f"open-{name}", on_click=page.open_next, args=(name,))
