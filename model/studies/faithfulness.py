@@ -90,7 +90,7 @@ class AttributionsQuery:
         for number, question in enumerate(wanted):
             report(number / len(wanted), question.query.text)
             one = question.answer(models, quiet)
-            heads = {name: tuple(np.float32(each) for each in layers) for name, layers in one.by_head.items()}
+            heads = {name: tuple(each.astype(np.float32) for each in layers) for name, layers in one.by_head.items()}
             found.append(replace(one, by_head=heads))
         return tuple(found)
 

@@ -4,7 +4,7 @@ import { mountOnce } from "./lifecycle.js";
 import { node } from "./shared.js";
 
 const PROSE = "p, li";
-const APART = "a, button, label, code, summary, :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], [role=dialog]";
+const APART = "a, button, label, code, summary, span[style], :is(h1, h2, h3, h4, h5, h6), .katex, [role=radiogroup], [role=dialog]";
 const CARD = `
 [popover] { position: fixed; inset: auto; margin: 0; box-sizing: border-box; width: min(22rem, calc(100vw - 16px));
   padding: 12px 14px; border: 1px solid var(--st-border-color); border-radius: 6px;
