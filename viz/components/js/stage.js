@@ -90,7 +90,8 @@ export function stage(start, { lesson, only }, tell) {
     const enlarged = (by) => document.documentElement.style.setProperty("--lecture",
       Math.min(innerWidth / WIDE, innerHeight / HIGH) * (lesson ? 1 : WHOLE) * by);
     const key = `${screens[here()].name} ${proof} ${innerWidth} ${innerHeight}`;
-    if (!scales.has(key)) later = setTimeout(soon, SETTLED);
+    // pictures, too, take what is left of the window then
+    if (!scales.has(key)) later = setTimeout(() => dispatchEvent(new Event("resize")), SETTLED);
     let scale = scales.get(key) ?? 1;
     enlarged(scale);
     for (let tries = 0; fit && tries < 3; tries++) {
