@@ -43,7 +43,7 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     box = main.get_by_role("textbox", name=words["other"])
     box.fill("The animal didn't cross the long street because it was too tired.")
     box.press("Enter")
-    expect(main.get_by_text("On one side only")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("On one side only: 1 of 17 rows")).to_be_visible(timeout=PATIENCE)
     expect(main.locator(".st-key-compare-first .legend")).to_contain_text("on one side only")
     main.get_by_text(words["ways"]["edit"], exact=True).click()
     # a silenced head itself looks where it looked
@@ -76,7 +76,7 @@ def test_the_heads_that_turn_the_answer_are_drawn_and_opened(seen):
     main = at(seen, "/compare?model=resolver-wide&versus=edit&edit=patch&layer=1&head=1",
               ".st-key-compare-patched [data-heads]")
     expect(main.get_by_text(strings("compare")["grid_none"])).to_be_visible()   # no layer stands behind the last
-    expect(main.get_by_text("of 8 heads turns the answer to street alone")).to_be_visible(timeout=PATIENCE)
+    expect(main.get_by_text("flip the answer to street alone: 1 of 8")).to_be_visible(timeout=PATIENCE)
     grid = main.locator(".st-key-compare-patched")
     left, pitch = (float(grid.locator("[data-pitch]").get_attribute(name)) for name in ("data-left", "data-pitch"))
     first = {"x": left + pitch / 3, "y": 16 + pitch / 3}
