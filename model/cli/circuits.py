@@ -4,7 +4,8 @@ from typing import Any
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, MODEL, answer_to, as_json, rows, whole
+from model.cli.commands import JSON, MODEL, answer_to, as_json, whole
+from model.core.heads import json_rows
 from model.core.query import Kind, Query, UserError, head_label
 from model.core.record import AttentionRecord
 from model.studies import circuits
@@ -124,7 +125,7 @@ def lens_command(model_id: str, text: str, target: str | None, position: int, js
     found = answer_to(circuits.LensQuery(query, _position(query, position)))
     table = found.frame()
     if json_wanted:
-        as_json({"layers": rows(table)})
+        as_json({"layers": json_rows(table)})
         return
     for row in table.itertuples():
         click.echo(f"{'embedding' if row.layer < 0 else f'layer {row.layer}':>10}  {row.entropy:6.2f} bits, "
@@ -155,7 +156,7 @@ def paths_command(model_id: str, text: str, twin: str, position: int, answer: st
                                  (reads,) if reads else READS))
     table = found.frame()
     if json_wanted:
-        as_json({"plain": found.plain, "twin": found.twin, "paths": rows(table)})
+        as_json({"plain": found.plain, "twin": found.twin, "paths": json_rows(table)})
         return
     click.echo(f"logit difference {found.plain:.4f}, in the twin {found.twin:.4f}")
     for row in table.head(SHOWN).itertuples():
@@ -174,7 +175,7 @@ def circuits_command(model_id: str, json_wanted: bool) -> None:
     found = answer_to(MechanismsQuery(model_id, sources.revision(model_id)))
     heads, pairs = found.frame().reset_index(), found.pairs()
     if json_wanted:
-        as_json({"model": model_id, "heads": rows(heads), "pairs": rows(pairs),
+        as_json({"model": model_id, "heads": json_rows(heads), "pairs": json_rows(pairs),
                  "null": {kind: {"mean": mean, "high": high} for kind, (mean, high) in found.null.items()}})
         return
     click.echo(heads.round(3).to_string(index=False, max_rows=40))

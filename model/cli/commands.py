@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import click
 
@@ -19,9 +19,6 @@ from model.ask import sources
 from model.core import files, pictures
 from model.core.limits import LIMITS, as_rows
 from model.core.query import UserError
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 READ = click.Path(exists=True, dir_okay=False, path_type=Path)
 WRITE = click.Path(dir_okay=False, path_type=Path)
@@ -178,12 +175,6 @@ def tell(text: str) -> None:
 def as_json(content: object, indent: int | None = None) -> None:
     """Print JSON."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False, indent=indent))
-
-
-def rows(table: "DataFrame") -> list[dict[str, Any]]:
-    """Return the rows of a frame as JSON has them: NaN is null."""
-    return [{name: None if value != value else value for name, value in row.items()}
-            for row in table.to_dict("records")]
 
 
 @click.command("limits")

@@ -4,7 +4,8 @@ from pathlib import Path
 import click
 
 from model.ask import sources
-from model.cli.commands import JSON, MODEL, READ, answer_to, as_json, rows, whole
+from model.cli.commands import JSON, MODEL, READ, answer_to, as_json, whole
+from model.core.heads import json_rows
 from model.core.query import Kind, UserError, head_label
 from model.studies import comparison, corpus, rule
 
@@ -51,7 +52,7 @@ def compare_command(model_id: str, other: str | None, text: str | None, second: 
         table = table.rename(columns={"changed": "divergence"})
     table = table.sort_values("divergence", ascending=False, kind="stable").reset_index()
     if json_wanted:
-        as_json({"models": [name for name, _ in pair], "heads": rows(table)})
+        as_json({"models": [name for name, _ in pair], "heads": json_rows(table)})
         return
     for row in table.head(SHOWN).itertuples():
         span = f" ({row.low:.4f} to {row.high:.4f})" if "low" in table else ""

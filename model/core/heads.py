@@ -6,7 +6,7 @@ mask would give. """
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -171,6 +171,12 @@ def head_ids(attention_map: AttentionMap) -> tuple[HeadId, ...]:
 def by_head(heads: Sequence[HeadId], numbers: np.ndarray) -> dict[HeadId, float]:
     """Return {(layer, head): number} of the heads that have one; NaN is none."""
     return {head: number for head, number in zip(heads, numbers.tolist(), strict=True) if not math.isnan(number)}
+
+
+def json_rows(table: "DataFrame") -> list[dict[str, Any]]:
+    """Return the rows of a frame as JSON has them: NaN is null."""
+    return [{name: None if value != value else value for name, value in row.items()}
+            for row in table.to_dict("records")]
 
 
 def head_frame(heads: Sequence[HeadId], columns: Mapping[str, np.ndarray]) -> "DataFrame":

@@ -12,7 +12,7 @@ import numpy as np
 
 from model.core import heads, statistics
 from model.core.models import Models
-from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted, quiet
+from model.core.query import HeadId, Kind, KindHeadId, Progress, Query, UserError, counted, quiet, quoted
 from model.core.record import AttentionMap, AttentionRecord, Tokens
 from model.core.statistics import jensen_shannon, mean_intervals
 from model.core.view import MAX_UNPOOLED, AxisItem, DisplayedHead
@@ -195,8 +195,8 @@ class ModelsQuery:
     kind: Kind | None = None     # of attention; None: the first that the model has
 
     def answer(self, models: Models, report: Progress) -> "Divergences":
-        """Return how much every head differs in each text. Raises UserError, with the text's number, where two records
-        cannot be compared."""
+        """Return how much every head differs in each text. Raises UserError, with the text's beginning, where two
+        records cannot be compared."""
         changed: list[np.ndarray] = []
         ids: tuple[HeadId, ...] = ()
         for number, text in enumerate(self.texts):
@@ -208,7 +208,7 @@ class ModelsQuery:
                     raise UserError(f"There is no {kind} attention in both models.")
                 found = compare(ComparisonQuery(one.query, other.query, (kind, kind)), one, other, quiet)
             except UserError as error:
-                raise UserError(f"Text {number + 1}: {error}") from error
+                raise UserError(f"Text {quoted(text)}: {error}") from error
             ids = found.heads
             changed.append(found.changed)
         return Divergences(ids, np.array(changed))

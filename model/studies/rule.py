@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from model.core.heads import head_frame, head_ids
+from model.core.heads import head_frame, head_ids, json_rows
 from model.core.models import Models, OpenModel
 from model.core.query import HeadId, Progress, Query, Span, UserError, quiet, quoted
 from model.core.record import AttentionRecord
@@ -116,17 +116,11 @@ class RuleReport:
         """Return the report as JSON has it, every head in its table; what was not measured is null."""
         held, (offset, share) = self.held_out, self.offset
         return {"pairs": self.pairs, "sentences": self.sentences, "left_out": self.left_out,
-                "held_out": held and {"accuracy": held.accuracy.value, "low": finite(held.accuracy.low),
-                                      "high": finite(held.accuracy.high), "chosen": self.chosen},
+                "held_out": held and {"accuracy": held.accuracy.value, "low": held.accuracy.low,
+                                      "high": held.accuracy.high, "chosen": self.chosen},
                 "best": self.best, "offset": {"words": offset, "accuracy": share},
                 "null": {"mean": self.null.mean, "high": self.null.high, "p_value": self.null.p_value},
-                "heads": [{name: finite(value) for name, value in row.items()}
-                          for row in self.frame().reset_index().to_dict("records")]}
-
-
-def finite(value: Any) -> Any:
-    """Return a value as JSON has it: NaN is null."""
-    return None if value != value else value
+                "heads": json_rows(self.frame().reset_index())}
 
 
 def words_in(text: str) -> tuple[Span, ...]:

@@ -65,7 +65,12 @@ def test_two_sentences_an_edit_two_models_and_two_heads(seen):
     grid = seen.main.locator(".st-key-grid [data-pitch]")
     left, pitch = (float(grid.get_attribute(name, timeout=PATIENCE)) for name in ("data-left", "data-pitch"))
     spot = {"x": left + 2.4 * pitch, "y": 16 + 1.4 * pitch}
-    seen.rest().main.locator(".st-key-grid canvas").first.click(position=spot, modifiers=["Alt"], force=True)
+    canvas = seen.rest().main.locator(".st-key-grid canvas").first
+    for overlay in (["1.2"], None):   # into the figure, and out of it again
+        canvas.click(position=spot, modifiers=["Shift"], force=True)
+        expect(grid.locator(".together")).to_have_count(1 if overlay else 0, timeout=PATIENCE)
+        assert seen.rest().params().get("overlay") == overlay
+    canvas.click(position=spot, modifiers=["Alt"], force=True)
     expect(seen.main.locator(DRAWN)).to_be_visible(timeout=PATIENCE)
     assert seen.rest().params() == named | {"layer": ["1"], "head": ["2"]}, "one action from the grid"
     main = at(seen, "/compare?model=induction&text=k7Qx2bVk7Q&other=k7Rx2bVk7Q")
