@@ -20,7 +20,7 @@ from viz.page_controls import Choice, Words
 from viz.provenance import public_name, versions
 from viz.text import strings
 from viz.theme import READABLE_WIDE
-from viz.widgets.fields import choice_for, text_value
+from viz.widgets.fields import bind, choice_for
 from viz.widgets.fragment import folded_formula
 from viz.widgets.head_table import coloured_grid, plain_table
 from viz.widgets.upload import MOST_TEXTS, given_texts
@@ -38,8 +38,8 @@ def draw_rule(page: PageContext) -> None:
     given = _cases(page.controls["cases"])
     with st.container(horizontal=True):
         for name in ("looks_from", "looks_at"):
-            st.text_input(words[name], max_chars=200, help=words["help"], on_change=_typed, args=(page, name),
-                          **text_value(f"rule-{name}", page.controls[name]))
+            st.text_input(words[name], max_chars=200, help=words["help"],
+                          **bind(page.set, name, page.controls[name]))
     if not given:
         return
     model, sides = page.state.model, [rule.read_side(page.controls[name], given) for name in ("looks_from", "looks_at")]
@@ -54,10 +54,6 @@ def draw_rule(page: PageContext) -> None:
                        "application/json", on_click="ignore", key="rule-json")
     folded_formula(words["code"], words["about"], lambda: (rule.tests_of, rule.best_offset, rule.null_of),
                    key="rule-code")
-
-
-def _typed(page: PageContext, name: str) -> None:
-    page.set(**{name: st.session_state[f"rule-{name}"].strip()})
 
 
 def _cases(chosen: str) -> Sequence[Any]:
