@@ -230,14 +230,13 @@ def _number(key: str, found: Finding) -> None:
     shown = {name: _written(getattr(found, name), found.unit)
              for name in ("effect", "low", "high", "baseline", "luck", "best")}
     shown["interval"] = words["interval" if shown["low"] and shown["high"] else "no_interval"].format(**shown)
-    shown |= {"n": str(found.n), "counted": words["counted"][found.counted], "name": what}
-    alt, numbers = (words[each].format(**shown | {"luck": shown["luck"] and words[f"{each}_luck"].format(**shown)})
-                    for each in ("alt", "numbers"))
+    shown |= {"n": str(found.n), "counted": words["counted"][found.counted]}
+    numbers = words["numbers"].format(**shown | {"luck": shown["luck"] and words["numbers_luck"].format(**shown)})
     name, chart = st.columns([5, 6], gap="small", vertical_alignment="center")
     name.caption(f"{what}  \n{numbers}")
     with chart:
         figure(effect, found.effect, (found.low, found.high), found.baseline, found.luck, found.best,
-               share=found.unit == "share", key=f"effect-{key}-{found.name}", alt=alt)
+               share=found.unit == "share", key=f"effect-{key}-{found.name}", alt=f"{what}: {numbers}")
 
 
 def _written(value: float | None, unit: str) -> str:
