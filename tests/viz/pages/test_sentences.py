@@ -182,7 +182,7 @@ def test_patched_heads_are_told_by_share_of_the_way_and_turns():
     found = PatchEffects(("animal", "street"), False, 7, -10.0, 10.0, heads, draw, {0: 9.0, 1: -2.0}, 10.0)
     ways, turned, _ = patching_claims(found)
     assert has(ways, *np.sort((draw + 10) / 20)[::-1][:6]) and f"0·{draw.argmax()}" in ways
-    assert has(turned, (draw > 0).sum(), 9) and "layer 0;" not in turned and "layer 0" in turned
+    assert has(turned, (draw > 0).sum(), 9) and turned.endswith(": 0.")   # layer 0 alone
     assert len(patching_claims(replace(found, words=None))) == 2
     assert not any("nan" in line for line in patching_claims(replace(found, other=-10.0)))
 
@@ -199,7 +199,6 @@ def test_a_decision_names_the_largest_effects(mode):
     assert has(said[0], 0.9) and has(said[1], 0.1)
     assert has(said[2], 0.9, alone[np.abs(alone - 0.9).argmax()])
     assert has(said[3], whole[np.abs(whole - 0.9).argmax()]) and has(said[4], 0.1, 1 - patched.min())
-    assert patched.argmin() == 2 or has(said[5], 1 - patched[2])
 
 
 def test_a_set_of_decisions_states_every_share():
@@ -217,8 +216,8 @@ def test_patterns_and_effects_are_counted_and_ranked():
                        "silenced": draw.random(12)}, index=[(layer, head) for layer in range(3) for head in range(4)])
     best = named(table)
     assert (best["pattern"] == NONE).tolist() == (table["fit"] < SIMPLE).tolist()
-    counts, top, none, *_ = pattern_claims(best)
-    assert has(counts, 12, (table["fit"] < SIMPLE).sum()) and has(top, table["fit"].max()) and has(none, SIMPLE)
+    counts, top = pattern_claims(best)
+    assert has(counts, 12, (table["fit"] < SIMPLE).sum()) and has(top, table["fit"].max())
     most, ranks, quiet = effect_claims(table)
     assert has(most, table["silenced"].max(), table["fit"][table["silenced"].idxmax()])
     assert has(ranks, 12, stats.spearmanr(table["fit"], table["silenced"]).statistic)
